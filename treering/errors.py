@@ -1,0 +1,112 @@
+"""Every error treering raises, in one tree.
+
+    TreeringError
+    ├── InputError            what was passed in cannot be accepted; nothing was changed
+    │   ├── EmptyText
+    │   ├── TextEncodingError
+    │   ├── UnknownName       a space, entry, source, relation, model or language that is not there
+    │   └── FilterError
+    ├── JournalError          the database file
+    │   ├── JournalCorrupt
+    │   ├── JournalBusy
+    │   ├── JournalFull
+    │   └── JournalVersionError
+    ├── EmbeddingError        an embedding model failed or is not the one expected
+    │   ├── DimensionMismatch
+    │   └── ModelMismatch
+    ├── LLMError              a language model failed
+    │   ├── LLMNotConfigured
+    │   ├── LLMUnavailable    down, timed out, overloaded: retrying later may help
+    │   └── LLMReplyError     answered, but not in the form asked for
+    ├── ParseError            source code that cannot be parsed at all
+    └── MissingExtra          an optional dependency is not installed
+
+A message names the bad value, what is allowed and the next step.
+"""
+
+from __future__ import annotations
+
+
+class TreeringError(Exception):
+    """Any failure of treering."""
+
+
+class InputError(TreeringError, ValueError):
+    """A value passed in cannot be accepted; nothing was changed."""
+
+
+class EmptyText(InputError):
+    """There is no text to remember or to search for."""
+
+
+class TextEncodingError(InputError):
+    """Bytes or characters that are not valid text."""
+
+
+class UnknownName(InputError):
+    """Nothing is known under that name."""
+
+
+class FilterError(InputError):
+    """A search filter that cannot mean anything."""
+
+
+class JournalError(TreeringError):
+    """The database could not do what was asked."""
+
+
+class JournalCorrupt(JournalError):
+    """The file is not a treering database, or is damaged."""
+
+
+class JournalBusy(JournalError):
+    """Another writer held the database for longer than the time-out."""
+
+
+class JournalFull(JournalError):
+    """The disk is full or the file may not grow."""
+
+
+class JournalVersionError(JournalError):
+    """The file was written by a newer treering."""
+
+
+class EmbeddingError(TreeringError):
+    """The embedding model failed."""
+
+
+class DimensionMismatch(EmbeddingError):
+    """A vector does not have the dimension of its space."""
+
+
+class ModelMismatch(EmbeddingError):
+    """The space was built with another embedding model."""
+
+
+class LLMError(TreeringError):
+    """The language model failed."""
+
+
+class LLMNotConfigured(LLMError):
+    """The operation needs a language model and none is configured."""
+
+
+class LLMUnavailable(LLMError):
+    """The language model could not be reached or did not answer in time."""
+
+
+class LLMReplyError(LLMError):
+    """The language model's reply does not have the form asked for."""
+
+
+class ParseError(TreeringError):
+    """Source code that cannot be parsed."""
+
+
+class MissingExtra(TreeringError, ImportError):
+    """An optional dependency is not installed."""
+
+    @classmethod
+    def of(cls, package: str, extra: str) -> MissingExtra:
+        """The error for ``package``, naming the command that installs it."""
+        return cls(f"{package} is not installed; run: pip install 'treering[{extra}]'")

@@ -1,0 +1,74 @@
+"""A relation is a linear operator on a score vector (SPEC: FragRel, eq. 9 and 10).
+
+FragRel scores fragment i by ``own[i] + Σ_r α_r · env_r[i]`` with ``env = W·own / W·1``. No W is
+ever built: a relation that can propagate a score vector is all that is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Codes = NDArray[np.int64]
+
+MISSING = -1
+"""The code of an item that has no document, session or speaker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The N items of one space that scores are about, as columns of equal length.
+
+    Items may stand in any order. ``document``, ``session`` and ``speaker`` are codes (equal code,
+    same group; ``MISSING`` for none); ``position`` orders the items of one document; ``at`` is in
+    seconds since the epoch, NaN where unknown; ``vectors`` has unit rows, shape (N, d), and an
+    all-zero row for an item that is not embedded (yet).
+    """
+
+    document: Codes
+    position: Codes
+    session: Codes
+    speaker: Codes
+    at: NDArray[np.float64]
+    vectors: Floats
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+
+class Operator(Protocol):
+    """W, bound to N items."""
+
+    def propagate(self, scores: Floats) -> Floats:
+        """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
+        ...
+
+    def mass(self) -> Floats:
+        """``W·1``, shape (N,); zero where an item is related to nothing."""
+        ...
+
+
+@runtime_checkable
+class Relation(Protocol):
+    """A kind of relatedness: frozen parameters that bind to items.
+
+    ``name`` is the key in ``Hit.why``; two relations of one search must not share it.
+    """
+
+    @property
+    def name(self) -> str:
+        """The relation's name, such as ``context``."""
+        ...
+
+    def bind(self, items: Items) -> Operator:
+        """The operator of this relation over ``items``."""
+        ...
+
+
+RelationFactory = Callable[..., Relation]
+"""What the entry point group ``treering.relations`` names: keyword parameters to a relation."""
