@@ -12,7 +12,9 @@ from treering.records import Entry, Forgotten
 VIEW = "scrub"
 """Work left when the file could not be rewritten: erased rows may still be in its bytes."""
 
-MAX_NEEDLES = 16  # pieces of erased text that are looked for in the file; each costs one pass over it
+MAX_NEEDLES = (
+    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+)
 NEEDLE_CHARS = 32
 MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
 

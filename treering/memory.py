@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
-from treering.answer import Answerer
+from treering.answer import Answer, Answerer
+
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, UnknownName
@@ -30,7 +31,7 @@ from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Writer
 from treering.journal.entries import Draft
 from treering.journal.open import open_database
-from treering.llm.ask import Answer
+
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.recall.context import CountTokens, assemble
@@ -48,6 +49,7 @@ from treering.records import (
     Stats,
 )
 from treering.relate import fit as fitting
+from treering.relate import settings as fitted
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
@@ -222,9 +224,9 @@ class Memory:
         or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
         """
-        return self.search_many(
-            [query], k=k, mode=mode, relations=relations, alpha=alpha, **where
-        )[0]
+        return self.search_many([query], k=k, mode=mode, relations=relations, alpha=alpha, **where)[
+            0
+        ]
 
     def search_many(
         self,
@@ -329,22 +331,24 @@ class Memory:
 
     # ------------------------------------------------------------------ looking after it
 
-    def fit(self, *, progress: Progress | None = None) -> fitting.Report:
+    def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
 
-        Pseudo-queries are made from the space's own text; what is found is kept only if it gains
-        on held-out ones. Raises InputError when there is too little text to tell.
+        Pseudo-queries are made from the space's own text, for each kind of content by itself; what
+        is found is kept only where it gains on held-out ones. Raises InputError when there is too
+        little text to tell.
         """
         self._catch_up()
+        snapshot = self._searcher.snapshot()
+        if snapshot is None:
+            raise InputError(f"space {self._space!r} is empty; add something first")
         with self._database.read() as reader:
-            report = fitting.fit(reader, self._searcher, self._embedder, self._defaults(), progress)
+            reports = fitting.fit(reader, snapshot, self._embedder, self._defaults(), progress)
         with self._database.write() as writer:
-            ledger.save_settings(writer, self._id(writer), report.settings())
-        return report
+            ledger.save_settings(writer, self._id(writer), fitted.dump(reports))
+        return reports
 
-    def reembed(
-        self, embedder: str | Embedder, *, progress: Progress | None = None
-    ) -> Stats:
+    def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.
 
         Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
@@ -442,9 +446,7 @@ class Memory:
             space = self._id(writer)
             return self._store(writer, space, source, drafts)
 
-    def _store(
-        self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]
-    ) -> Receipt:
+    def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
         place = entries.source_id(writer, space, source)
         done = entries.append(writer, space, place, numbered(drafts, source), store.VIEW)
         return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
@@ -472,7 +474,7 @@ class Memory:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             found = ledger.settings(reader, state.space) if state else {}
-        return fitting.defaults(found)
+        return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         return plan(self._defaults(), relations, alpha)

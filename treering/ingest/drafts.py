@@ -65,9 +65,7 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         raise EmptyText(f"{what} has no text; give at least one character that is not white space")
 
 
-def message_drafts(
-    messages: Iterable[Mapping[str, Any]], envelope: Envelope
-) -> Iterator[Draft]:
+def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) -> Iterator[Draft]:
     """OpenAI-style messages as drafts, one a message (a very long one becomes several).
 
     Keys: ``role``, ``content`` (a text or a list of text parts), and optionally ``name``, ``at``

@@ -100,9 +100,7 @@ def set_source_digest(writer: Writer, space: int, name: str, digest: bytes) -> N
     )
 
 
-def append(
-    writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str
-) -> Appended:
+def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str) -> Appended:
     """Append drafts to a source and queue each new entry as work for ``view``.
 
     A draft whose content the source already holds is left alone.
@@ -261,7 +259,9 @@ def erase(writer: Writer, seqs: Sequence[int]) -> None:
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
     """Delete the sources of a space that hold no entry any more; return their names."""
     orphans = "space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = source.id)"
-    names = [str(row[0]) for row in writer.rows(f"SELECT name FROM source WHERE {orphans}", (space,))]
+    names = [
+        str(row[0]) for row in writer.rows(f"SELECT name FROM source WHERE {orphans}", (space,))
+    ]
     writer.execute(f"DELETE FROM source WHERE {orphans}", (space,))
     return names
 
@@ -285,7 +285,9 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
         ("e.at >= ?", since),
         ("e.at < ?", until),
     ]
-    clauses = [(clause, [value]) for clause, value in columns if value is not None]
+    clauses: list[tuple[str, list[Value]]] = [
+        (clause, [value]) for clause, value in columns if value is not None
+    ]
     clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
     sql = "".join(f" AND {clause}" for clause, _ in clauses)
     return sql, [param for _, params in clauses for param in params]

@@ -254,8 +254,8 @@ class SqliteDatabase:
     def _checkpoint(self) -> bool:
         """Move the WAL into the file and cut it to nothing; False if a reader stands in the way."""
         with _translated(self._path):
-            busy = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        return busy == 0
+            row = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return int(row[0]) == 0
 
     def _files(self) -> list[Path]:
         names = (self._path, Path(f"{self._path}-wal"))

@@ -109,9 +109,7 @@ def _reading_order(run: _Run) -> tuple[float, str, int]:
     return (at.timestamp() if at else float("-inf"), run.first.hit.source, run.first.rank)
 
 
-def _context(
-    query: str, taken: Sequence[Candidate], budget: int, count: CountTokens
-) -> Context:
+def _context(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
     runs = _runs(taken)
     passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
     text = _text(runs)

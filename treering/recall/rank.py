@@ -12,7 +12,7 @@ from treering.records import Why
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Codes, Floats
 from treering.relate.registry import Plan
-from treering.score.own import Mode, own_scores
+from treering.score.own import Mode, Raw, fuse, raw_scores
 from treering.score.terms import Terms
 
 
@@ -23,15 +23,15 @@ class Ranking:
     snapshot: Snapshot
     scores: Floats
     terms: dict[str, Floats]
-    bm25: Floats | None
-    cosine: Floats | None
+    raw: Raw
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
+        bm25, cosine = self.raw.bm25, self.raw.cosine
         return Why(
             terms={name: float(values[row, query]) for name, values in self.terms.items()},
-            bm25=None if self.bm25 is None else float(self.bm25[row, query]),
-            cosine=None if self.cosine is None else float(self.cosine[row, query]),
+            bm25=None if bm25 is None else float(bm25[row, query]),
+            cosine=None if cosine is None else float(cosine[row, query]),
         )
 
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
@@ -56,11 +56,12 @@ def rank(
     mode: Mode,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10)."""
-    own = own_scores(snapshot, queries, vectors, mode)
+    raw = raw_scores(snapshot, queries, vectors, mode)
+    own = fuse(snapshot, raw, queries)
     shape = (len(snapshot), len(queries))
     total = own.total() if own.terms else np.zeros(shape, dtype=np.float32, order="F")
     related = relation_terms(
         relations, plan, snapshot.items, snapshot.kind, snapshot.version, total
     )
     scores = total + sum(related.values()) if related else total
-    return Ranking(snapshot, scores, own.terms | related, own.bm25, own.cosine)
+    return Ranking(snapshot, scores, own.terms | related, raw)

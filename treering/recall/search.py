@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
-from treering.errors import EmptyText, InputError
+from treering.errors import EmptyText, InputError, ModelMismatch
 from treering.fragments import store
 from treering.fragments.build import checked
-from treering.fragments.store import State
+from treering.fragments.store import Model
 from treering.fragments.table import Snapshot, Table
 from treering.journal import entries
 from treering.journal.contract import Database, Reader
@@ -92,14 +92,18 @@ class Searcher:
         if not len(snapshot):
             return None
         vectors = None
-        if mode != "lexical" and self._answers(state):
+        if mode != "lexical" and state.model is not None:
+            self._ensure_model(state.model)
             vectors = checked(self._embedder, list(queries), query=True)
         counted = [terms(query) for query in queries]
         return rank(snapshot, self._relations, plan, counted, vectors, mode)
 
-    def _answers(self, state: State) -> bool:
-        """Whether the space's vectors are of the model that embeds the queries."""
-        return state.model is not None and state.model.name == self._embedder.name
+    def _ensure_model(self, model: Model) -> None:
+        if model.name != self._embedder.name:
+            raise ModelMismatch(
+                f"space {self._space!r} is answered by the embedding model {model.name!r} now, this "
+                f"memory was opened with {self._embedder.name!r}; open it again"
+            )
 
     def _allowed(
         self, reader: Reader, snapshot: Snapshot, condition: Filter

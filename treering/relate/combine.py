@@ -25,9 +25,7 @@ class Relations:
         self._version: int | None = None
         self._bound: OrderedDict[Relation, Operator] = OrderedDict()
 
-    def environment(
-        self, relation: Relation, items: Items, version: int, own: Floats
-    ) -> Floats:
+    def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
         """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
         operator = self._operator(relation, items, version)
         mass = operator.mass()

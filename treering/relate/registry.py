@@ -41,9 +41,7 @@ def relation(name: str) -> Relation:
     return factory()
 
 
-def plan(
-    defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, float] | None
-) -> Plan:
+def plan(defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, float] | None) -> Plan:
     """What a search uses: the defaults or the relations chosen, with the weights given.
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
@@ -73,15 +71,11 @@ def _resolve(one: str | Relation | Weighted, defaults: Sequence[Weighted]) -> We
     return Weighted(one, ALPHA)
 
 
-def _reweighted(
-    found: Sequence[Weighted], alpha: float | Mapping[str, float]
-) -> list[Weighted]:
+def _reweighted(found: Sequence[Weighted], alpha: float | Mapping[str, float]) -> list[Weighted]:
     if not isinstance(alpha, Mapping):
         return [Weighted(one.relation, float(alpha)) for one in found]
     unknown = set(alpha) - {one.relation.name for one in found}
     if unknown and found:
         names = ", ".join(one.relation.name for one in found)
         raise UnknownName(f"alpha for {', '.join(sorted(unknown))}; the relations are {names}")
-    return [
-        Weighted(one.relation, float(alpha.get(one.relation.name, one.alpha))) for one in found
-    ]
+    return [Weighted(one.relation, float(alpha.get(one.relation.name, one.alpha))) for one in found]

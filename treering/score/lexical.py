@@ -56,9 +56,7 @@ def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
 class Lexical:
     """BM25 scores of every row. Immutable: growing makes a new index that shares the old runs."""
 
-    def __init__(
-        self, runs: Sequence[_Run] = (), lengths: NDArray[np.int32] | None = None
-    ) -> None:
+    def __init__(self, runs: Sequence[_Run] = (), lengths: NDArray[np.int32] | None = None) -> None:
         self._runs = tuple(runs)
         self._lengths = np.zeros(0, dtype=np.int32) if lengths is None else lengths
 
@@ -92,7 +90,7 @@ class Lexical:
         scores = np.zeros(len(self), dtype=np.float32)
         if not len(self):
             return scores
-        average = np.float32(max(float(self._lengths.mean()), 1e-9))
+        average = np.float32(self._average())
         for term, repeats in query.tolist():
             found = [(run, run.postings(term)) for run in self._runs]
             idf = self._idf(sum(where.stop - where.start for _, where in found))
@@ -103,6 +101,21 @@ class Lexical:
                 # A row occurs once in the postings of a term, so += loses nothing.
                 scores[rows] += repeats * idf * counts * (K1 + 1) / (counts + norm)
         return scores
+
+    def score_text(self, query: Terms, text: Terms) -> float:
+        """BM25 of a text that is not among the rows, by the statistics of the rows."""
+        counts = dict(text.tolist())
+        norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
+        return sum(
+            float(repeats * self._idf(self._frequency(term)) * counts[term] * (K1 + 1))
+            / (counts[term] + norm)
+            for term, repeats in query.tolist()
+            if term in counts
+        )
+
+    def _average(self) -> float:
+        """The mean length of a row in terms."""
+        return max(float(self._lengths.mean()), 1e-9)
 
     def idf(self, query: Terms) -> Floats:
         """The inverse document frequency of each query term, shape (len(query),)."""
