@@ -86,7 +86,7 @@ def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dic
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
     weights = [1 + sum(one.alpha for one in plan.get(kind, ())) for kind in KINDS]
-    share = (1 / np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
+    share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
     return {name: values * share for name, values in parts.items()}
 
 
