@@ -64,8 +64,8 @@ _EXCHANGES = (
     ("Who has the keys now?", "The porter has them now [2]."),
     ("What is the porter's name?", NOT_IN_MEMORY),
 )
-"""Models of one to two billion parameters cite and abstain from examples, hardly from rules alone
-(``benchmarks/prompts_real.py``: 11 of 14 cases with them, 5 without)."""
+"""A model of 1.5 billion parameters learns to cite and to abstain from these rather than from rules
+(``benchmarks/prompts_real.py``: 11 of 14 cases, with rules alone 5 to 9)."""
 
 
 def ask_messages(question: str, passages: Sequence[Passage]) -> list[Message]:

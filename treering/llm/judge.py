@@ -27,6 +27,6 @@ def read_rating(verdict: str) -> int:
     ratings = [int(rating) for rating in _RATING.findall(verdict)]
     if not ratings or not LOWEST <= ratings[-1] <= HIGHEST:
         raise LLMReplyError(
-            f"the judge gave no rating of the form [[{LOWEST}]] to [[{HIGHEST}]]: {verdict[-200:]!r}"
+            f"the judge gave no rating from [[{LOWEST}]] to [[{HIGHEST}]]: {verdict[-200:]!r}"
         )
     return ratings[-1]
