@@ -16,7 +16,7 @@ Act = Callable[[BaseHTTPRequestHandler, threading.Event], None]
 
 @dataclass
 class Seen:
-    """A request as it arrived."""
+    """A request as it arrived, header names in lower case."""
 
     path: str
     headers: dict[str, str]
@@ -40,7 +40,9 @@ def playing(*acts: Act) -> Iterator[ChatServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            script.requests.append(Seen(self.path, dict(self.headers), body))
+            script.requests.append(
+                Seen(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+            )
             script.acts.popleft()(self, over)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002

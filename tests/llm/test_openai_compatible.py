@@ -4,6 +4,7 @@ import json
 import threading
 import traceback
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -269,7 +270,7 @@ def test_control_tokens_of_chat_templates_reach_no_server_whole(opened: Opened) 
 def test_several_threads_share_one_client(opened: Opened) -> None:
     together = threading.Barrier(4, timeout=10)
 
-    def act(handler: server.BaseHTTPRequestHandler, over: threading.Event) -> None:
+    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         together.wait()
         server.says("ok")(handler, over)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from treering.errors import EmptyText
 from treering.llm.contract import Message, Reply, Usage
-from treering.llm.prompts import Filled, load
+from treering.llm.prompts import load
 
 NOT_IN_MEMORY = "It is not in the memory."
 """What the prompt tells the model to say when the passages do not hold the answer."""
@@ -20,7 +20,7 @@ NOT_IN_MEMORY = "It is not in the memory."
 ANSWER_TOKENS = 300
 """The prompt asks for one or two sentences; the rest is room for long names and citations."""
 
-PROMPT_TOKENS = 400
+PROMPT_TOKENS = 350
 """What the prompt costs beside the passages and the question: the rules and two examples."""
 
 _CITED = re.compile(r"\[(\d+(?:\s*[,;]\s*\d+)*)\]")
@@ -103,7 +103,7 @@ def read_answer(reply: Reply, passages: int) -> Answer:
 
 
 def _asked(question: str, passages: Sequence[Passage]) -> Message:
-    numbered = Filled("\n\n".join(_shown(n, passage) for n, passage in enumerate(passages, 1)))
+    numbered = "\n\n".join(_shown(n, passage) for n, passage in enumerate(passages, 1))
     return Message("user", load("ask_question").fill(passages=numbered, question=question))
 
 
