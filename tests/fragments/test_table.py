@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -19,22 +22,23 @@ from hypothesis.stateful import (
     rule,
 )
 
+from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
-from treering import Memory
+from treering import Memory, forgetting
 from treering.fragments import store
 from treering.fragments.table import Snapshot, Table
+from treering.journal import entries
 from treering.score.terms import terms
 
-WORDS = ["ana", "moved", "to", "porto", "and", "her", "sister", "rows", "on", "the", "river", "every", "morning"]
+WORDS = ("ana", "moved", "to", "porto", "her", "sister", "rows", "on", "the", "river", "daily")
 QUERY = "porto river sister"
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
 def loaded(memory: Memory, table: Table | None = None) -> Snapshot:
-    with memory._database.read() as reader:
-        state = store.state(reader, memory._space)
-        assert state is not None
-        return (table or Table()).snapshot(reader, state)
+    with (table or Table()).reading(memory._database, memory._space) as (_, snapshot):
+        assert snapshot is not None
+        return snapshot
 
 
 def groups(codes: Any) -> list[int]:
@@ -140,3 +144,65 @@ class IncrementalTable(RuleBasedStateMachine):
 
 TestIncrementalTable = IncrementalTable.TestCase
 TestIncrementalTable.settings = settings(deadline=None, max_examples=15, stateful_step_count=12)
+
+
+@given(first=texts, second=texts, forgotten=st.booleans())
+def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
+    first: str, second: str, forgotten: bool
+) -> None:
+    """Threads may reach the table in another order than that in which they began to read."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "life.db"
+        embedder = HashingEmbedder()
+        with (
+            Memory.open(path, embedder=embedder) as memory,
+            Memory.open(path, embedder=embedder) as other,
+        ):
+            memory.add(first, source="novel")
+            last = memory.add(f"{second} again", source="novel").ids[0]
+            table = Table()
+            before = loaded(memory, table)
+            with memory._database.read():
+                assert memory.stats().entries == 2  # this is when the transaction begins
+                if forgotten:
+                    _erase(other, last)
+                else:
+                    other.add(f"{second} once more", source="novel")
+                newer = loaded(other, table)
+                old = loaded(memory, table)
+            assert_equal(old, before)
+            assert old.version not in (before.version, newer.version)
+            assert_equal(loaded(memory, table), loaded(memory))
+
+
+def _erase(memory: Memory, entry: str) -> None:
+    """Forget, without the scrubbing that would wait for the reader."""
+    with memory._database.write() as writer:
+        state = store.state(writer, memory._space)
+        assert state is not None
+        seq, _ = entries.find(writer, state.space, entry)
+        forgetting.remove(writer, state.space, [seq])
+
+
+def test_searching_while_others_add_and_forget_never_fails(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add([{"role": "user", "content": f"Porto {n}"} for n in range(30)])
+    stop = threading.Event()
+
+    def keep_searching(_: int) -> int:
+        searches = 0
+        while not stop.is_set():
+            assert memory.search("porto river", k=5)
+            searches += 1
+        return searches
+
+    with ThreadPoolExecutor(4) as pool:
+        running = pool.map(keep_searching, range(4))
+        try:
+            for number in range(40):
+                new = memory.add(f"The river {number} in Porto.", source="rivers").ids
+                if number % 2:
+                    _erase(memory, new[0])
+        finally:
+            stop.set()
+        assert all(running)

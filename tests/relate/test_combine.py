@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.errors import InputError, UnknownName
+from treering.fragments.store import State
 from treering.fragments.table import Snapshot
 from treering.records import KINDS
 from treering.relate.combine import Relations, relation_terms
@@ -43,6 +44,7 @@ def a_space(size: int, seed: int) -> Snapshot:
         speakers=("Ana", "Ben", "Cem"),
         kinds=KINDS,
         version=1,
+        state=State(space=1, revision=1, model=None, next=None),
     )
 
 
