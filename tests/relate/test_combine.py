@@ -107,7 +107,7 @@ def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) 
         plan(DEFAULTS, [Time(name=name)], None)
 
 
-@pytest.mark.parametrize("alpha", [float("nan"), float("inf")])
-def test_a_weight_that_is_no_number_is_refused(alpha: float) -> None:
+@pytest.mark.parametrize("alpha", [float("nan"), float("inf"), -1.0])
+def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
     with pytest.raises(InputError, match="alpha"):
         plan(DEFAULTS, [Semantic()], alpha)

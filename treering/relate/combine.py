@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def relation_terms(
 
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
-    """Raises InputError for weights that are not finite and names that ``why`` could not tell."""
+    """Raises InputError for weights that are none, and for names that ``why`` could not tell."""
     for kind, weighted in plan.items():
         names = [one.relation.name for one in weighted]
         if taken := sorted(OWN_TERMS.intersection(names)):
@@ -88,9 +88,9 @@ def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
                 f"{taken[0]!r} is a term of the own score; give the relation another name"
             )
         for one in weighted:
-            if not isfinite(one.alpha):
+            if not 0 <= one.alpha < inf:
                 raise InputError(
-                    f"alpha of {one.relation.name} is {one.alpha}; it must be a finite number"
+                    f"alpha of {one.relation.name} is {one.alpha}; it must be finite and at least 0"
                 )
         if len(set(names)) < len(names):
             raise InputError(
