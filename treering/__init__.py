@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     from treering.answer import Answer
     from treering.errors import TreeringError
     from treering.memory import Memory
-    from treering.records import Context, Entry, Filter, Forgotten, Hit, Passage, Receipt, Stats, Why
+    from treering.records import (
+        Context,
+        Entry,
+        Filter,
+        Forgotten,
+        Hit,
+        Passage,
+        Receipt,
+        Stats,
+        Why,
+    )
 
 __all__ = [
     "Answer",

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +20,7 @@ from treering.cli.failures import OTHER
 from treering.cli.options import command
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.errors import TreeringError
+from treering.errors import JournalError, TreeringError
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -138,9 +138,11 @@ def _embedder(run: Run) -> Iterator[Finding]:
     from treering.fragments.build import checked, ensure_same_model
 
     state = None
-    if _is_there(run):
-        with _database(run) as database, database.read() as reader:
-            state = store.state(reader, run.space)
+    # A damaged file is the finding of the file's check; the model can be checked all the same.
+    with suppress(JournalError):
+        if _is_there(run):
+            with _database(run) as database, database.read() as reader:
+                state = store.state(reader, run.space)
     built_with = state.model.name if state and state.model else None
     embedder = open_embedder(run.embedder or built_with)
     ensure_same_model(state, embedder, run.space)

@@ -107,15 +107,11 @@ class Filters:
     ] = None
     since: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="Only from then on: ISO 8601.", rich_help_panel=_FILTERS
-        ),
+        typer.Option(metavar="TIME", help="Only from then on: ISO 8601.", rich_help_panel=_FILTERS),
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="Only before then: ISO 8601.", rich_help_panel=_FILTERS
-        ),
+        typer.Option(metavar="TIME", help="Only before then: ISO 8601.", rich_help_panel=_FILTERS),
     ] = None
     meta: Annotated[
         list[str] | None,
@@ -140,9 +136,7 @@ class Ranking:
 
     mode: Annotated[
         Literal["hybrid", "lexical", "dense"],
-        typer.Option(
-            help="Own score: BM25 and cosine, BM25, or cosine.", rich_help_panel=_RANKING
-        ),
+        typer.Option(help="Own score: BM25 and cosine, BM25, or cosine.", rich_help_panel=_RANKING),
     ] = "hybrid"
     relation: Annotated[
         list[str] | None,
@@ -268,9 +262,7 @@ def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
 def _parameters(group: type[Any]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        Parameter(
-            one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
-        )
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
         for one in fields(group)
     ]
 

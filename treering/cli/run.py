@@ -73,6 +73,6 @@ def _say_what_is_durable(memory: Memory) -> None:
     waiting = sum(stats.pending.values())
     rest = f"; {waiting} wait to be indexed: `treering settle` goes on" if waiting else ""
     note(
-        f"interrupted. Space {stats.space!r} holds {stats.entries} entries, all durable; a document "
-        f"that was being read was not added{rest}"
+        f"interrupted. Space {stats.space!r} holds {stats.entries} entries, all durable; what was "
+        f"being read just then was not added{rest}"
     )
