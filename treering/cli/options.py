@@ -259,6 +259,11 @@ def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
     return lambda name: places[hints[name]]
 
 
+def option_names(group: type[Any]) -> tuple[str, ...]:
+    """The names of a group's options, as Python has them."""
+    return tuple(one.name for one in fields(group))
+
+
 def _parameters(group: type[Any]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
