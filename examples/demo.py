@@ -87,7 +87,10 @@ def main() -> int:
             stats = memory.stats()
     heading("In numbers")
     print(f"{stats.entries:,} entries, {stats.fragments:,} fragments, {stats.bytes / 1e6:.1f} MB")
-    print(f"{taken_in - start:.1f} s to take in, {(asked - taken_in) / len(QUESTIONS):.2f} s a question")
+    print(
+        f"{taken_in - start:.1f} s to take in, "
+        f"{(asked - taken_in) / len(QUESTIONS):.2f} s a question"
+    )
     print(f"{sum(answered)} of {len(QUESTIONS)} questions answered; secret gone: {gone}")
     return 0 if all(answered) and gone else 1
 
