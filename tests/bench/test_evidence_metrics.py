@@ -6,8 +6,9 @@ from sklearn.metrics import ndcg_score
 
 from treering.bench.metrics.evidence import (
     Passage,
-    measure,
+    by_rank,
     ndcg,
+    overall,
     precision,
     ranked_units,
     recall,
@@ -35,8 +36,9 @@ def test_an_empty_place_of_a_short_ranking_holds_no_evidence() -> None:
 
 
 def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
-    measured = measure([Passage(("a",), 3)], frozenset("z"))
-    assert {value for name, value in measured.items() if not name.startswith("tokens")} == {0.0}
+    measured = by_rank([Passage(("a",), 3)], frozenset("z"))
+    assert measured.pop("tokens@10") == 3
+    assert set(measured.values()) == {0.0}
 
 
 @given(UNITS, EVIDENCE, st.data())
@@ -71,11 +73,9 @@ def test_a_budget_keeps_the_head_that_fits_and_stops_at_the_first_that_does_not(
     assert within_budget(passages, 59) == []
 
 
-def test_measure_counts_tokens_of_passages_and_recall_within_budgets() -> None:
-    passages = [Passage((f"u{n}",), 100) for n in range(12)]
-    measured = measure(passages, frozenset({"u1", "u11"}))
-    assert measured["tokens@10"] == 1000
-    assert measured["tokens@all"] == 1200
-    assert measured["recall@250tokens"] == 0.5
-    assert measured["recall@1000tokens"] == 0.5
-    assert measured["recall@2000tokens"] == measured["recall@all"] == 1.0
+def test_tokens_are_those_of_the_passages_not_of_the_units() -> None:
+    passages = [Passage((f"u{n}", "again"), 100) for n in range(12)]
+    evidence = frozenset({"u1", "u11"})
+    assert by_rank(passages, evidence)["tokens@10"] == 1000
+    assert overall(passages, evidence) == {"recall@all": 1.0, "tokens@all": 1200.0}
+    assert by_rank(passages, evidence)["recall@5"] == 0.5

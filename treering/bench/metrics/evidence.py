@@ -19,11 +19,15 @@ BUDGETS = (250, 500, 1000, 2000)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrieved text: the evidence units it covers, in reading order, and its length."""
+    """A retrieved text: the evidence units it covers, its length, and its place in what was read.
+
+    ``place`` orders the passages of one task as they were said or written.
+    """
 
     units: tuple[str, ...]
     tokens: int
     text: str = ""
+    place: tuple[int, ...] = ()
 
 
 def ranked_units(passages: Iterable[Passage]) -> list[str]:
@@ -63,21 +67,25 @@ def reciprocal_rank(ranking: Sequence[str], evidence: frozenset[str]) -> float:
     return next((1 / rank for rank, unit in enumerate(ranking, 1) if unit in evidence), 0.0)
 
 
-def measure(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, float]:
-    """Every evidence metric of one question. ``evidence`` must not be empty."""
+def by_rank(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, float]:
+    """The metrics of a ranking at every cut-off. ``evidence`` must not be empty."""
     ranking = ranked_units(passages)
     measured = {"mrr": reciprocal_rank(ranking, evidence)}
     for k in RANKS:
         measured[f"recall@{k}"] = recall(ranking, evidence, k)
         measured[f"precision@{k}"] = precision(ranking, evidence, k)
         measured[f"ndcg@{k}"] = ndcg(ranking, evidence, k)
-    for budget in BUDGETS:
-        head = ranked_units(within_budget(passages, budget))
-        measured[f"recall@{budget}tokens"] = recall(head, evidence)
-    measured["recall@all"] = recall(ranking, evidence)
-    measured["tokens@10"] = float(sum(passage.tokens for passage in passages[:10]))
-    measured["tokens@all"] = float(sum(passage.tokens for passage in passages))
-    return measured
+    return measured | {"tokens@10": float(_tokens(passages[:10]))}
+
+
+def overall(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, float]:
+    """Recall of all the passages together, and their tokens. ``evidence`` must not be empty."""
+    found = recall(ranked_units(passages), evidence)
+    return {"recall@all": found, "tokens@all": float(_tokens(passages))}
+
+
+def _tokens(passages: Iterable[Passage]) -> int:
+    return sum(passage.tokens for passage in passages)
 
 
 def _discount(rank: int) -> float:
