@@ -31,7 +31,7 @@ DEFAULT_TIMEOUT_S = 120.0
 """Between two bytes from the server: a small model on a CPU reads a 4,000-token prompt in less."""
 
 DEFAULT_ATTEMPTS = 4
-"""Waits of at most 0.5, 1 and 2 s between them; what fails then stays pending and is tried later."""
+"""Waits of at most 0.5, 1 and 2 s lie between them; what fails then is tried later, as pending."""
 
 DEFAULT_CONTEXT_WINDOW = 4096
 """Ollama's default, the smallest of the servers; it cuts longer prompts without saying so."""
@@ -195,15 +195,26 @@ class OpenAICompatible:
             choice = completion.choices[0]
             text, finish = choice.message.content, choice.finish_reason
         except (AttributeError, IndexError, TypeError):
-            raise LLMReplyError(
-                f"{self._url} answered without a choice: {self._shown(completion)!r}; "
-                "is it the address of an OpenAI-compatible API? Most end in /v1"
-            ) from None
+            raise self._no_choice_in(completion) from None
         return self._reply(text, finish, completion, messages)
 
-    def _reply(
-        self, text: object, finish: object, last: Any, messages: Sequence[Message]
-    ) -> Reply:
+    def _piece_of(self, chunk: Any) -> tuple[str, object]:
+        """A chunk's text and finish reason; the last chunk has no choice, only the usage."""
+        try:
+            choices = [
+                (choice.delta.content or "", choice.finish_reason) for choice in chunk.choices
+            ]
+        except (AttributeError, TypeError):
+            raise self._no_choice_in(chunk) from None
+        return choices[0] if choices else ("", None)
+
+    def _no_choice_in(self, answer: object) -> LLMReplyError:
+        return LLMReplyError(
+            f"{self._url} answered without a choice: {self._shown(answer)!r}; "
+            "is it the address of an OpenAI-compatible API? Most end in /v1"
+        )
+
+    def _reply(self, text: object, finish: object, last: Any, messages: Sequence[Message]) -> Reply:
         if not isinstance(text, str) or not text.strip():
             raise LLMReplyError(
                 f"{self._model} replied with no text (finish reason {finish!r}); "
@@ -218,11 +229,8 @@ class OpenAICompatible:
         text, finish, last = "", None, None
         with self._translated(), self._send(wanted) as chunks:
             for last in chunks:
-                if not last.choices:  # the last chunk, which holds the usage
-                    continue
-                finish = last.choices[0].finish_reason or finish
-                piece = last.choices[0].delta.content or ""
-                text += piece
+                piece, ending = self._piece_of(last)
+                text, finish = text + piece, ending or finish
                 if piece:
                     yield piece
         if finish is None:
@@ -238,6 +246,10 @@ class OpenAICompatible:
         except _FOREIGN_ERRORS as error:
             # The original may quote the key (servers echo it), so it is not chained.
             raise self._ours(error) from None
+        except RuntimeError:
+            if not self._client.is_closed():
+                raise
+            raise LLMUnavailable(f"{self!r} has been closed; open it again") from None
 
     def _ours(self, error: Exception) -> LLMNotConfigured | LLMReplyError | LLMUnavailable:
         where, detail = self._url, self._shown(getattr(error, "body", None) or error)
@@ -250,7 +262,9 @@ class OpenAICompatible:
             case openai.AuthenticationError():
                 return LLMNotConfigured(f"{where} refused the API key; set TREERING_LLM_API_KEY")
             case openai.PermissionDeniedError():
-                return LLMNotConfigured(f"{where} does not let this key use {self._model}: {detail}")
+                return LLMNotConfigured(
+                    f"{where} does not let this key use {self._model}: {detail}"
+                )
             case openai.NotFoundError():
                 return LLMNotConfigured(
                     f"{where} has no model {self._model!r}, or is not the address of an "
@@ -302,7 +316,9 @@ def without_credentials(url: str) -> str:
             "give one such as http://localhost:11434/v1"
         )
     shown_host = f"[{host}]" if ":" in host else host
-    return urlunsplit((parts.scheme, f"{shown_host}:{port}" if port else shown_host, parts.path, "", ""))
+    return urlunsplit(
+        (parts.scheme, f"{shown_host}:{port}" if port else shown_host, parts.path, "", "")
+    )
 
 
 def _without(wanted: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
@@ -323,9 +339,13 @@ _backoff = tenacity.wait_random_exponential(multiplier=0.5, max=_MAX_WAIT_S)
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
-    """Seconds until the next attempt: what the server asks for (Retry-After), else longer each time."""
+    """Seconds until the next attempt: as the server asks (Retry-After), else longer each time."""
     error = state.outcome.exception() if state.outcome else None
-    asked = error.response.headers.get("retry-after", "") if isinstance(error, openai.APIStatusError) else ""
+    asked = (
+        error.response.headers.get("retry-after", "")
+        if isinstance(error, openai.APIStatusError)
+        else ""
+    )
     return min(float(asked), _MAX_WAIT_S) if asked.isdecimal() else _backoff(state)
 
 
