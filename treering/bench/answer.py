@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treering.bench.metrics.answers import exact_match, rouge_l_recall, token_f1
-from treering.bench.prompts import JUDGE_MATCH, JUDGE_RATING, Prompt
+from treering.bench.prompts import AnswerPrompt, load
 from treering.bench.task import Question
 from treering.llm.contract import LLM, Message, Usage
+from treering.llm.prompts import load as load_shared
 
 LETTERS = string.ascii_uppercase
 _CHOICE = re.compile(r"\(?\b([A-Z])\b")
@@ -25,7 +26,7 @@ class Answering:
     """How answers are made: the model, an optional judge, and the sampling, all recorded."""
 
     llm: LLM
-    prompt: Prompt
+    prompt: AnswerPrompt
     judge: LLM | None = None
     temperature: float = 0.0
     seed: int = 0
@@ -48,7 +49,7 @@ class Answered:
 def answer(question: Question, context: str, how: Answering) -> Answered:
     """Ask ``how.llm`` the question with ``context`` before it, and score its answer."""
     reply = how.llm.complete(
-        _messages(question, context, how.prompt),
+        how.prompt.fill(question.text, context, _options(question)),
         max_tokens=how.prompt.max_tokens,
         temperature=how.temperature,
         seed=how.seed,
@@ -78,11 +79,8 @@ def score(question: Question, text: str) -> dict[str, float]:
     }
 
 
-def _messages(question: Question, context: str, prompt: Prompt) -> list[Message]:
-    options = "\n".join(f"{letter}. {text}" for letter, text in _lettered(question))
-    filled = prompt.user.format(context=context, question=question.text, options=options)
-    system = [Message("system", prompt.system)] if prompt.system else []
-    return [*system, Message("user", filled)]
+def _options(question: Question) -> str:
+    return "\n".join(f"{letter}. {text}" for letter, text in _lettered(question))
 
 
 def _lettered(question: Question) -> list[tuple[str, str]]:
@@ -107,12 +105,14 @@ def _judged(
     """Match with the reference where there is one, else the 1–100 rating of faithfulness."""
     if question.answers:
         name, pattern, scale = "judged", _MATCH, 1
-        prompt = JUDGE_MATCH.format(
+        prompt = load("memtree_match").fill(
             query=question.text, reference=question.answers[0], answer=text
         )
-    else:
+    else:  # MemoChat, table 9
         name, pattern, scale = "rating", _RATING, 100
-        prompt = JUDGE_RATING.format(history=context, query=question.text, answer=text)
+        prompt = load_shared("fragrel_judge").fill(
+            history=context, question=question.text, response=text
+        )
     reply = judge.complete(
         [Message("user", prompt)], max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treering.bench.prompts import ASK_ABOUT_CHAT, EXTEND_CHAT
+from treering.bench.prompts import load
 from treering.errors import InputError, LLMReplyError
 from treering.llm.contract import LLM, Message
 
@@ -64,30 +64,20 @@ def ask_about(chat: Sequence[Turn], count: int, llm: LLM, *, seed: int = 0) -> l
     Raises:
         LLMReplyError: the reply holds no list of questions with responses.
     """
-    from treering.llm.structured import parse_json
+    from treering.llm.structured import ask_structured  # needs the extra, unlike carrying on a chat
 
-    prompt = ASK_ABOUT_CHAT.format(n_q=count, chat_hist="\n".join(map(str, chat)))
-    reply = llm.complete(
-        [Message("user", prompt)], max_tokens=_QUESTIONS_TOKENS, temperature=0.0, seed=seed
+    prompt = load("memtree_questions").fill(n_q=str(count), chat_hist="\n".join(map(str, chat)))
+    asked = ask_structured(
+        llm, [Message("user", prompt)], list[Asked], max_tokens=_QUESTIONS_TOKENS, seed=seed
     )
-    rows = parse_json(reply.text)
-    pairs = [
-        Asked(row["question"].strip(), row["response"].strip())
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-        and isinstance(row.get("question"), str)
-        and isinstance(row.get("response"), str)
-    ]
-    if not pairs:
-        raise LLMReplyError(f"no list of questions with responses in the reply: {reply.text[:200]!r}")
-    return pairs[:count]
+    return asked.value[:count]
 
 
 def _continuation(
     recent: Sequence[Turn], rounds: int, llm: LLM, temperature: float, seed: int
 ) -> list[Turn]:
     history = "\n".join(map(str, recent))
-    prompt = EXTEND_CHAT.format(n_rounds=rounds, recent_chat_hist=history)
+    prompt = load("memtree_extend").fill(n_rounds=str(rounds), recent_chat_hist=history)
     text = ""
     for attempt in range(ATTEMPTS):
         text = llm.complete(
@@ -111,4 +101,6 @@ def _in_order(turns: Sequence[Turn]) -> int:
 
 def _check_order(chat: Sequence[Turn]) -> None:
     if len(chat) % 2 or _in_order(chat) < len(chat):
-        raise InputError("the chat must alternate between Alex and Bob, begin with Alex, end with Bob")
+        raise InputError(
+            "the chat must alternate between Alex and Bob, begin with Alex, end with Bob"
+        )

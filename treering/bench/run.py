@@ -103,7 +103,9 @@ def limited(
                 return
 
 
-def settings(level: Level, embedder: str, budget: int | None, how: Answering | None) -> dict[str, object]:
+def settings(
+    level: Level, embedder: str, budget: int | None, how: Answering | None
+) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
     if how is not None:
@@ -113,9 +115,7 @@ def settings(level: Level, embedder: str, budget: int | None, how: Answering | N
 
 
 @contextmanager
-def _remembered(
-    task: Task, progress: Progress | None, done: int, known: int
-) -> Iterator[Space]:
+def _remembered(task: Task, progress: Progress | None, done: int, known: int) -> Iterator[Space]:
     if progress:
         progress(done, known, f"adding {task.space}")
     with (
@@ -160,6 +160,4 @@ def _measured(
     metrics: Mapping[str, float],
     details: Mapping[str, object],
 ) -> Measured:
-    return Measured(
-        policy.name, space.task.space, question.id, question.category, metrics, details
-    )
+    return Measured(policy.name, space.task.space, question.id, question.category, metrics, details)

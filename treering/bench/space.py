@@ -49,7 +49,7 @@ class Space:
             )
 
     def search(self, question: Question, k: int | None = DEPTH, **how: Any) -> list[Found]:
-        """The best ``k`` fragments (all, if None) for a question; ``how`` is ``Memory.search``'s."""
+        """The best ``k`` fragments for a question (all, if None); ``how`` goes to the memory."""
         depth = self.fragments if k is None else k
         hits = self._memory.search(question.text, k=depth, **how)
         return [Found(self._passage(hit), hit.score, hit.at) for hit in hits]

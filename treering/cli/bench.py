@@ -45,9 +45,13 @@ def run(
     policy: Policies = ["all"],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
-    llm: Annotated[str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")] = None,
+    llm: Annotated[
+        str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
+    ] = None,
     judge: Annotated[str | None, typer.Option(help="Judge the answers with this model.")] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of context for an answer.")] = DEFAULT_BUDGET,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Tokens of context for an answer.")
+    ] = DEFAULT_BUDGET,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the answering model.")] = 0.0,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
@@ -89,7 +93,9 @@ def data(
 def report_(
     results: Annotated[list[Path], typer.Argument(help="Results files of `bench run`.")],
     against: Annotated[Path | None, typer.Option(help="An earlier run to compare with.")] = None,
-    reference: Annotated[str | None, typer.Option(help="The policy others are compared with.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="The policy others are compared with.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Also save plots into this folder.")] = None,
     form: Annotated[str, typer.Option("--format", help="svg or png.")] = "svg",
 ) -> None:
@@ -119,9 +125,7 @@ def _answering(
     )
 
 
-def _summary(
-    chosen: Benchmark, level: Level, path: Path, scores: report.Scores
-) -> dict[str, Any]:
+def _summary(chosen: Benchmark, level: Level, path: Path, scores: report.Scores) -> dict[str, Any]:
     return {
         "benchmark": chosen.name,
         "level": level.name,
@@ -144,7 +148,12 @@ def _described(one: Benchmark) -> dict[str, Any]:
 
 @contextmanager
 def _progress(name: str) -> Iterator[Any]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=_log, transient=True) as bar:
         line = bar.add_task(name, total=None)
 
