@@ -10,7 +10,10 @@ from treering.bench.results import Measured, Run
 from treering.bench.stats import Interval, bootstrap, paired_difference
 from treering.errors import InputError
 
-EVIDENCE_COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr", "recall@1000tokens", "tokens@10")
+EVIDENCE_COLUMNS = (
+    "recall@5", "recall@10", "ndcg@10", "mrr", "tokens@10",
+    "recall@1000tokens", "recall@all", "tokens@all",
+)  # fmt: skip
 ANSWER_COLUMNS = ("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judged", "rating")
 _ANSWER_HEADLINES = ("accuracy", "token_f1", "rating")
 """The metric that leads an answer table: the first of these that was measured."""
@@ -147,7 +150,7 @@ def _mean_row(
     cells = [_mean(metric, list(scores.values(policy, metric).values())) for metric in others]
     gap = difference(values, scores.values(reference, headline), seed=scores.run.seed)
     against = "–" if policy == reference or gap is None else _verdict(gap)
-    return [policy, str(len(values)), lead, *cells, against]
+    return [policy, str(len(scores.by_policy[policy])), lead, *cells, against]
 
 
 def _category_table(scores: Scores) -> str:

@@ -15,6 +15,7 @@ from treering.bench.registry import Benchmark
 from treering.bench.results import Measured, Results
 from treering.bench.space import Space
 from treering.bench.task import Question, Task
+from treering.embed.contract import Embedder
 from treering.memory import Memory
 
 Measure = Callable[[Policy, Space, Question], Measured]
@@ -64,6 +65,7 @@ def run_benchmark(
     policies: Sequence[Policy],
     level: Level,
     results: Results,
+    embedder: Embedder,
     *,
     limit: int | None = None,
     progress: Progress | None = None,
@@ -78,7 +80,7 @@ def run_benchmark(
         known += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, progress, done, known) as space:
+            with _remembered(task, embedder, progress, done, known) as space:
                 for question, wanted in left:
                     for policy in wanted:
                         results.add(level.measure(policy, space, question))
@@ -115,12 +117,14 @@ def settings(
 
 
 @contextmanager
-def _remembered(task: Task, progress: Progress | None, done: int, known: int) -> Iterator[Space]:
+def _remembered(
+    task: Task, embedder: Embedder, progress: Progress | None, done: int, known: int
+) -> Iterator[Space]:
     if progress:
         progress(done, known, f"adding {task.space}")
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
-        Memory.open(Path(folder) / "bench.db") as memory,
+        Memory.open(Path(folder) / "bench.db", embedder=embedder) as memory,
     ):
         space = Space(memory, task)
         space.remember()

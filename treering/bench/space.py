@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from treering.bench.metrics.evidence import Passage
@@ -37,7 +37,7 @@ class Space:
     def __init__(self, memory: Memory, task: Task, count: CountTokens = estimate_tokens) -> None:
         self.task = task
         self._memory = memory
-        self._count = count
+        self._count = cache(count)  # policies find the same passages over and over
 
     def remember(self) -> None:
         """Add every document of the task, one source each."""
@@ -56,7 +56,7 @@ class Space:
 
     def context(self, question: Question, budget: int) -> Passage:
         """``Memory.context`` for a question, as one passage."""
-        context = self._memory.context(question.text, budget=budget)
+        context = self._memory.context(question.text, budget=budget, count_tokens=self._count)
         units = (str(hit.metadata[UNIT]) for shown in context.passages for hit in shown.hits)
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
 

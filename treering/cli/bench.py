@@ -15,6 +15,7 @@ from rich.table import Table
 
 from treering.bench import plots, report
 from treering.bench.answer import Answering
+from treering.bench.embedding import QuestionCache
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.read import sha256_of
@@ -22,6 +23,7 @@ from treering.bench.registry import Benchmark, benchmark, benchmarks
 from treering.bench.results import Results, read, this_run
 from treering.bench.run import Level, answer_level, evidence_level, run_benchmark, settings
 from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
 from treering.llm.settings import open_llm
 
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
@@ -54,17 +56,25 @@ def run(
     ] = DEFAULT_BUDGET,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the answering model.")] = 0.0,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    embedder: Annotated[str, typer.Option(help="The embedding model.")] = EMBEDDER,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
 ) -> None:
     """Run a benchmark; what the results file holds already is not measured again."""
     chosen = benchmark(name)
     how = _answering(chosen, llm, judge, temperature, seed)
     level = answer_level(how, budget) if how else evidence_level()
-    header = this_run(name, sha256_of(data), seed, settings(level, EMBEDDER, budget, how))
+    header = this_run(name, sha256_of(data), seed, settings(level, embedder, budget, how))
     path = out or Path("results") / f"{name}-{level.name}.jsonl"
     with Results(path, header) as results, _progress(name) as shown:
         run_benchmark(
-            chosen, data, policies(policy, seed), level, results, limit=limit, progress=shown
+            chosen,
+            data,
+            policies(policy, seed),
+            level,
+            results,
+            QuestionCache(open_embedder(embedder)),
+            limit=limit,
+            progress=shown,
         )
         scores = report.Scores.of(results.run, results.measured.values())
     if not as_json:
