@@ -63,9 +63,7 @@ def ask_structured(
     asked = [*asked, Message("assistant", first.text), Message("user", again)]
     second = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
     try:
-        return Structured(
-            _read(second, adapter, check), first.usage + second.usage, second.model
-        )
+        return Structured(_read(second, adapter, check), first.usage + second.usage, second.model)
     except ValueError as error:
         raise LLMReplyError(
             f"{second.model} did not answer in the form asked for, twice ({_in_words(error)}); "

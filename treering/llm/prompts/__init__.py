@@ -37,9 +37,7 @@ class Prompt:
         """
         names = set(_PLACEHOLDER.findall(self.template))
         if names != values.keys():
-            raise TypeError(
-                f"prompt {self.name!r} takes {sorted(names)}, not {sorted(values)}"
-            )
+            raise TypeError(f"prompt {self.name!r} takes {sorted(names)}, not {sorted(values)}")
         safe = {
             name: value if isinstance(value, Filled) else self._neutralised(value)
             for name, value in values.items()
