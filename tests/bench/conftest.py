@@ -57,8 +57,8 @@ def chat_task(space: str = "chat") -> Task:
         Document("session 2", pieces[3:], chat=True),
     )
     questions = (
-        Question("1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "single-hop"),
-        Question("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "multi-hop"),
+        Question("1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"),
+        Question("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
         Question("3", "What is the weather?", ("not said",), frozenset(), "none"),
     )
     return Task(space, documents, questions)

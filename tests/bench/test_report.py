@@ -44,7 +44,7 @@ def test_a_report_gives_means_intervals_and_the_difference_to_the_reference() ->
     page = report(scores(fusion=[0.5] * 40, treering=[0.75] * 40))
     assert "Commit `cccccccccccc`" in page
     table = rows(page)
-    assert table["fusion"] == ["40", "50.0 [50.0, 50.0]", "50.0", "1,234", "–"]
+    assert table["fusion"] == ["40", "50.0 [50.0, 50.0]", "1,234", "50.0", "–"]
     assert table["treering"][-1] == "+25.0 [+25.0, +25.0]"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -58,5 +59,10 @@ def _weighted(part: str, text: str) -> Weighted:
     if found["name"] not in BUILT_IN:
         known = ", ".join(BUILT_IN)
         raise UnknownName(f"policy {text!r}: no relation {found['name']!r}; there are {known}")
+    factory = BUILT_IN[found["name"]]
     parameters = {found["key"]: float(found["value"])} if found["key"] else {}
-    return Weighted(BUILT_IN[found["name"]](**parameters), float(found["alpha"] or ALPHA))
+    takes = set(inspect.signature(factory).parameters) - {"name"}
+    if not parameters.keys() <= takes:
+        named = ", ".join(sorted(takes)) or "no parameters"
+        raise InputError(f"policy {text!r}: {found['name']} takes {named}, not {found['key']}")
+    return Weighted(factory(**parameters), float(found["alpha"] or ALPHA))
