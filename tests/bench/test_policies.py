@@ -1,6 +1,6 @@
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from statistics import fmean, pstdev
 
 import pytest
 
@@ -11,6 +11,8 @@ from treering.bench.policy.registry import policies
 from treering.bench.space import Space
 from treering.bench.task import Question
 from treering.errors import InputError, UnknownName
+from treering.relate.decay import Context
+from treering.relate.defaults import Weighted
 
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
@@ -27,11 +29,13 @@ def units(space: Space, name: str, question: int = 0, seed: int = 0) -> list[str
 
 
 def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: Space) -> None:
-    found = space.search(space.task.questions[0], k=1)[0]
-    assert found.passage.units == ("D0",)
-    assert found.passage.text == "(2026-01-01) Ana: My sister moved to Porto in spring."
-    assert found.passage.tokens == len(found.passage.text)
-    assert sorted(space.search(space.task.questions[0]), key=lambda f: f.passage.place)[0] == found
+    asked = space.task.questions[0]
+    first = space.search(asked)[0]
+    assert first.units == ("D0",)
+    assert first.text == "(2026-01-01) Ana: My sister moved to Porto in spring."
+    assert first.tokens == len(first.text)
+    assert space.scored(asked)[0].passage == first
+    assert [scored.passage.units[0] for scored in space.scored(asked)] == ALL_UNITS
 
 
 def test_whole_is_everything_in_reading_order(space: Space) -> None:
@@ -46,26 +50,41 @@ def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: Space) -> Non
     assert units(space, "middle-cut") == ["D0", "D5", "D1", "D4", "D2", "D3"]
 
 
-@pytest.mark.parametrize("name", ["treering", "fusion", "bm25", "dense"])
+@pytest.mark.parametrize("name", ["treering", "own", "bm25", "dense", "fusion", "rank-fusion"])
 def test_every_searching_policy_ranks_all_and_finds_the_obvious(space: Space, name: str) -> None:
     found = units(space, name)
     assert found[0] == "D0"
     assert sorted(found) == ALL_UNITS
 
 
-def test_plain_fusion_uses_no_relation_and_a_spelled_one_only_those_named(space: Space) -> None:
+def test_spelled_relations_replace_the_defaults(space: Space) -> None:
     asked = space.task.questions[1]
+    spelled = named("with:context(w=0.9)@2").pick
+    assert spelled is not None
+    related = [Weighted(Context(w=0.9), 2.0)]
+    assert spelled(space, asked) == space.search(asked, relations=related)
+    assert spelled(space, asked) != space.search(asked, relations=())
 
-    def scores(**how: Any) -> list[float]:
-        return [found.score for found in space.search(asked, **how)]
 
-    policy = named("with:context(w=0.9)@2")
-    assert policy.pick is not None
-    by_policy = [passage.units for passage in policy.pick(space, asked)]
-    plain = [found.passage.units for found in space.search(asked, relations=())]
-    assert sorted(by_policy) == sorted(plain)
-    assert by_policy != plain
-    assert scores(relations=()) != scores(relations=["context"])
+def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
+    asked = space.task.questions[1]
+    scored = space.scored(asked)
+    bm25 = [one.bm25 for one in scored]
+    cosine = [one.cosine for one in scored]
+
+    def z(values: list[float], place: int) -> float:
+        return (values[place] - fmean(values)) / (pstdev(values) or 1)
+
+    def rank(values: list[float], place: int) -> int:
+        return 1 + sorted(range(len(values)), key=lambda n: -values[n]).index(place)
+
+    def best_first(score: Callable[[int], float]) -> list[str]:
+        return [ALL_UNITS[n] for n in sorted(range(len(scored)), key=lambda n: -score(n))]
+
+    assert units(space, "fusion", 1) == best_first(lambda n: z(bm25, n) + z(cosine, n))
+    assert units(space, "rank-fusion", 1) == best_first(
+        lambda n: (1 / (60 + rank(bm25, n)) if bm25[n] > 0 else 0) + 1 / (60 + rank(cosine, n))
+    )
 
 
 def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: Space) -> None:

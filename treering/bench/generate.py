@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from treering.bench.prompts import load
+from treering.bench.read import json_lines
 from treering.errors import InputError, LLMReplyError
 from treering.llm.contract import LLM, Message
 
@@ -31,6 +33,10 @@ class Turn:
     def __str__(self) -> str:
         return f"{self.speaker}: {self.text}"
 
+    def message(self) -> dict[str, str]:
+        """The turn as a message that a memory takes in."""
+        return {"name": self.speaker, "content": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -38,6 +44,16 @@ class Asked:
 
     question: str
     response: str
+
+
+def read_chat(path: Path) -> list[Turn]:
+    """A chat from JSON lines with ``name`` and ``content``. Raises InputError."""
+    try:
+        return [Turn(row["name"], row["content"]) for row in json_lines(path)]
+    except KeyError as error:
+        raise InputError(
+            f"{path}: a line has no {error}; each needs a name and a content"
+        ) from error
 
 
 def extend_chat(

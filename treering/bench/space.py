@@ -23,11 +23,12 @@ CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A passage with what some baselines weigh it by: its score and its time."""
+class Scored:
+    """A passage with the raw scores and the time that baselines weigh it by."""
 
     passage: Passage
-    score: float
+    bm25: float
+    cosine: float
     at: datetime | None
 
 
@@ -38,6 +39,7 @@ class Space:
         self.task = task
         self._memory = memory
         self._count = cache(count)  # policies find the same passages over and over
+        self._last: tuple[Question, list[Scored]] | None = None
 
     def remember(self) -> None:
         """Add every document of the task, one source each."""
@@ -48,11 +50,20 @@ class Space:
                 kind="chat" if document.chat else "text",
             )
 
-    def search(self, question: Question, k: int | None = DEPTH, **how: Any) -> list[Found]:
-        """The best ``k`` fragments for a question (all, if None); ``how`` goes to the memory."""
-        depth = self.fragments if k is None else k
-        hits = self._memory.search(question.text, k=depth, **how)
-        return [Found(self._passage(hit), hit.score, hit.at) for hit in hits]
+    def search(self, question: Question, **how: Any) -> list[Passage]:
+        """The best fragments for a question; ``how`` goes to ``Memory.search``."""
+        return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
+
+    def scored(self, question: Question) -> list[Scored]:
+        """Every fragment with its raw scores for a question, in reading order.
+
+        Kept for the last question, which several baselines ask one after the other.
+        """
+        if self._last is None or self._last[0] != question:
+            hits = self._memory.search(question.text, k=self._fragments, relations=())
+            found = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
+            self._last = question, found
+        return self._last[1]
 
     def context(self, question: Question, budget: int) -> Passage:
         """``Memory.context`` for a question, as one passage."""
@@ -61,8 +72,7 @@ class Space:
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
 
     @cached_property
-    def fragments(self) -> int:
-        """How many fragments the memory made of the task."""
+    def _fragments(self) -> int:
         return self._memory.stats().fragments
 
     @cached_property
@@ -85,6 +95,9 @@ class Space:
     def _order(self) -> dict[str, int]:
         """The place of each source in reading order."""
         return {document.source: n for n, document in enumerate(self.task.documents)}
+
+    def _scored(self, hit: Hit) -> Scored:
+        return Scored(self._passage(hit), hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at)
 
     def _passage(self, hit: Hit) -> Passage:
         text = _shown(hit.text, hit.speaker, hit.at)

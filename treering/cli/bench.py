@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from treering.bench import plots, report
+from treering.bench import generate, plots, report
 from treering.bench.answer import Answering
 from treering.bench.embedding import QuestionCache
 from treering.bench.policy.registry import policies
@@ -63,7 +64,8 @@ def run(
     chosen = benchmark(name)
     how = _answering(chosen, llm, judge, temperature, seed)
     level = answer_level(how, budget) if how else evidence_level()
-    header = this_run(name, sha256_of(data), seed, settings(level, embedder, budget, how))
+    model = open_embedder(embedder)
+    header = this_run(name, sha256_of(data), seed, settings(level, model.name, budget, how))
     path = out or Path("results") / f"{name}-{level.name}.jsonl"
     with Results(path, header) as results, _progress(name) as shown:
         run_benchmark(
@@ -72,7 +74,7 @@ def run(
             policies(policy, seed),
             level,
             results,
-            QuestionCache(open_embedder(embedder)),
+            QuestionCache(model),
             limit=limit,
             progress=shown,
         )
@@ -119,6 +121,33 @@ def report_(
         if plot:
             plots.plot_policies(scores, plot / f"{path.stem}-policies.{form}")
             plots.plot_budgets(scores, plot / f"{path.stem}-budgets.{form}")
+
+
+@app.command()
+def extend(
+    chat: Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds the whole chat shall have.")] = 200,
+    llm: Annotated[str | None, typer.Option(help="The model that writes.")] = None,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 0.7,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Carry a chat on with a model (MemTree, A.2.3): the new turns as JSON lines."""
+    said = generate.read_chat(chat)
+    written = generate.extend_chat(said, rounds, open_llm(llm), temperature=temperature, seed=seed)
+    for turn in written:
+        typer.echo(json.dumps(turn.message(), ensure_ascii=False))
+
+
+@app.command()
+def questions(
+    chat: Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")],
+    count: Annotated[int, typer.Option(min=1, help="Questions to make.")] = 5,
+    llm: Annotated[str | None, typer.Option(help="The model that asks.")] = None,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Make questions with answers from a chat (MemTree, A.2.4), as JSON lines."""
+    for asked in generate.ask_about(generate.read_chat(chat), count, open_llm(llm), seed=seed):
+        typer.echo(json.dumps(asdict(asked), ensure_ascii=False))
 
 
 def _answering(

@@ -1,6 +1,6 @@
 """Memories that fade: MemoryStream (Park et al. 2023) and MemoryBank (Zhong et al. 2024).
 
-Both rank treering's dense scores anew. Questions of a benchmark are asked side by side, so none of
+Both rank by cosine similarity and age. Questions of a benchmark are asked side by side, so none of
 them refreshes what an earlier one recalled: recency counts from when a piece was said.
 """
 
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from treering.bench.metrics.evidence import Passage
 from treering.bench.policy.contract import Policy
-from treering.bench.space import DEPTH, Found, Space
+from treering.bench.policy.fusing import ranked
+from treering.bench.space import Scored, Space
 from treering.bench.task import Question
 
 HOURLY_DECAY = 0.995  # MemoryStream's recency, per hour
@@ -30,7 +31,16 @@ def memory_stream() -> Policy:
     The paper's third term, importance, is a language model's rating; without one it is equal for
     all pieces, and drops out.
     """
-    return Policy("memory-stream", _recency_and_relevance)
+
+    def pick(space: Space, question: Question) -> Sequence[Passage]:
+        everything = space.scored(question)
+        now = question.at or space.now
+        hours = [_age_s(found, now) / _HOUR_S for found in everything]
+        recency = _scaled(np.power(HOURLY_DECAY, hours))
+        relevance = _scaled(np.array([found.cosine for found in everything]))
+        return ranked(everything, recency + relevance)
+
+    return Policy("memory-stream", pick)
 
 
 def memory_bank(seed: int) -> Policy:
@@ -38,33 +48,20 @@ def memory_bank(seed: int) -> Policy:
 
     def pick(space: Space, question: Question) -> Sequence[Passage]:
         now = question.at or space.now
-        kept = (found for found in _all(space, question) if _kept(found, now, seed))
-        return [found.passage for found, _ in zip(kept, range(DEPTH), strict=False)]
+        kept = [found for found in space.scored(question) if _kept(found, now, seed)]
+        return ranked(kept, np.array([found.cosine for found in kept]))
 
     return Policy("memory-bank", pick)
 
 
-def _recency_and_relevance(space: Space, question: Question) -> Sequence[Passage]:
-    everything = _all(space, question)
-    hours = [_age_s(found, question.at or space.now) / _HOUR_S for found in everything]
-    recency = _scaled(np.power(HOURLY_DECAY, hours))
-    relevance = _scaled(np.array([found.score for found in everything]))
-    order = np.argsort(-(recency + relevance), kind="stable")[:DEPTH]
-    return [everything[place].passage for place in order]
-
-
-def _all(space: Space, question: Question) -> list[Found]:
-    return space.search(question, k=None, mode="dense", relations=())
-
-
-def _kept(found: Found, now: datetime | None, seed: int) -> bool:
+def _kept(found: Scored, now: datetime | None, seed: int) -> bool:
     """Whether a piece is still remembered: drawn once a piece, whatever the question."""
     retention = math.exp(-_age_s(found, now) / _DAY_S / RETENTION_DAYS)
     drawn = hashlib.sha256(f"{seed}\0{found.passage.place}\0{found.passage.text}".encode()).digest()
     return int.from_bytes(drawn[:8], "big") / 2**64 < retention
 
 
-def _age_s(found: Found, now: datetime | None) -> float:
+def _age_s(found: Scored, now: datetime | None) -> float:
     """Seconds since a piece was said; 0 where times are not known."""
     if now is None or found.at is None:
         return 0.0

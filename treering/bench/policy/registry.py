@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from treering.bench.policy.contract import Policy
 from treering.bench.policy.fading import memory_bank, memory_stream
+from treering.bench.policy.fusing import FUSING
 from treering.bench.policy.searching import SEARCHING, with_relations
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import UnknownName
@@ -20,7 +21,8 @@ def policies(names: Sequence[str], seed: int) -> list[Policy]:
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…``.
     """
-    known = {p.name: p for p in (*SEARCHING, memory_stream(), memory_bank(seed), *UNRANKED)}
+    fading = memory_stream(), memory_bank(seed)
+    known = {p.name: p for p in (*SEARCHING, *FUSING, *fading, *UNRANKED)}
     chosen: dict[str, Policy] = {}
     for name in names:
         if name == DEFAULT:

@@ -24,7 +24,7 @@ def search_policy(name: str, **how: Any) -> Policy:
     """A policy that searches with ``how``, the keyword arguments of ``Memory.search``."""
 
     def pick(space: Space, question: Question) -> Sequence[Passage]:
-        return [found.passage for found in space.search(question, **how)]
+        return space.search(question, **how)
 
     return Policy(name, pick)
 
@@ -38,7 +38,7 @@ SEARCHING = (
     Policy("context", fill=_context),
     search_policy("bm25", mode="lexical", relations=()),
     search_policy("dense", mode="dense", relations=()),
-    search_policy("fusion", relations=()),
+    search_policy("own", relations=()),
 )
 
 
