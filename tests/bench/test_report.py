@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from treering.bench.plots import plot_budgets, plot_policies
-from treering.bench.report import Scores, compare, report, summary
+from treering.bench.report import Scores, compare, overview, report, summary
 from treering.bench.results import Measured, Run
 from treering.errors import InputError
 
@@ -74,6 +74,15 @@ def test_runs_on_different_data_are_not_compared() -> None:
     other = scores(replace(RUN, data_sha256="0" * 64), treering=[0.5])
     with pytest.raises(InputError, match="different data"):
         compare(other, scores(treering=[0.5]))
+
+
+def test_an_overview_marks_what_the_reference_does_not_beat() -> None:
+    noisy = [float(n % 2) for n in range(40)]
+    one = scores(treering=[0.5] * 40, better=[0.9] * 40, worse=[0.1] * 40, even=noisy)
+    two = scores(replace(RUN, benchmark="fairytaleqa"), treering=[0.5] * 4)
+    table = overview([one, two], ["treering", "better", "worse", "even"], "treering")
+    assert "| LoCoMo | 40 | recall@10 | 50.0 | 90.0 ▲ | 10.0 | 50.0 = |" in table
+    assert "| FairytaleQA | 4 | recall@10 | 50.0 | – | – | – |" in table
 
 
 def test_a_summary_holds_plain_means() -> None:

@@ -1,3 +1,4 @@
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,15 @@ def test_what_is_added_is_read_back_with_its_header(tmp_path: Path) -> None:
     run, lines = read(path)
     assert run == RUN
     assert lines == [line("1"), line("2", recall=0.333333)]
+
+
+def test_a_packed_results_file_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    with Results(path, RUN) as results:
+        results.add(line("1"))
+    packed = tmp_path / "r.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read(packed) == read(path)
 
 
 def test_a_second_run_continues_and_knows_what_is_measured(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 from collections.abc import Iterator
@@ -17,8 +18,9 @@ _BLOCK = 1 << 20
 
 
 def json_lines(path: Path) -> Iterator[Row]:
-    """The objects of a JSON lines file, one at a time, split on ``\\n`` only."""
-    with _opened(path).open(encoding="utf-8", newline="\n") as file:
+    """The objects of a JSON lines file, one at a time; lines end with ``\\n`` only, ``.gz`` opens."""
+    opened = gzip.open if _opened(path).suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:

@@ -18,6 +18,8 @@ ANSWER_COLUMNS = ("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judg
 _ANSWER_HEADLINES = ("accuracy", "token_f1", "rating")
 """The metric that leads an answer table: the first of these that was measured."""
 
+_MARK = {"better": " ▲", "worse": "", "no difference": " ="}
+
 Key = tuple[str, str]
 """Task and question."""
 
@@ -95,6 +97,17 @@ def report(scores: Scores, reference: str | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) -> str:
+    """One Markdown table of several benchmarks: the headline of each policy.
+
+    A figure that ``reference`` does not differ from (paired bootstrap, 95 %) is marked ``=``, one
+    that is above it ``▲``; without a mark ``reference`` is better.
+    """
+    head = ["benchmark", "questions", "metric", *policies]
+    rows = [_overview_row(scores, policies, reference) for scores in runs]
+    return f"{_table(head, rows)}\n"
+
+
 def compare(new: Scores, old: Scores) -> str:
     """A Markdown table of the paired differences, new minus old, for every policy in both."""
     if new.run.benchmark != old.run.benchmark or new.run.data_sha256 != old.run.data_sha256:
@@ -121,6 +134,18 @@ def difference(
     if not both:
         return None
     return paired_difference([new[k] for k in both], [old[k] for k in both], seed=seed)
+
+
+def _overview_row(scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
+    metric = scores.headline
+    ours = scores.values(reference, metric)
+    cells = []
+    for policy in policies:
+        values = scores.values(policy, metric) if policy in scores.by_policy else {}
+        gap = difference(values, ours, seed=scores.run.seed)
+        mark = "" if gap is None or policy == reference else _MARK[gap.verdict]
+        cells.append(_mean(metric, list(values.values())) + mark)
+    return [benchmark(scores.run.benchmark).title, str(len(ours)), metric, *cells]
 
 
 def _title(scores: Scores) -> str:

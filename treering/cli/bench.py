@@ -108,12 +108,19 @@ def report_(
     reference: Annotated[
         str | None, typer.Option(help="The policy others are compared with.")
     ] = None,
+    overview: Annotated[
+        list[str],
+        typer.Option(help="One table of all results, with this policy; may be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
     plot: Annotated[Path | None, typer.Option(help="Also save plots into this folder.")] = None,
     form: Annotated[str, typer.Option("--format", help="svg or png.")] = "svg",
 ) -> None:
     """Render results as Markdown tables, compare two runs, draw plots."""
-    for path in results:
-        scores = report.Scores.of(*read(path))
+    runs = {path: report.Scores.of(*read(path)) for path in results}
+    if overview:
+        typer.echo(report.overview(list(runs.values()), overview, reference or overview[0]))
+        return
+    for path, scores in runs.items():
         if against:
             typer.echo(report.compare(scores, report.Scores.of(*read(against))))
         else:
