@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 
 def json_lines(path: Path) -> Iterator[Row]:
-    """The objects of a JSON lines file, one at a time; lines end with ``\\n`` only, ``.gz`` opens."""
+    """The objects of a JSON lines file, one at a time; lines end with ``\\n``, ``.gz`` unpacks."""
     opened = gzip.open if _opened(path).suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
