@@ -75,6 +75,7 @@ def test_run_with_a_model_answers(
     assert found["level"] == "answers"
     assert found["policies"]["dense"]["exact_match"] == 1.0
     assert read(out)[0].settings["temperature"] == 1.0
+    assert llm.closed
 
 
 def test_data_tells_where_to_get_it_and_what_was_seen() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,23 +61,16 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
 ) -> None:
     """Run a benchmark; what the results file holds already is not measured again."""
-    chosen = benchmark(name)
-    how = _answering(chosen, llm, judge, temperature, seed)
-    level = answer_level(how, budget) if how else evidence_level()
-    model = open_embedder(embedder)
-    header = this_run(name, sha256_of(data), seed, settings(level, model.name, budget, how))
-    path = out or Path("results") / f"{name}-{level.name}.jsonl"
-    with Results(path, header) as results, _progress(name) as shown:
-        run_benchmark(
-            chosen,
-            data,
-            policies(policy, seed),
-            level,
-            results,
-            QuestionCache(model),
-            limit=limit,
-            progress=shown,
-        )
+    chosen, wanted, model = benchmark(name), policies(policy, seed), open_embedder(embedder)
+    with ExitStack() as opened:
+        how = _answering(opened, chosen, llm, judge, temperature, seed)
+        level = answer_level(how, budget) if how else evidence_level()
+        header = this_run(name, sha256_of(data), seed, settings(level, model.name, budget, how))
+        path = out or Path("results") / f"{name}-{level.name}.jsonl"
+        results = opened.enter_context(Results(path, header))
+        shown = opened.enter_context(_progress(name))
+        once = QuestionCache(model)
+        run_benchmark(chosen, data, wanted, level, results, once, limit=limit, progress=shown)
         scores = report.Scores.of(results.run, results.measured.values())
     if not as_json:
         typer.echo(report.report(scores))
@@ -140,9 +133,9 @@ def extend(
 ) -> None:
     """Carry a chat on with a model (MemTree, A.2.3): the new turns as JSON lines."""
     said = generate.read_chat(chat)
-    written = generate.extend_chat(said, rounds, open_llm(llm), temperature=temperature, seed=seed)
-    for turn in written:
-        typer.echo(json.dumps(turn.message(), ensure_ascii=False))
+    with closing(open_llm(llm)) as model:
+        for turn in generate.extend_chat(said, rounds, model, temperature=temperature, seed=seed):
+            typer.echo(json.dumps(turn.message(), ensure_ascii=False))
 
 
 @app.command()
@@ -153,19 +146,31 @@ def questions(
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
 ) -> None:
     """Make questions with answers from a chat (MemTree, A.2.4), as JSON lines."""
-    for asked in generate.ask_about(generate.read_chat(chat), count, open_llm(llm), seed=seed):
-        typer.echo(json.dumps(asdict(asked), ensure_ascii=False))
+    said = generate.read_chat(chat)
+    with closing(open_llm(llm)) as model:
+        for asked in generate.ask_about(said, count, model, seed=seed):
+            typer.echo(json.dumps(asdict(asked), ensure_ascii=False))
 
 
 def _answering(
-    chosen: Benchmark, llm: str | None, judge: str | None, temperature: float, seed: int
+    opened: ExitStack,
+    chosen: Benchmark,
+    llm: str | None,
+    judge: str | None,
+    temperature: float,
+    seed: int,
 ) -> Answering | None:
+    """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
     if llm is None:
         return None
+    answering = opened.enter_context(closing(open_llm(llm)))
+    judging = answering
+    if judge is not None and judge != llm:
+        judging = opened.enter_context(closing(open_llm(judge)))
     return Answering(
-        llm=open_llm(llm),
+        llm=answering,
         prompt=answer_prompt(chosen.prompt),
-        judge=open_llm(judge) if judge else None,
+        judge=None if judge is None else judging,
         temperature=temperature,
         seed=seed,
     )
