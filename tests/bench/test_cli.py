@@ -83,6 +83,9 @@ def test_data_tells_where_to_get_it_and_what_was_seen() -> None:
     assert found["licence"] == "CC BY-NC 4.0"
     assert len(found["sha256"]["locomo5.json"]) == 64
     assert "musique" in last_object(invoke("data", "--json"))
+    told = invoke("data")
+    assert "  from     https://github.com/snap-research/locomo" in told
+    assert "no real file yet" in told
 
 
 def test_report_renders_compares_and_plots(data: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from treering.bench import generate, plots, report
 from treering.bench.answer import Answering
@@ -29,7 +28,6 @@ from treering.llm.settings import open_llm
 
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
 _log = Console(stderr=True)
-_out = Console()
 
 DEFAULT_BUDGET = 1000
 
@@ -87,11 +85,14 @@ def data(
     if as_json:
         typer.echo(json.dumps({one.name: _described(one) for one in chosen}))
         return
-    table = Table("name", "where", "licence", "what --data takes", "run on real files")
     for one in chosen:
-        seen = "\n".join(f"{file} {digest[:12]}" for file, digest in one.data.sha256.items())
-        table.add_row(one.name, one.data.url, one.data.licence, one.data.files, seen or "no")
-    _out.print(table)
+        seen = [f"{file} sha256 {digest}" for file, digest in one.data.sha256.items()]
+        typer.echo(f"{one.name}: {one.title}")
+        typer.echo(f"  from     {one.data.url}")
+        typer.echo(f"  licence  {one.data.licence}")
+        typer.echo(f"  --data   {one.data.files}")
+        for line in seen or ["no real file yet: the loader follows the published format"]:
+            typer.echo(f"  run on   {line}")
 
 
 @app.command("report")
