@@ -89,9 +89,8 @@ def main() -> int:
             stats = memory.stats()
     heading("In numbers")
     print(f"{stats.entries:,} entries, {stats.fragments:,} fragments, {stats.bytes / 1e6:.1f} MB")
-    print(
-        f"{taken_in - start:.1f} s to take in, {(asked - taken_in) / len(QUESTIONS):.2f} s a question"
-    )
+    a_question = (asked - taken_in) / len(QUESTIONS)
+    print(f"{taken_in - start:.1f} s to take in, {a_question:.2f} s a question, searched twice")
     print(f"{sum(answered)} of {len(QUESTIONS)} questions answered; secret gone: {gone}")
     return 0 if all(answered) and gone else 1
 
