@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.plugins.treering_test_plugins import Hashing
+from tests.embedders import HashingEmbedder
 from tools.generate_async import TARGET, formatted, generate
 from treering import AsyncMemory, Memory
 from treering.aio import PAGE
@@ -24,7 +24,7 @@ def run(tmp_path: Path) -> Callable[[Test], None]:
     def running(test: Test) -> None:
         async def opened() -> None:
             path = tmp_path / "life.db"
-            async with await AsyncMemory.open(path, embedder=Hashing()) as memory:
+            async with await AsyncMemory.open(path, embedder=HashingEmbedder()) as memory:
                 await test(memory)
 
         asyncio.run(opened())

@@ -150,5 +150,5 @@ def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(
     assert (result.exit_code, result.stdout) == (0, "added 1 entry\n")
     assert "1 wait to be indexed" in result.stderr
     stuck = treering("settle", "--embedder", "failing")
-    assert (stuck.exit_code, "asleep" in stuck.stderr) == (4, True)
-    assert "asleep" in treering("doctor", "--embedder", "failing").stdout
+    assert (stuck.exit_code, "refused" in stuck.stderr) == (4, True)
+    assert "refused" in treering("doctor", "--embedder", "failing").stdout
