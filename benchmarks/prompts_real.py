@@ -58,6 +58,17 @@ CHANGED = (
     Passage("Ben: I quit the bakery and started at the library.", "chat with Ben", "2026-02-01"),
 )
 
+TRIP = (
+    Passage("Tom: Flight TP 331 lands at noon on Sunday.", "chat with Tom", "2026-06-01"),
+    Passage("Tom: The hotel is the Aurora, two nights, 180 euros.", "chat with Tom", "2026-06-02"),
+    Passage("Tom: They moved us, it is the Meridian now.", "chat with Tom", "2026-06-05"),
+)
+GARDEN = (
+    Passage("Ida: The pear tree was planted by my grandfather.", "notes/garden.md:3", "2023-03-01"),
+    Passage("Ida: Water the beans every second evening in July.", "notes/garden.md:9"),
+    Passage("Ida: Slugs ate the lettuce; copper tape helps.", "notes/garden.md:14"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -84,19 +95,20 @@ CASES = (
     Case(HOSTILE, "What is the garage code?", ("4471",), (2,)),
     Case(CHANGED, "Where does Ben work now?", ("library",), (2,)),
     Case(CHANGED, "What is the capital of France?"),
-)
-TRIP = (
-    Passage("Tom: Flight TP 331 lands at noon on Sunday.", "chat with Tom", "2026-06-01"),
-    Passage("Tom: The hotel is the Aurora, two nights, 180 euros.", "chat with Tom", "2026-06-02"),
-    Passage("Tom: They moved us, it is the Meridian now.", "chat with Tom", "2026-06-05"),
-)
-HELD_OUT = (
     Case(TRIP, "Which flight does Tom take?", ("331",), (1,)),
     Case(TRIP, "In which hotel will Tom stay?", ("Meridian",), (3,)),
     Case(TRIP, "How much did the hotel cost?", ("180",), (2,)),
     Case(TRIP, "Who travels with Tom?"),
     Case(TRIP, "What will the weather be on Sunday?"),
     Case(NOVEL, "Who read the ledger?", ("Mira",), (3,)),
+)
+HELD_OUT = (
+    Case(GARDEN, "Who planted the pear tree?", ("grandfather",), (1,)),
+    Case(GARDEN, "What helps against slugs?", ("copper",), (3,)),
+    Case(GARDEN, "How often do the beans need water in July?", ("second evening",), (2,)),
+    Case(GARDEN, "When were the tomatoes planted?"),
+    Case(GARDEN, "What did the copper tape cost?"),
+    Case(GARDEN, "Who is the president of Brazil?"),
 )
 """Written after the prompt, which was not changed again."""
 
