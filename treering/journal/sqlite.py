@@ -28,11 +28,13 @@ CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory s
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """Turn every sqlite3 error into a JournalError that says what to do."""
+    """Turn every error of sqlite3 into one of ours that says what to do."""
     try:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise InputError(f"{path}: a value cannot be stored: {error}") from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> JournalError:
