@@ -81,7 +81,7 @@ def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
 def _parse(text: str, number: int) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} is not JSON ({error}); is the export whole?") from error
     if not isinstance(found, dict):
         raise InputError(f"line {number} is not a JSON object")

@@ -433,7 +433,10 @@ class Memory:
         return Receipt.total(receipts)
 
     def _add_file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
-        """Take in a file in one transaction; replace what an earlier version of it left."""
+        """Take in a file in one transaction; what an earlier version of it left and it no longer
+        holds, or holds in another place, goes.
+        """
+        checked_name(source, "source")
         digest = files.digest(path)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -441,20 +444,31 @@ class Memory:
                 return Receipt(unchanged=1)
         with self._database.write() as writer:
             space = self._id(writer)
-            old = list(entries.matching(writer, space, Filter(source=source)))
-            forgetting.remove(writer, space, old)
-            receipt = self._store(writer, space, source, files.file_drafts(path, envelope))
+            old = entries.places(writer, space, source)
+            if old and entries.source_digest(writer, space, source) is None:
+                raise InputError(
+                    f"source {source!r} holds entries that no file brought, which {path} would "
+                    "replace; give the file another source"
+                )
+            new = _placed(path, source, envelope) if old else ()
+            kept = {(draft.position, draft.digest()) for draft in new}
+            gone = [seq for place, seq in old.items() if place not in kept]
+            forgetting.remove(writer, space, gone)
+            receipt = self._store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)
-        return replace(receipt, removed=len(old))
+        return replace(receipt, removed=len(gone))
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         with self._database.write() as writer:
             space = self._id(writer)
-            return self._store(writer, space, source, drafts)
+            receipt = self._store(writer, space, source, numbered(drafts, source))
+            if receipt.ids:
+                entries.set_source_digest(writer, space, source, None)
+        return receipt
 
     def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
         place = entries.source_id(writer, space, source)
-        done = entries.append(writer, space, place, numbered(drafts, source), store.VIEW)
+        done = entries.append(writer, space, place, drafts, store.VIEW)
         return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
 
     def _id(self, writer: Writer) -> int:
@@ -496,3 +510,9 @@ class Memory:
             return seqs
         wanted, _ = entries.find(reader, state.space, entry_id)
         return [wanted] if wanted in seqs else []
+
+
+def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
+    """The drafts of a file, each in its place."""
+    drafts = numbered(files.file_drafts(path, envelope), source)
+    return (replace(draft, position=place) for place, draft in enumerate(drafts))
