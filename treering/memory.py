@@ -378,6 +378,7 @@ class Memory:
         """
         stream = iter(lines)
         settings = exchange.read_header(stream)
+        fitted.load(settings)  # refuses what a later search would stumble over
         numbering = Numbering()
         receipts: list[Receipt] = []
         with self._database.write() as writer:
