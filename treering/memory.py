@@ -13,7 +13,7 @@ from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, UnknownName
+from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -200,8 +200,11 @@ class Memory:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
-        if state and scrub:
-            forgetting.scrub(self._database, state.space)
+        if state and scrub and not forgetting.scrub(self._database, state.space):
+            raise JournalBusy(
+                f"{self._database.url} is still being read or written, so that what was forgotten "
+                "may be in its bytes; close other readers and call settle() again"
+            )
         return self.stats()
 
     # ------------------------------------------------------------------ giving back
@@ -321,11 +324,12 @@ class Memory:
 
         Raises UnknownName when nothing matches, InputError without any condition.
         """
-        if entry_id is None and not where:
+        condition = to_filter(where)
+        if entry_id is None and condition == Filter():
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            seqs = self._matching(reader, state, entry_id, to_filter(where)) if state else []
+            seqs = self._matching(reader, state, entry_id, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
         return forgetting.forget(self._database, state.space, seqs)
@@ -492,7 +496,7 @@ class Memory:
     def _pending(self) -> int:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            return sum(work.counts(reader, state.space).values()) if state else 0
+            return store.unfinished(reader, state) if state else 0
 
     def _defaults(self) -> Plan:
         with self._database.read() as reader:

@@ -193,6 +193,17 @@ def untried(reader: Reader, state: State) -> int:
     return int(row[0]) if row else 0
 
 
+def unfinished(reader: Reader, state: State) -> int:
+    """How many entries are not split, or not embedded by the model that answers."""
+    row = reader.row(
+        "SELECT count(*) + (SELECT count(DISTINCT f.entry) FROM work e"
+        " JOIN fragment f ON f.id = e.target WHERE e.space = ? AND e.view = ?)"
+        " FROM work w WHERE w.space = ? AND w.view = ?",
+        (state.space, state.model.view if state.model else "", state.space, VIEW),
+    )
+    return int(row[0]) if row else 0
+
+
 def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
     """Delete what was derived from entries; return how many rows of each kind went."""
     gone = {"fragments": 0, "vectors": 0}
