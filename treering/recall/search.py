@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
-from treering.errors import EmptyText, InputError, ModelMismatch
+from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
 from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
@@ -19,6 +19,7 @@ from treering.recall.context import Candidate
 from treering.recall.rank import Ranking, rank
 from treering.records import Filter, Hit
 from treering.relate.combine import Relations
+from treering.relate.contract import Floats
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
 
@@ -88,8 +89,14 @@ class Searcher:
         vectors = None
         if mode != "lexical" and snapshot.state.model is not None:
             self._ensure_model(snapshot.state.model)
-            vectors = checked(self._embedder, list(queries), query=True)
+            vectors = self._embedded(queries, snapshot.state.model)
         return rank(snapshot, self._relations, plan, queries, vectors, mode)
+
+    def _embedded(self, queries: Sequence[str], model: Model) -> Floats:
+        try:
+            return checked(self._embedder, queries, query=True, dimension=model.dimension)
+        except EmbeddingError as error:
+            raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:
