@@ -20,7 +20,9 @@ class SubApp:
     help: str
 
 
-SUB_APPS: dict[str, SubApp] = {}
+SUB_APPS: dict[str, SubApp] = {
+    "bench": SubApp("treering.cli.bench", "Measure quality on public benchmarks."),
+}
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
 
 
