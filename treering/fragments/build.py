@@ -65,17 +65,19 @@ class Builder:
         state = self._state()
         if state is None:
             return
-        failure = self._ensure_model(state)
-        state = self._state() or state
         done, total = 0, self._pending(state)
+        failure: EmbeddingError | None = None
         while batch := self._next_entries(state):
             failure = self._index(state, batch, embed=failure is None) or failure
             done += len(batch)
             if progress:
                 progress(done, total)
-        state = self._state() or state
+            state = self._state() or state
         if failure is not None:
             raise failure
+        if state.model is None:  # no embedder has worked for this space so far
+            self._decide_model(state.space, self._embedder.dimension)
+            state = self._state() or state
         for model in (state.model, state.next):
             if model is not None and model.name == self._embedder.name:
                 self.embed(model, progress)
@@ -140,21 +142,14 @@ class Builder:
             if state.model is not None:
                 store.drop_vectors(writer, space, state.model)
 
-    def _ensure_model(self, state: State) -> EmbeddingError | None:
-        """Let the first embedder that works decide a space's model; return why this one cannot."""
-        if state.model is not None:
-            return None
-        try:
-            dimension = self._embedder.dimension  # may have to ask an endpoint
-            with self._database.write() as writer:
-                current = store.state(writer, self._space)
-                if current is None or current.model is None:
-                    model = store.register_model(writer, self._embedder.name, dimension)
-                    store.set_models(writer, state.space, model, None)
-                    store.enqueue_all(writer, state.space, model)
-        except EmbeddingError as error:
-            return error
-        return None
+    def _decide_model(self, space: int, dimension: int) -> None:
+        """Let this embedder's model be the one of a space that has none. Raises EmbeddingError."""
+        with self._database.write() as writer:
+            current = store.state(writer, self._space)
+            if current is None or current.model is None:
+                model = store.register_model(writer, self._embedder.name, dimension)
+                store.set_models(writer, space, model, None)
+                store.enqueue_all(writer, space, model)
 
     def _state(self) -> State | None:
         with self._database.read() as reader:
@@ -186,12 +181,13 @@ class Builder:
         speakers = {seq: entry.speaker for seq, entry in batch.items()}
         vectors, failure = None, None
         if embed:
+            read = [embedded_text(piece.text, speakers[piece.entry]) for piece in pieces]
             try:
-                vectors = self._vectors(
-                    state, [embedded_text(piece.text, speakers[piece.entry]) for piece in pieces]
-                )
+                vectors = self._vectors(state, read)
+                if state.model is None:
+                    self._decide_model(state.space, vectors.shape[1])
             except EmbeddingError as error:
-                failure = error
+                vectors, failure = None, error
         with self._database.write() as writer:
             self._store(writer, state, batch, pieces, vectors)
         return failure
@@ -230,7 +226,7 @@ class Builder:
         store.touch(writer, state.space)
 
     def _models(self, writer: Writer) -> list[Model]:
-        """The models whose vectors the space keeps now; none before one could be asked."""
+        """The models whose vectors the space keeps; none before one has embedded something."""
         current = store.state(writer, self._space)
         return [model for model in (current.model, current.next) if model] if current else []
 
