@@ -189,7 +189,7 @@ def test_without_a_language_the_lines_are_the_nodes() -> None:
     parsed = parse("one\n\ntwo", None)
     assert (len(parsed.tree), parsed.definitions) == (3, ())
     spans = zip(parsed.tree.start.tolist(), parsed.tree.end.tolist(), strict=True)
-    assert [parsed.source[a:b] for a, b in spans] == [b"one\n\ntwo", b"one\n", b"two"]
+    assert [parsed.source[a:b] for a, b in spans] == [b"one\n\ntwo", b"one", b"two"]
 
 
 def test_an_unknown_language_is_refused_with_the_known_ones() -> None:

@@ -49,6 +49,8 @@ class Definition:
     """The text up to the body, white space collapsed."""
     doc: str
     """The docstring, or the comment right above it."""
+    first_line: int
+    """Its first line, counting a comment right above it."""
     bases: tuple[str, ...]
     attributes: tuple[str, ...]
 
@@ -118,6 +120,11 @@ class ParsedFile:
     comments: tuple[Span, ...]
     has_errors: bool
     """Whether some of the text is not valid in the language; the rest is parsed all the same."""
+
+    def lines(self) -> list[bytes]:
+        """The lines of the file, without line feeds."""
+        lines = self.source.split(b"\n")
+        return lines if lines[-1] else lines[:-1]
 
     def text(self, span: Span) -> str:
         """The source text of ``span``."""

@@ -57,14 +57,14 @@ def syntax_root(source: bytes, language: str) -> Node:
 
 def _tree_of_lines(source: bytes) -> SyntaxTree:
     """A root with one child a line that is not blank: all that is known of an unknown language."""
-    ends = np.cumsum([len(line) for line in source.splitlines(keepends=True)], dtype=np.int32)
-    starts = np.concatenate([np.zeros(1, np.int32), ends[:-1]]) if len(ends) else ends
-    solid = [i for i, (a, b) in enumerate(zip(starts, ends, strict=True)) if source[a:b].strip()]
-    return SyntaxTree(
-        parent=np.array([NONE] + [0] * len(solid), dtype=np.int32),
-        start=np.concatenate([np.zeros(1, np.int32), starts[solid]]),
-        end=np.concatenate([np.array([len(source)], np.int32), ends[solid]]),
-    )
+    start, end, at = [0], [len(source)], 0
+    for line in source.split(b"\n"):
+        if line.strip():
+            start.append(at)
+            end.append(at + len(line))
+        at += len(line) + 1
+    parent = [NONE] + [0] * (len(start) - 1)
+    return SyntaxTree(*(np.array(column, dtype=np.int32) for column in (parent, start, end)))
 
 
 def _flatten(root: Node) -> tuple[SyntaxTree, dict[int, int]]:
@@ -140,10 +140,12 @@ class _Reading:
                     whole = wrappers[whole.id]
                 span = _span(whole)
                 body = container.body or bodies.get(node.id)
-                doc = _docstring(docs[node.id]) if node.id in docs else above.line(span.first_line)
-                base = tuple(dict.fromkeys(bases[node.id]))
+                comment, first = above.line(span.first_line)
                 container.index = len(found)
-                found.append(self.definition(container, enclosing, span, body, doc, base))
+                made = self.definition(container, enclosing, span, body)
+                doc = _docstring(docs[node.id]) if node.id in docs else comment
+                base = tuple(dict.fromkeys(bases[node.id]))
+                found.append(replace(made, doc=doc, first_line=first, bases=base))
             enclosing.append(container)
         return found
 
@@ -168,8 +170,6 @@ class _Reading:
         enclosing: list[_Container],
         span: Span,
         body: Node | None,
-        doc: str,
-        bases: tuple[str, ...],
     ) -> Definition:
         """One definition inside the containers of ``enclosing``, outermost first."""
         node = container.node
@@ -193,8 +193,9 @@ class _Reading:
             node=self.index[node.id],
             body=_span(body) if body else None,
             signature=" ".join(signature.split()).rstrip("{: "),
-            doc=doc,
-            bases=bases,
+            doc="",
+            first_line=span.first_line,
+            bases=(),
             attributes=(),
         )
 
@@ -277,13 +278,13 @@ class _CommentsAbove:
             if not source[source.rfind(b"\n", 0, span.start) + 1 : span.start].strip()
         }
 
-    def line(self, number: int) -> str:
-        """The comments above line ``number``, or an empty string."""
+    def line(self, number: int) -> tuple[str, int]:
+        """The comments above line ``number``, and their first line or else ``number``."""
         block: list[str] = []
         while (span := self._ending.get(number - 1)) is not None:
             block.append(self._source[span.start : span.end].decode(errors="replace").strip())
             number = span.first_line
-        return "\n".join(reversed(block))
+        return "\n".join(reversed(block)), number
 
 
 def _span(node: Node) -> Span:
