@@ -87,8 +87,8 @@ class _Tree:
         above = self._folder(PurePosixPath(path).parent)
         syntax = trunk.parent[1:].astype(np.int64) + self.size + 1
         self.parents.append(np.concatenate([[above, self.size], syntax]))
-        edges = [[FOLDER_EDGE, ROOT_EDGE], np.full(len(syntax), SYNTAX_EDGE)]
-        self.edges.append(np.concatenate(edges))
+        to_file = np.array([FOLDER_EDGE, ROOT_EDGE])
+        self.edges.append(np.concatenate([to_file, np.full(len(syntax), SYNTAX_EDGE)]))
         self.offset[path] = self.size + 1
         self.size += 1 + len(trunk.parent)
 

@@ -48,7 +48,7 @@ class _Edges:
         return cls(first, to[order], weight[order])
 
     def follow(self, node: Nodes) -> tuple[Nodes, Nodes, Weights]:
-        """Every edge from each of ``node``: the position in ``node``, where it leads, its weight."""
+        """Every edge from each of ``node``: the place in ``node``, where it leads, its weight."""
         degree = self.first[node + 1] - self.first[node]
         position = np.repeat(np.arange(len(node)), degree)
         place = np.arange(len(position)) + (self.first[node] - np.cumsum(degree) + degree)[position]

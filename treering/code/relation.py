@@ -13,8 +13,10 @@ With M the share of each fragment's text that each syntax node holds, eq. 8 is `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from treering.code.cover import Trunk
 from treering.code.graph import (
     CALL_EDGE,
     FOLDER_EDGE,
+    ROOT_EDGE,
     SYNTAX_EDGE,
     Candidates,
     CodeGraph,
@@ -40,6 +43,10 @@ from treering.relate.contract import Floats
 CUTOFF = 0.1
 """Paths through calls that are worth less count as the tree's path alone. At 0.1 a statement still
 reaches the body of the function it calls; at 0.05 there are three to four times as many pairs."""
+
+
+Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +69,28 @@ def exposure(trunk: Trunk) -> Exposure:
         fragment, node = np.divmod(key, size)
         inner = node > 0
         key = fragment[inner] * size + trunk.parent[node[inner]]
-        key, place = np.unique(key, return_inverse=True)
-        value = np.bincount(place, weights=value[inner] * SYNTAX_EDGE, minlength=len(key))
-    keys = np.concatenate([level[0] for level in levels] or [key])
-    key, place = np.unique(keys, return_inverse=True)
-    value = np.bincount(place, np.concatenate([level[1] for level in levels] or [value]))
+        key, value = _summed(key, value[inner] * SYNTAX_EDGE)
+    keys = np.concatenate([key, *(level[0] for level in levels)])
+    key, value = _summed(keys, np.concatenate([value, *(level[1] for level in levels)]))
     return Exposure(*np.divmod(key, size), value)
+
+
+def _summed(key: Nodes, value: Weights) -> tuple[Nodes, Weights]:
+    """Each key once, in order, with the sum of its values."""
+    unique, place = np.unique(key, return_inverse=True)
+    total: Weights = np.bincount(place, weights=value, minlength=len(unique)).astype(np.float64)
+    return unique, total
 
 
 @dataclass(frozen=True, slots=True)
 class CodeOperator:
     """W of eq. 8 over N fragments, never multiplied out."""
 
-    up: sparse.csr_array
+    up: Matrix
     """B, shape (N, ancestors)."""
     gain: Floats
     """S, shape (ancestors,)."""
-    calls: sparse.csr_array
+    calls: Matrix
     """M·C·Mᵀ, shape (N, N)."""
 
     def propagate(self, scores: Floats) -> Floats:
@@ -100,21 +112,19 @@ class CodeRelation:
 
     def __init__(self, cutoff: float = CUTOFF) -> None:
         self._cutoff = cutoff
-        self._trunks: dict[str, Trunk] = {}
+        self._state = _State({}, code_graph({}, {}), *_joined([], [], []))
         self._exposures: dict[str, Exposure] = {}
-        self._graph = code_graph({}, {})
-        self._calls = sparse.csr_array((0, 0), dtype=np.float32)
         self._operator: CodeOperator | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files, in the order of their fragments."""
-        return tuple(self._trunks)
+        return tuple(self._state.trunks)
 
     @property
     def graph(self) -> CodeGraph:
         """The code graph of all files."""
-        return self._graph
+        return self._state.graph
 
     def update(
         self,
@@ -127,146 +137,183 @@ class CodeRelation:
         A file that has changed is both removed and put last. ``calls`` holds the candidates of
         every file there is now.
         """
-        before = _Before(self._trunks, self._graph, self._calls)
         gone = set(removed)
-        for path in gone:
-            del self._trunks[path], self._exposures[path]
-        self._trunks.update(trunks)
-        self._exposures.update((path, exposure(trunk)) for path, trunk in trunks.items())
-        self._graph = code_graph(self._trunks, calls)
-        self._calls = self._updated(before, gone, set(trunks))
+        kept = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
+        exposures = {path: self._exposures[path] for path in kept}
+        self._exposures = exposures | {path: exposure(trunk) for path, trunk in trunks.items()}
+        self._state = _updated(self._state, kept, {**kept, **trunks}, calls, self._cutoff)
         self._operator = None
 
     def operator(self) -> CodeOperator:
         """W over the fragments of all files."""
         if self._operator is None:
-            self._operator = self._bind()
+            self._operator = CodeOperator(*self._bind_tree(), self._state.call_matrix())
         return self._operator
 
-    def _bind(self) -> CodeOperator:
-        starts = _starts(self._trunks)
-        rows, nodes, values = [], [], []
-        for path, one in self._exposures.items():
-            rows.append(one.fragment + starts[path])
-            nodes.append(one.node + self._graph.offset[path])
-            values.append(one.value)
-        row, node, value = self._above_roots(*_joined(rows, nodes, values))
-        used = np.zeros(len(self._graph), dtype=np.bool_)
+    def _bind_tree(self) -> tuple[Matrix, Floats]:
+        """B and S."""
+        graph, starts = self._state.graph, _starts(self._state.trunks)
+        rows = [one.fragment + starts[path] for path, one in self._exposures.items()]
+        nodes = [one.node + graph.offset[path] for path, one in self._exposures.items()]
+        values = [one.value for one in self._exposures.values()]
+        row, node, value = _above_roots(graph, *_joined(rows, nodes, values))
+        used = np.zeros(len(graph), dtype=np.bool_)
         used[node] = True
         column = np.cumsum(used) - 1
-        shape = (sum(trunk.fragments for trunk in self._trunks.values()), int(used.sum()))
-        up = sparse.csr_array((value.astype(np.float32), (row, column[node])), shape=shape)
-        gain = (1 - self._graph.edge**2)[used].astype(np.float32)
-        return CodeOperator(up, gain, self._calls)
+        shape = (_count(self._state.trunks), int(used.sum()))
+        gain = (1 - graph.edge**2)[used].astype(np.float32)
+        return _matrix(row, column[node], value, shape), gain
 
-    def _above_roots(self, row: Nodes, node: Nodes, value: Weights) -> tuple[Nodes, Nodes, Weights]:
-        """The entries of B below the files, and those of files and folders that follow from them.
 
-        A root and its file are one edge of weight 1 apart, so the root adds nothing of its own.
-        """
-        edge, parent = self._graph.edge, self._graph.parent
-        root = edge[node] == 1
-        levels = [(row[~root], node[~root], value[~root])]
-        row, node, value = row[root], parent[node[root]], value[root]
-        while len(node):
-            levels.append((row, node, value))
-            inner = node > 0
-            row, value = row[inner], value[inner] * FOLDER_EDGE
-            node = parent[node[inner]]
-        return _joined(*zip(*levels, strict=True))
+def _above_roots(
+    graph: CodeGraph, row: Nodes, node: Nodes, value: Weights
+) -> tuple[Nodes, Nodes, Weights]:
+    """The entries of B below the files, and those of files and folders that follow from them.
 
-    def _updated(self, before: _Before, gone: set[str], come: set[str]) -> sparse.csr_array:
-        """M·C·Mᵀ now: rows that no changed edge can have touched are carried over."""
-        search = CallSearch(self._graph, self._cutoff)
-        stale = search.leading_to(before.changed(self._graph, self._trunks, gone, come))
-        share = self._shares()
-        ends = np.zeros(len(self._graph), dtype=np.bool_)
-        ends[share.indices] = True
-        rows = np.asarray(share @ stale.astype(np.float32)) > 0
-        sources = np.asarray(share.T @ rows.astype(np.float32)) > 0
-        found = search.paths(sources, ends)
-        better = found.weight - tree_paths(self._graph, found.source, found.target)
-        kept = better > 0
-        gain = sparse.csr_array(
-            (better[kept].astype(np.float32), (found.source[kept], found.target[kept])),
-            shape=(len(self._graph), len(self._graph)),
+    A root and its file are one edge of weight 1 apart, so the root adds nothing of its own.
+    """
+    root = graph.edge[node] == ROOT_EDGE
+    levels = [(row[~root], node[~root], value[~root])]
+    row, node, value = row[root], graph.parent[node[root]], value[root]
+    while len(node):
+        levels.append((row, node, value))
+        inner = node > 0
+        row, node, value = row[inner], graph.parent[node[inner]], value[inner] * FOLDER_EDGE
+    return _joined(*zip(*levels, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A graph and M·C·Mᵀ over its fragments, as entries."""
+
+    trunks: Mapping[str, Trunk]
+    graph: CodeGraph
+    row: Nodes
+    column: Nodes
+    value: Weights
+
+    def call_matrix(self) -> Matrix:
+        """M·C·Mᵀ, shape (N, N)."""
+        count = _count(self.trunks)
+        return _matrix(self.row, self.column, self.value, (count, count))
+
+    def shares(self) -> Matrix:
+        """M, shape (N, nodes)."""
+        starts = _starts(self.trunks)
+        return _matrix(
+            *_joined(
+                [one.fragment.astype(np.int64) + starts[p] for p, one in self.trunks.items()],
+                [
+                    one.node.astype(np.int64) + self.graph.offset[p]
+                    for p, one in self.trunks.items()
+                ],
+                [one.share.astype(np.float64) for one in self.trunks.values()],
+            ),
+            (_count(self.trunks), len(self.graph)),
         )
-        fresh = sparse.diags_array(rows.astype(np.float32)) @ (share @ gain @ share.T)
-        kept_rows = sparse.diags_array((~rows).astype(np.float32))
-        result = sparse.csr_array(kept_rows @ before.carried(self._trunks, gone, come) + fresh)
-        result.eliminate_zeros()
-        return result
-
-    def _shares(self) -> sparse.csr_array:
-        """M over the nodes of the whole graph."""
-        starts = _starts(self._trunks)
-        rows, nodes, values = [], [], []
-        for path, trunk in self._trunks.items():
-            rows.append(trunk.fragment + starts[path])
-            nodes.append(trunk.node + self._graph.offset[path])
-            values.append(trunk.share)
-        row, node, value = _joined(rows, nodes, values)
-        count = sum(trunk.fragments for trunk in self._trunks.values())
-        return sparse.csr_array((value, (row, node)), shape=(count, len(self._graph)))
 
 
-class _Before:
-    """The state of a relation before an update, to tell what the update leaves as it is."""
+def _updated(
+    old: _State,
+    kept: Mapping[str, Trunk],
+    trunks: Mapping[str, Trunk],
+    calls: Mapping[str, Candidates],
+    cutoff: float,
+) -> _State:
+    """The state of ``trunks``; rows that no changed edge can have touched are carried over."""
+    new = _State(trunks, code_graph(trunks, calls), *_joined([], [], []))
+    search = CallSearch(new.graph, cutoff)
+    share = new.shares()
+    stale = search.leading_to(_changed(old, new, kept)).astype(np.float32)
+    redone = share @ stale > 0
+    sources = share.T @ redone.astype(np.float32) > 0
+    ends = np.zeros(len(new.graph), dtype=np.bool_)
+    ends[share.indices] = True
+    row, column, value = _call_gain(search, new.graph, share, sources, ends)
+    fresh = redone[row]
+    number = _renumbered(old.trunks, new.trunks, kept)
+    old_row, old_column = number[old.row], number[old.column]
+    carried = (old_row != NONE) & (old_column != NONE)
+    carried[carried] = ~redone[old_row[carried]]
+    return replace(
+        new,
+        row=np.concatenate([old_row[carried], row[fresh]]),
+        column=np.concatenate([old_column[carried], column[fresh]]),
+        value=np.concatenate([old.value[carried], value[fresh]]),
+    )
 
-    def __init__(
-        self, trunks: Mapping[str, Trunk], graph: CodeGraph, calls: sparse.csr_array
-    ) -> None:
-        self._trunks = dict(trunks)
-        self._graph = graph
-        self._calls = calls
 
-    def carried(
-        self, trunks: Mapping[str, Trunk], gone: set[str], come: set[str]
-    ) -> sparse.csr_array:
-        """The old M·C·Mᵀ without files that went, with empty rows for those that came."""
-        stays = [path not in gone for path in self._trunks]
-        kept = np.repeat(stays, [trunk.fragments for trunk in self._trunks.values()])
-        old = self._calls[np.flatnonzero(kept)][:, np.flatnonzero(kept)] if len(kept) else None
-        new = sum(trunks[path].fragments for path in come)
-        empty = sparse.csr_array((new, new), dtype=np.float32)
-        return empty if old is None else sparse.csr_array(sparse.block_diag([old, empty]))
+def _call_gain(
+    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask
+) -> tuple[Nodes, Nodes, Weights]:
+    """The entries of M·C·Mᵀ for paths from ``sources``."""
+    found = search.paths(sources, ends)
+    gain = found.weight - tree_paths(graph, found.source, found.target)
+    better = gain > 0
+    square = (len(graph), len(graph))
+    matrix = _matrix(found.source[better], found.target[better], gain[better], square)
+    entries = (share @ matrix @ share.T).tocoo()
+    return (
+        entries.row.astype(np.int64),
+        entries.col.astype(np.int64),
+        entries.data.astype(np.float64),
+    )
 
-    def changed(
-        self, graph: CodeGraph, trunks: Mapping[str, Trunk], gone: set[str], come: set[str]
-    ) -> Nodes:
-        """The nodes of the new graph that came, or whose call edges are not what they were."""
-        place = np.full(len(self._graph), NONE)
-        for path in self._trunks.keys() - gone:
-            nodes = np.arange(len(self._trunks[path].parent))
-            place[self._graph.offset[path] + nodes] = graph.offset[path] + nodes
-        start, end, weight = self._graph.start, self._graph.end, self._graph.weight
-        old = _edge_keys(place[start], place[end], weight, len(graph))
-        new = _edge_keys(graph.start, graph.end, graph.weight, len(graph))
-        left = place[start][~np.isin(old, new)]
-        joined = graph.start[~np.isin(new, old)]
-        own = [graph.offset[path] + np.arange(len(trunks[path].parent)) for path in come]
-        return np.concatenate([left[left != NONE], joined, *own])
+
+def _changed(old: _State, new: _State, kept: Mapping[str, Trunk]) -> Nodes:
+    """The nodes of the new graph that came, or whose outgoing call edges are not what they were."""
+    place = np.full(len(old.graph), NONE)
+    own = np.ones(len(new.graph), dtype=np.bool_)
+    for path, trunk in kept.items():
+        nodes = np.arange(len(trunk.parent))
+        place[old.graph.offset[path] + nodes] = new.graph.offset[path] + nodes
+        own[new.graph.offset[path] + nodes] = False
+    start, end = place[old.graph.start], place[old.graph.end]
+    before = _edge_keys(start, end, old.graph.weight, len(new.graph))
+    after = _edge_keys(new.graph.start, new.graph.end, new.graph.weight, len(new.graph))
+    left = start[~np.isin(before, after)]
+    joined = new.graph.start[~np.isin(after, before)]
+    return np.concatenate([left[left != NONE], joined, np.flatnonzero(own)])
 
 
 def _edge_keys(start: Nodes, end: Nodes, weight: Weights, size: int) -> Nodes:
-    """A number for each edge that is not negative, equal for equal edges."""
+    """A number for each edge, equal for equal edges; ``NONE`` where an end is not there."""
     sharing = np.rint(CALL_EDGE / weight).astype(np.int64)
     key = (start * size + end) * (MAX_CANDIDATES + 1) + sharing
     return np.where((start == NONE) | (end == NONE), NONE, key)
 
 
+def _renumbered(
+    old: Mapping[str, Trunk], new: Mapping[str, Trunk], kept: Mapping[str, Trunk]
+) -> Nodes:
+    """The new number of each old fragment, or ``NONE``."""
+    starts = _starts(new)
+    none = np.zeros(0, dtype=np.int64)
+    return np.concatenate(
+        [
+            none,
+            *(
+                starts[path] + np.arange(trunk.fragments)
+                if path in kept
+                else np.full(trunk.fragments, NONE)
+                for path, trunk in old.items()
+            ),
+        ]
+    )
+
+
+def _count(trunks: Mapping[str, Trunk]) -> int:
+    return sum(trunk.fragments for trunk in trunks.values())
+
+
 def _starts(trunks: Mapping[str, Trunk]) -> dict[str, int]:
     """The first fragment of each file."""
-    at = 0
-    starts = {}
-    for path, trunk in trunks.items():
-        starts[path] = at
-        at += trunk.fragments
-    return starts
+    sizes = [trunk.fragments for trunk in trunks.values()]
+    return dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
 
 
 def _joined(
-    rows: Sequence[Nodes], nodes: Sequence[Nodes], values: Sequence[Weights]
+    rows: Iterable[Nodes], nodes: Iterable[Nodes], values: Iterable[Weights]
 ) -> tuple[Nodes, Nodes, Weights]:
     """Columns of parts as columns of the whole."""
     return (
@@ -274,3 +321,7 @@ def _joined(
         np.concatenate([np.zeros(0, dtype=np.int64), *nodes]),
         np.concatenate([np.zeros(0), *values]),
     )
+
+
+def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
+    return sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)
