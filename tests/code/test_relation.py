@@ -58,7 +58,7 @@ class Naive:
     def __init__(self, texts: Texts, cutoff: float) -> None:
         self.files = parsed(texts)
         self.cutoff = cutoff
-        self.tree = nx.DiGraph()
+        self.tree: nx.DiGraph[object] = nx.DiGraph()
         for path, file in self.files.items():
             self.add_file(path, file)
         self.graph = self.tree.copy()
@@ -86,7 +86,7 @@ class Naive:
                 for target in targets:
                     node = self.files[target.path].definitions[target.place].node
                     edges.append(((path, call.node), (target.path, node), CALL_EDGE / len(targets)))
-        callers = nx.DiGraph()
+        callers: nx.DiGraph[object] = nx.DiGraph()
         for start, end, weight in edges:
             self.strengthen(start, end, weight)
             callers.add_edge(start, end)
