@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.errors import InputError
+from treering.fragments.table import Snapshot
 from treering.records import KINDS, Kind
 from treering.relate.contract import Floats, Items, Operator, Relation
 from treering.relate.defaults import Weighted
@@ -23,37 +23,40 @@ class Relations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version: int | None = None
-        self._bound: OrderedDict[Relation, Operator] = OrderedDict()
+        self._bound: OrderedDict[Relation, tuple[Operator, Floats]] = OrderedDict()
 
     def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
         """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
-        operator = self._operator(relation, items, version)
-        mass = operator.mass()
+        operator, share = self._operator(relation, items, version)
         env = operator.propagate(own)
-        safe = np.where(mass > 0, mass, 1)
-        env /= safe if own.ndim == 1 else safe[:, None]
+        env *= share if own.ndim == 1 else share[:, None]
         return env
 
-    def _operator(self, relation: Relation, items: Items, version: int) -> Operator:
+    def _operator(self, relation: Relation, items: Items, version: int) -> tuple[Operator, Floats]:
+        """The bound operator and ``1 / W·1``."""
         with self._lock:
             if self._version != version:
                 self._bound.clear()
                 self._version = version
-            operator = self._bound.get(relation)
-            if operator is None:
-                operator = self._bound[relation] = relation.bind(items)
+            found = self._bound.get(relation)
+            if found is None:
+                operator = relation.bind(items)
+                found = self._bound[relation] = (operator, _inverse(operator.mass()))
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
             self._bound.move_to_end(relation)
-            return operator
+            return found
+
+
+def _inverse(mass: Floats) -> Floats:
+    inverse: Floats = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
+    return inverse
 
 
 def relation_terms(
     relations: Relations,
     plan: Mapping[Kind, Sequence[Weighted]],
-    items: Items,
-    kind: NDArray[np.int8],
-    version: int,
+    snapshot: Snapshot,
     own: Floats,
 ) -> dict[str, Floats]:
     """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
@@ -61,13 +64,12 @@ def relation_terms(
     Each kind of content has its own relations, so an item's terms are those of its kind.
     """
     terms: dict[str, Floats] = {}
-    present = [KINDS[code] for code in np.unique(kind)]
-    for name in present:
+    for name in snapshot.kinds:
         for weighted in plan.get(name, ()):
-            env = relations.environment(weighted.relation, items, version, own)
+            env = relations.environment(weighted.relation, snapshot.items, snapshot.version, own)
             env *= np.float32(weighted.alpha)
-            if len(present) > 1:
-                env[kind != KINDS.index(name)] = 0
+            if len(snapshot.kinds) > 1:
+                env[snapshot.kind != KINDS.index(name)] = 0
             key = weighted.relation.name
             terms[key] = terms[key] + env if key in terms else env
     return terms
