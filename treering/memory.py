@@ -11,6 +11,7 @@ from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
 from treering.answer import Answer, Answerer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, UnknownName
@@ -78,6 +79,7 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._code = CodeMemory(database, space, embedder)
 
     @classmethod
     def open(
@@ -109,6 +111,11 @@ class Memory:
         except BaseException:
             database.close()
             raise
+
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._code
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

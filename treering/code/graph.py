@@ -116,12 +116,8 @@ def _call_edges(
         )
         for target in targets
     ]
-    caller, callee, weight = zip(*edges, strict=True) if edges else ((), (), ())
-    return (
-        np.array(caller, dtype=np.int64),
-        np.array(callee, dtype=np.int64),
-        np.array(weight, dtype=np.float64),
-    )
+    table = np.array(edges, dtype=np.float64).reshape(-1, 3)
+    return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2]
 
 
 def tree_paths(graph: CodeGraph, left: Nodes, right: Nodes) -> Weights:

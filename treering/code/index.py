@@ -44,7 +44,8 @@ class IndexedFile:
         )
 
 
-_NO_TREE = SyntaxTree(*(np.zeros(0, dtype=np.int32),) * 3)
+_NO_TERMS = np.zeros((0, 2), dtype=np.uint32)
+NO_TREE = SyntaxTree(*(np.zeros(0, dtype=np.int32),) * 3)
 
 
 def index_file(text: str, path: str, language: str | None, unit: Unit) -> IndexedFile:
@@ -57,7 +58,7 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
         for piece in fragments
     )
     return IndexedFile(
-        parsed=replace(parsed, tree=_NO_TREE),
+        parsed=replace(parsed, tree=NO_TREE),
         fragments=fragments,
         terms=tuple(code_terms(f"{path} {text}") for text in texts),
         trunk=trunk(parsed, fragments),
@@ -111,12 +112,20 @@ class CodeIndex:
         """The code graph."""
         return self._relation.graph
 
-    def update(self, files: Mapping[str, IndexedFile], removed: Iterable[str] = ()) -> None:
-        """Take in new and changed files and drop those that are gone."""
+    def update(
+        self,
+        files: Mapping[str, IndexedFile],
+        removed: Iterable[str] = (),
+        calls: Mapping[str, Candidates] | None = None,
+    ) -> None:
+        """Take in new and changed files and drop those that are gone.
+
+        ``calls`` are the candidates of all calls of what there is then, where they are known.
+        """
         gone = {path for path in (*removed, *files) if path in self._files}
         kept = {path: file for path, file in self._files.items() if path not in gone}
         new = kept | dict(files)
-        self._calls = updated_calls(
+        self._calls = dict(calls or {}) or updated_calls(
             {path: file.parsed for path, file in self._files.items()},
             {path: file.parsed for path, file in new.items()},
             self._calls,
@@ -126,7 +135,8 @@ class CodeIndex:
         alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
         counted = [terms for file in files.values() for terms in file.terms]
         lexical = self._lexical if alive.all() else self._lexical.kept(alive)
-        self._lexical = lexical.extended(counted)
+        sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
+        self._lexical = lexical.extended(np.concatenate([_NO_TERMS, *counted]), sizes)
         self._files = new
         self._rows = [(path, piece) for path, file in new.items() for piece in file.fragments]
 
@@ -163,9 +173,9 @@ class CodeIndex:
             raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
         terms: dict[str, Floats] = {}
         if mode != "dense":
-            terms["lexical"] = standardised(self._lexical.score(code_terms(query)))
+            terms["lexical"] = _standardised(self._lexical.score(code_terms(query)))
         if mode != "lexical":
-            terms["dense"] = standardised(self._cosines(vector))
+            terms["dense"] = _standardised(self._cosines(vector))
         if alpha and len(self):
             terms["code"] = np.float32(alpha) * self.environment(
                 np.sum(list(terms.values()), axis=0)
@@ -208,3 +218,8 @@ class CodeIndex:
             text=file.fragment_text(lines),
             why=why,
         )
+
+
+def _standardised(scores: Floats) -> Floats:
+    column: Floats = standardised(scores[:, None])[:, 0]
+    return column
