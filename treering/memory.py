@@ -10,13 +10,14 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
-from treering.answer import Answer, Answerer
+from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, UnknownName
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
+from treering.fragments.store import State
 from treering.ingest import files
 from treering.ingest.drafts import (
     Envelope,
@@ -28,7 +29,7 @@ from treering.ingest.drafts import (
 )
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Writer
+from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import Draft
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
@@ -287,7 +288,9 @@ class Memory:
         memory relates to it, within ``budget`` tokens. Both sides of the round are added to
         ``source``.
         """
-        history = [entry for entry in self.entries(source=source) if entry.role]
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
         answer = self._answerer.chat(
             check_text(message, "the message"),
             history,
@@ -329,10 +332,10 @@ class Memory:
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-        found = self._matching(entry_id, to_filter(where))
-        if not state or not found:
+            seqs = self._matching(reader, state, entry_id, to_filter(where)) if state else []
+        if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        return forgetting.forget(self._database, state.space, found)
+        return forgetting.forget(self._database, state.space, seqs)
 
     # ------------------------------------------------------------------ looking after it
 
@@ -361,6 +364,7 @@ class Memory:
         model = open_embedder(embedder)
         self._builder.reembed(model, progress)
         self._embedder = model
+        self._code.use(model)
         self._builder = Builder(self._database, self._space, model)
         self._searcher.use(model)
         return self.stats()
@@ -370,7 +374,9 @@ class Memory:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             settings = ledger.settings(reader, state.space) if state else {}
+            digests = list(entries.source_digests(reader, state.space)) if state else []
         yield exchange.header(settings)
+        yield from (exchange.source_line(*pair) for pair in digests)
         yield from (exchange.line(entry) for entry in self.entries())
 
     def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
@@ -384,10 +390,13 @@ class Memory:
         receipts: list[Receipt] = []
         with self._database.write() as writer:
             space = self._id(writer)
-            for source, drafts in exchange.by_source(stream):
+            for source, found in exchange.read_entries(stream):
                 place = entries.source_id(writer, space, source)
-                ready = (numbering.number(draft, source) for draft in drafts)
-                done = entries.append(writer, space, place, ready, store.VIEW)
+                if isinstance(found, bytes):
+                    entries.set_source_digest(writer, space, source, found)
+                    continue
+                draft = numbering.number(found, source)
+                done = entries.append(writer, space, place, [draft], store.VIEW)
                 receipts.append(Receipt(tuple(done.ids), done.unchanged))
             if settings:
                 ledger.save_settings(writer, space, settings)
@@ -467,7 +476,10 @@ class Memory:
             log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
-        if 0 < self._pending() <= CATCH_UP_ENTRIES:
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            fresh = store.untried(reader, state) if state else 0
+        if 0 < fresh <= CATCH_UP_ENTRIES:
             self._build(None)
 
     def _pending(self) -> int:
@@ -484,11 +496,11 @@ class Memory:
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         return plan(self._defaults(), relations, alpha)
 
-    def _matching(self, entry_id: str | None, condition: Filter) -> list[tuple[int, Entry]]:
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None:
-                return []
-            seqs = list(entries.matching(reader, state.space, condition))
-            found = sorted(entries.by_seq(reader, seqs).items())
-        return [(seq, entry) for seq, entry in found if entry_id in (None, entry.id)]
+    def _matching(
+        self, reader: Reader, state: State, entry_id: str | None, condition: Filter
+    ) -> list[int]:
+        seqs = list(entries.matching(reader, state.space, condition))
+        if entry_id is None:
+            return seqs
+        wanted, _ = entries.find(reader, state.space, entry_id)
+        return [wanted] if wanted in seqs else []

@@ -155,6 +155,11 @@ class CodeMemory:
             self._database.scrub([])
         return files
 
+    def use(self, embedder: Embedder) -> None:
+        """Embed with another model from now on."""
+        with self._lock:
+            self._embedder = embedder
+
     def _known(self, root: str) -> store.Repository | None:
         with self._database.read() as reader:
             found = store.repositories(reader, self._space)
