@@ -25,6 +25,7 @@ MAX_BASES = 20
 
 _PACKAGE_FILES = ("__init__", "index", "mod", "lib", "main")
 """Files that stand for the folder they are in."""
+_SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
 _FOLDER_IS_MODULE = (".go",)
 """Suffixes of languages that import folders, not files."""
 _SEPARATOR = re.compile(r"/|::|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
@@ -214,8 +215,23 @@ class _File:
             return found
         if call.receiver in self.imports:
             return ()
-        methods = self.resolver.named(self.family, call.name)
-        return [t for t in methods if self.resolver.definition(t).kind == "method"]
+        return self.guessed(call)
+
+    def guessed(self, call: Call) -> list[Target]:
+        """The methods of a name where nothing tells the receiver's type.
+
+        A receiver called like a class is taken for one. Else only names of several words count: a
+        ``get`` or ``write`` on something unknown is more often a built-in than one of these.
+        """
+        methods = [
+            target
+            for target in self.resolver.named(self.family, call.name)
+            if self.resolver.definition(target).kind == "method"
+        ]
+        hint = re.split(r"\W+", call.receiver)[-1].replace("_", "").lower()
+        owners = [self.resolver.definition(target).owner.lower() for target in methods]
+        alike = [t for t, owner in zip(methods, owners, strict=True) if hint and hint in owner]
+        return alike or (methods if _SEVERAL_WORDS.search(call.name) else [])
 
     def owner(self, scope: int) -> list[Target]:
         """The class whose method ``scope`` is in."""
