@@ -28,7 +28,7 @@ from typing import Any
 
 from treering.code.completion import query_of
 from treering.code.fragments import Unit
-from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, index_file
+from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.map import repository_map
 from treering.code.repository import SourceFile, scan
 from treering.embed.minilm import MiniLM
@@ -49,6 +49,8 @@ class Task:
     path: str
     text: str
     """The file without the body."""
+    line: int
+    """Where the body was."""
     query: str
     found: Callable[[Sequence[CodeHit]], float]
     mapped: Callable[[str], float]
@@ -122,7 +124,8 @@ def codeif_tasks(data: Path, root: Path) -> Iterator[Task | None]:
         gold = [name for names in row["dependency"].values() for name in names]
         signature = code.splitlines()[0]
         hole = text.replace(code, f"{signature}\n{' ' * (int(row['indent']) + 4)}...")
-        yield Task(project, path, hole, row["prompt"], gold_recall(gold), gold_mapped(gold))
+        place = text[: text.index(code)].count("\n") + 1
+        yield Task(project, path, hole, place, row["prompt"], gold_recall(gold), gold_mapped(gold))
 
 
 def gold_recall(gold: Sequence[str]) -> Callable[[Sequence[CodeHit]], float]:
@@ -173,7 +176,13 @@ def repoeval_tasks(data: Path, root: Path) -> Iterator[Task | None]:
         identifiers = set(re.findall(r"[^\W\d]\w*", body)) - set(keyword.kwlist) - {"self"}
         hole = f"{prefix}    ...{suffix}"
         yield Task(
-            project, path, hole, query_of(prefix), overlap(identifiers), mapped_words(identifiers)
+            project,
+            path,
+            hole,
+            prefix.count("\n") + 1,
+            query_of(prefix),
+            overlap(identifiers),
+            mapped_words(identifiers),
         )
 
 
@@ -201,16 +210,23 @@ def measure(tasks: Sequence[Task], root: Path, unit: Unit, dense: bool) -> dict[
         index = sources.index(task)
         vector = embedder.embed([task.query], query=True)[0] if embedder else None
         for mode in modes:
-            for label, alpha in (("", 0.0), (" + relation", ALPHA)):
-                hits = index.search(task.query, k=max(CUTS), mode=mode, vector=vector, alpha=alpha)
+            ways: dict[str, tuple[float, Place | None]] = {
+                "": (0.0, None),
+                " + relation": (ALPHA, None),
+                " + relation, near": (ALPHA, Place(task.path, task.line)),
+            }
+            for label, (alpha, place) in ways.items():
+                hits = index.search(
+                    task.query, k=max(CUTS), mode=mode, vector=vector, alpha=alpha, near=place
+                )
                 for k in CUTS:
                     found[f"{mode}{label} @{k}"].append(task.found(hits[:k]))
                 tokens = estimate_tokens("\n".join(hit.text for hit in hits))
                 found[f"{mode}{label} tokens"].append(tokens)
         for budget in MAP_BUDGETS:
             found[f"map {budget}"].append(task.mapped(repository_map(index, budget)))
-        near = repository_map(index, MAP_BUDGETS[0], {task.path: 1.0})
-        found[f"map {MAP_BUDGETS[0]} focused"].append(task.mapped(near))
+        focused = repository_map(index, MAP_BUDGETS[0], {task.path: 1.0})
+        found[f"map {MAP_BUDGETS[0]} focused"].append(task.mapped(focused))
         sources.restore(task)
     return {name: round(mean(values), 4) for name, values in found.items()}
 

@@ -15,7 +15,7 @@ from treering.code.outline import NONE, Definition, ParsedFile, SyntaxTree
 from treering.code.parse import parse
 from treering.code.relation import CUTOFF, CodeRelation
 from treering.code.tokens import code_terms
-from treering.errors import EmptyText, InputError
+from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import Why
 from treering.relate.contract import Floats
 from treering.score.lexical import Lexical
@@ -24,6 +24,8 @@ from treering.score.terms import Terms
 
 ALPHA = 0.5
 """The weight of the code relation (FragRel, 4.2)."""
+NEAR = np.float32(4)
+"""What being the most related to the place counts, in standard deviations of the own score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,20 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
         terms=tuple(code_terms(f"{path} {text}") for text in texts),
         trunk=trunk(parsed, fragments),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a repository: a file, or a line of it."""
+
+    path: str
+    line: int | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Place:
+        """Read ``PATH`` or ``PATH:LINE``."""
+        path, colon, line = text.rpartition(":")
+        return cls(path, int(line)) if colon and line.isdecimal() else cls(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +164,20 @@ class CodeIndex:
         mode: Mode = "lexical",
         vector: Floats | None = None,
         alpha: float = ALPHA,
+        near: Place | None = None,
     ) -> list[CodeHit]:
         """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
 
         ``vector`` is the query's embedding, unit length, for the modes ``hybrid`` and ``dense``;
-        ``alpha`` 0 leaves the code relation out. Raises EmptyText, InputError.
+        ``alpha`` 0 leaves the code relation out; ``near`` is where the code will go, and adds how
+        related each fragment is to that place. Raises EmptyText, InputError, UnknownName.
         """
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
-        terms = self.score(query, mode=mode, vector=vector, alpha=alpha)
+        _check(query, k, mode)
         if not len(self):
             return []
+        terms = self.score(query, mode=mode, vector=vector, alpha=alpha)
+        if near is not None:
+            terms["near"] = NEAR * self.nearness(near)
         total = np.sum(list(terms.values()), axis=0)
         best = np.argsort(-total, kind="stable")[:k]
         return [self._hit(int(row), terms) for row in best]
@@ -167,16 +186,12 @@ class CodeIndex:
         self, query: str, *, mode: Mode, vector: Floats | None, alpha: float
     ) -> dict[str, Floats]:
         """The terms that add up to the score of every fragment, each of shape (N,)."""
-        if not query.strip():
-            raise EmptyText("the query is empty; say what the code is needed for")
-        if mode not in MODES:
-            raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
         terms: dict[str, Floats] = {}
         if mode != "dense":
             terms["lexical"] = _standardised(self._lexical.score(code_terms(query)))
         if mode != "lexical":
             terms["dense"] = _standardised(self._cosines(vector))
-        if alpha and len(self):
+        if alpha:
             terms["code"] = np.float32(alpha) * self.environment(
                 np.sum(list(terms.values()), axis=0)
             )
@@ -189,6 +204,22 @@ class CodeIndex:
         env = operator.propagate(own)
         env /= np.where(mass > 0, mass, np.float32(1))
         return env
+
+    def nearness(self, place: Place) -> Floats:
+        """How related each fragment is to a place, 1 for the most related, shape (N,).
+
+        Raises UnknownName for a file that is not indexed.
+        """
+        if place.path not in self._files:
+            raise UnknownName(f"no file {place.path!r} in the index; give its path from the root")
+        there = [
+            path == place.path and (place.line is None or piece.first <= place.line <= piece.last)
+            for path, piece in self._rows
+        ]
+        related = self._relation.operator().propagate(np.array(there, dtype=np.float32))
+        most = related.max(initial=0)
+        nearness: Floats = np.sqrt(related / most) if most > 0 else related
+        return nearness
 
     def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, Definition]]:
         """The definitions of the files ``paths``, or of all, with their paths."""
@@ -218,6 +249,15 @@ class CodeIndex:
             text=file.fragment_text(lines),
             why=why,
         )
+
+
+def _check(query: str, k: int, mode: str) -> None:
+    if not query.strip():
+        raise EmptyText("the query is empty; say what the code is needed for")
+    if k < 1:
+        raise InputError(f"k is {k}; it must be at least 1")
+    if mode not in MODES:
+        raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
 
 
 def _standardised(scores: Floats) -> Floats:

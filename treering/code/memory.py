@@ -13,7 +13,7 @@ from treering.code import store
 from treering.code.blocks import CodeBlock, code_block
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
-from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, index_file
+from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.language import language_of
 from treering.code.map import repository_map
 from treering.code.repository import SourceFile, scan
@@ -88,11 +88,15 @@ class CodeMemory:
         root: str | Path | None = None,
         mode: Mode | None = None,
         alpha: float = ALPHA,
+        near: str | None = None,
     ) -> list[CodeHit]:
         """The k fragments of code that matter to an instruction, best first (FragRel eq. 10).
 
         ``root`` may be left out where one repository is indexed. ``mode`` is ``hybrid`` where the
         repository is embedded, else ``lexical``. ``alpha`` weighs the code relation, 0 for none.
+        ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
+
+        Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
         repository, index = self._open(root)
         mode = mode or ("hybrid" if repository.model else "lexical")
@@ -100,7 +104,8 @@ class CodeMemory:
         if mode != "lexical":
             self._check_model(repository)
             vector = _unit_rows(self._embedder.embed([query], query=True))[0]
-        return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha)
+        place = None if near is None else Place.of(near)
+        return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
 
     def map(
         self,
