@@ -2,98 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from treering.code.index import ALPHA
-from treering.memory import Memory
+from treering.cli import stdin
+from treering.cli.options import command
+from treering.cli.output import Part, counted, note
+from treering.cli.run import Run
+from treering.code.index import ALPHA, CodeHit
+from treering.score.own import Mode
 
-app = typer.Typer(name="code", no_args_is_help=True, help="Code memory: index, search, map.")
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
-File = Annotated[
-    Path, typer.Option("--memory", "-m", envvar="TREERING_MEMORY", help="The memory's file.")
-]
-Space = Annotated[str, typer.Option("--space", "-s", help="The space within the memory.")]
 Root = Annotated[
-    Path | None, typer.Option("--root", help="The repository; not needed where there is one.")
+    Path | None,
+    typer.Option("--root", metavar="FOLDER", help="Which repository, where several are indexed."),
 ]
-_DEFAULT_FILE = Path("memory.db")
-_SHOWN_SKIPPED = 10
 
 
-@app.command()
+@app.callback()
+def code() -> None:
+    """The code of repositories: index, search, map."""
+
+
+@command(app)
 def index(
+    run: Run,
     root: Annotated[Path, typer.Argument(help="The root of a working tree.")] = Path(),
-    memory: File = _DEFAULT_FILE,
-    space: Space = "default",
     embed: Annotated[
-        bool | None, typer.Option("--embed/--no-embed", help="Embed fragments for dense search.")
+        bool | None,
+        typer.Option("--embed/--no-embed", help="Embed fragments too. Default: as it was, or no."),
     ] = None,
 ) -> None:
-    """Take in a repository; only files that have changed are read anew."""
-    console = Console()
-    with (
-        Memory.open(memory, space=space) as opened,
-        console.status(f"indexing {root}") as status,
-    ):
-        receipt = opened.code.index(
-            root,
-            embed=embed,
-            progress=lambda done, all_: status.update(f"indexing {root}: {done}/{all_} files"),
-        )
-    counts = (len(receipt.added), len(receipt.changed), len(receipt.removed), receipt.unchanged)
-    console.print("{} added, {} changed, {} removed, {} unchanged".format(*counts))
-    for skipped in receipt.skipped[:_SHOWN_SKIPPED]:
-        console.print(Text(f"skipped {skipped.path}: {skipped.reason}", style="dim"))
-    if len(receipt.skipped) > _SHOWN_SKIPPED:
-        console.print(f"and {len(receipt.skipped) - _SHOWN_SKIPPED} more were skipped")
+    """Take in a repository; only files whose content has changed are read anew."""
+    with run.memory(create=True) as memory, run.out.progress(f"indexing {root}") as progress:
+        receipt = memory.code.index(root, embed=embed, progress=progress)
+    counts = {
+        "added": len(receipt.added),
+        "changed": len(receipt.changed),
+        "removed": len(receipt.removed),
+        "unchanged": receipt.unchanged,
+    }
+    run.out.emit(receipt, ", ".join(f"{count:,} {what}" for what, count in counts.items()))
+    for skipped in receipt.skipped:
+        note(f"skipped {skipped.path}: {skipped.reason}")
 
 
-@app.command()
+@command(app)
 def search(
-    query: Annotated[str, typer.Argument(help="What the code is needed for.")],
-    memory: File = _DEFAULT_FILE,
-    space: Space = "default",
-    root: Root = None,
-    k: Annotated[int, typer.Option("-k", help="How many fragments.")] = 10,
+    run: Run,
+    query: Annotated[str, typer.Argument(help="What the code is for, or - for standard input.")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many fragments.")] = 10,
     near: Annotated[
-        str | None, typer.Option(help="Where the code will go: PATH or PATH:LINE.")
+        str | None, typer.Option(metavar="PATH[:LINE]", help="Where the code will go.")
+    ] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Own score. Default: hybrid if embedded, else lexical.")
     ] = None,
     alpha: Annotated[float, typer.Option(help="Weight of the code relation; 0 for none.")] = ALPHA,
-    why: Annotated[bool, typer.Option("--why", help="Show why each was picked.")] = False,
-    short: Annotated[bool, typer.Option("--short", help="Places only, no text.")] = False,
-) -> None:
-    """Print the fragments of code that matter to an instruction, best first."""
-    console = Console()
-    with Memory.open(memory, space=space) as opened:
-        hits = opened.code.search(query, k=k, root=root, near=near, alpha=alpha)
-    for hit in hits:
-        place = f"{hit.path}:{hit.first_line}-{hit.last_line}"
-        console.print(Text(f"{place} {hit.definition}".rstrip(), style="bold"))
-        if why:
-            console.print(Text(f"  {hit.score:.2f} = {hit.why}", style="dim"))
-        if not short:
-            console.print(Text(hit.text), soft_wrap=True)
-            console.print()
-
-
-@app.command(name="map")
-def map_(
-    memory: File = _DEFAULT_FILE,
-    space: Space = "default",
     root: Root = None,
-    budget: Annotated[int, typer.Option(help="Tokens the map may have.")] = 1000,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
+    ] = False,
+) -> None:
+    """Find the code that matters to an instruction, best first."""
+    with run.memory() as memory:
+        hits = memory.code.search(
+            stdin.argument(query), k=k, near=near, mode=mode, alpha=alpha, root=root
+        )
+    for hit in hits:
+        run.out.emit(hit, *_hit(hit, explain))
+    if not hits:
+        note("nothing found")
+
+
+@command(app, name="map")
+def map_(
+    run: Run,
+    budget: Annotated[
+        int, typer.Option(min=1, metavar="TOKENS", help="Tokens the map may have.")
+    ] = 1000,
     focus: Annotated[
-        list[str] | None, typer.Option(help="A file the map shall be about; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="PATH", help="A file the map shall be about; may be repeated."),
     ] = None,
+    root: Root = None,
 ) -> None:
     """Print the most central definitions of a repository within a token budget."""
-    with Memory.open(memory, space=space) as opened:
-        text = opened.code.map(
+    with run.memory() as memory:
+        text = memory.code.map(
             budget=budget, root=root, focus=dict.fromkeys(focus, 1.0) if focus else None
         )
-    Console().print(Text(text), soft_wrap=True)
+    run.out.emit({"map": text}, text)
+    if not text:
+        note(f"no definition fits into {counted(budget, 'token', 'tokens')}")
+
+
+def _hit(hit: CodeHit, explain: bool) -> Iterator[Part]:
+    yield f"{hit.path}:{hit.first_line}-{hit.last_line}", "bold"
+    yield f" {hit.definition}\n"
+    if explain:
+        yield f"  {hit.score:.2f} = {hit.why}\n", "dim"
+    yield f"{hit.text}\n"

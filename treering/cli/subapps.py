@@ -20,7 +20,9 @@ class SubApp:
     help: str
 
 
-SUB_APPS: dict[str, SubApp] = {}
+SUB_APPS: dict[str, SubApp] = {
+    "code": SubApp("treering.cli.code", "The code of repositories: index, search, map."),
+}
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
 
 
