@@ -153,7 +153,7 @@ def test_the_operator_is_eq_8_on_any_repository(texts: Texts, unit: Unit) -> Non
     np.testing.assert_allclose(matrix(relation(texts, unit)), expected, rtol=1e-4, atol=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(made_up, made_up, st.sampled_from(["windows", "blocks"]))
 def test_an_update_leaves_what_a_rebuild_makes(old: Texts, new: Texts, unit: Unit) -> None:
     updated = relation(old, unit)

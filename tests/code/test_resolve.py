@@ -144,7 +144,7 @@ def test_a_module_is_named_by_its_folder_where_a_file_stands_for_it() -> None:
     assert module_parts("a/b/c.go") == ("a", "b")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(made_up, made_up)
 def test_updated_calls_are_those_of_a_resolution_from_scratch(
     before: dict[str, str], after: dict[str, str]

@@ -141,11 +141,11 @@ class CodeIndex:
         gone = {path for path in (*removed, *files) if path in self._files}
         kept = {path: file for path, file in self._files.items() if path not in gone}
         new = kept | dict(files)
-        self._calls = dict(calls or {}) or updated_calls(
-            {path: file.parsed for path, file in self._files.items()},
-            {path: file.parsed for path, file in new.items()},
-            self._calls,
-        )
+        if calls is None:
+            old_parsed = {path: file.parsed for path, file in self._files.items()}
+            new_parsed = {path: file.parsed for path, file in new.items()}
+            calls = updated_calls(old_parsed, new_parsed, self._calls)
+        self._calls = dict(calls)
         trunks = {path: file.trunk for path, file in files.items()}
         self._relation.update(gone, trunks, self._calls)
         alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)

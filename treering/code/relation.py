@@ -92,6 +92,15 @@ class CodeOperator:
     """S, shape (ancestors,)."""
     calls: Matrix
     """M·C·Mᵀ, shape (N, N)."""
+    total: Floats
+    """``W·1``, shape (N,)."""
+
+    @classmethod
+    def of(cls, up: Matrix, gain: Floats, calls: Matrix) -> CodeOperator:
+        """The operator of these factors; its mass is asked for with every search, so it is kept."""
+        ones = np.ones(up.shape[0], dtype=np.float32)
+        bare = cls(up, gain, calls, ones)
+        return replace(bare, total=bare.propagate(ones))
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or (N, Q)."""
@@ -101,7 +110,7 @@ class CodeOperator:
 
     def mass(self) -> Floats:
         """``W·1``, shape (N,)."""
-        return self.propagate(np.ones(self.up.shape[0], dtype=np.float32))
+        return self.total
 
 
 class CodeRelation:
@@ -147,7 +156,7 @@ class CodeRelation:
     def operator(self) -> CodeOperator:
         """W over the fragments of all files."""
         if self._operator is None:
-            self._operator = CodeOperator(*self._bind_tree(), self._state.call_matrix())
+            self._operator = CodeOperator.of(*self._bind_tree(), self._state.call_matrix())
         return self._operator
 
     def _bind_tree(self) -> tuple[Matrix, Floats]:
