@@ -47,14 +47,21 @@ class Resolver:
     def __init__(self, files: Mapping[str, ParsedFile]) -> None:
         self._files = files
         self._named: defaultdict[tuple[str, str], list[Target]] = defaultdict(list)
+        self._local: defaultdict[tuple[str, str], list[Target]] = defaultdict(list)
+        self._members: defaultdict[tuple[str, str, str], list[Target]] = defaultdict(list)
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
         for path, parsed in files.items():
             self._add(path, parsed)
 
     def _add(self, path: str, parsed: ParsedFile) -> None:
         self._modules[module_parts(path)[-1]].append(path)
-        for index, definition in enumerate(parsed.definitions):
-            self._named[family(parsed), definition.name].append(Target(path, index))
+        kind = family(parsed)
+        for place, definition in enumerate(parsed.definitions):
+            target = Target(path, place)
+            self._named[kind, definition.name].append(target)
+            self._local[path, definition.name].append(target)
+            if definition.owner:
+                self._members[kind, definition.owner, definition.name].append(target)
 
     def resolve(self, path: str) -> list[tuple[Target, ...]]:
         """The possible definitions of each call in the file at ``path``; often none."""
@@ -68,10 +75,13 @@ class Resolver:
         """Every definition called ``name`` in files of one family of languages."""
         return self._named.get((family, name), ())
 
+    def local(self, path: str, name: str) -> Sequence[Target]:
+        """Every definition called ``name`` in a file."""
+        return self._local.get((path, name), ())
+
     def in_file(self, path: str, name: str) -> list[Target]:
         """The definitions called ``name`` at the top level of a file."""
-        found = self.named(family(self._files[path]), name)
-        return [t for t in found if t.path == path and self.definition(t).parent == NONE]
+        return [t for t in self.local(path, name) if self.definition(t).parent == NONE]
 
     def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[Target]:
         """What a file offers as ``name``: its own, or what it imports and passes on."""
@@ -98,16 +108,11 @@ class Resolver:
         return []
 
     def _own_members(self, owner: Target, name: str) -> list[Target]:
-        cls = self.definition(owner)
-        kind = family(self._files[owner.path])
+        kind, cls = family(self._files[owner.path]), self.definition(owner).name
         folder = PurePosixPath(owner.path).parent
         # methods may stand outside the class (Go, Rust, C++), but then in the same folder
-        return [
-            target
-            for target in self.named(kind, name)
-            if self.definition(target).owner == cls.name
-            and PurePosixPath(target.path).parent == folder
-        ]
+        found = self._members.get((kind, cls, name), ())
+        return [target for target in found if PurePosixPath(target.path).parent == folder]
 
     def _bases(self, owner: Target) -> Iterable[Target]:
         file = _File(self, owner.path)
@@ -173,7 +178,7 @@ class _File:
 
     def local(self, name: str, scope: int) -> list[Target]:
         """The nearest definition of ``name`` around ``scope`` in this file."""
-        here = [t for t in self.resolver.named(self.family, name) if t.path == self.path]
+        here = self.resolver.local(self.path, name)
         while here:
             found = [t for t in here if self.resolver.definition(t).parent == scope]
             if found or scope == NONE:
