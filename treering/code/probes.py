@@ -31,17 +31,23 @@ Arguments = tuple[object, ...]
 T = TypeVar("T")
 
 
-def probes(sources: Sequence[str], function: str) -> tuple[str, ...]:
-    """Argument tuples, as literal text, for ``function`` as the ``sources`` use it."""
+def examples(sources: Sequence[str], function: str) -> tuple[str, ...]:
+    """Argument tuples, as literal text, that ``sources`` call ``function`` with."""
     trees = [tree for source in sources if (tree := _tree(source)) is not None]
     shown = dict.fromkeys(e for tree in trees for e in _examples(tree, function))
-    examples = [ast.literal_eval(e) for e in itertools.islice(shown, MOST_EXAMPLES)]
-    if examples:
-        made_up = _in_turn([_variations(arguments) for arguments in examples])
+    return tuple(itertools.islice(shown, MOST_EXAMPLES))
+
+
+def probes(sources: Sequence[str], function: str) -> tuple[str, ...]:
+    """The examples and variations of them; where there are none, one value of each sort."""
+    shown = [ast.literal_eval(example) for example in examples(sources, function)]
+    if shown:
+        made_up = _in_turn([_variations(arguments) for arguments in shown])
     else:
+        trees = [tree for source in sources if (tree := _tree(source)) is not None]
         arity = max((_arity(tree, function) for tree in trees), default=1)
         made_up = ((value,) * arity for value in FALLBACK)
-    every = dict.fromkeys(map(repr, itertools.chain(examples, made_up)))
+    every = dict.fromkeys(map(repr, itertools.chain(shown, made_up)))
     return tuple(itertools.islice(every, MOST_PROBES))
 
 

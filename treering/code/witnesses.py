@@ -107,9 +107,9 @@ def _provoking(instruction: str, value: object) -> list[object]:
     for match in NOT_A.finditer(instruction):
         word, inner = match[1].lower(), (match[2] or "").lower()
         if isinstance(value, KINDS[word]):
+            new += WRONG[word]
             if isinstance(value, list) and inner in WRONG_ELEMENTS:
                 new += [[*value[:-1], wrong] for wrong in WRONG_ELEMENTS[inner]]
-            new += WRONG[word]
         elif isinstance(value, list) and word in WRONG_ELEMENTS:
             new += [[*value[:-1], wrong] for wrong in WRONG_ELEMENTS[word]]
     for words, edges in SITUATIONS:
