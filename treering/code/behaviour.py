@@ -130,7 +130,9 @@ class _Reading:
         elif node.type in RETURNS:
             yield self.part("return", node, self.text(node))
         elif node.type in BRANCHES:
-            yield self.part("branch", node, self.text(node.child_by_field_name("condition") or node))
+            yield self.part(
+                "branch", node, self.text(node.child_by_field_name("condition") or node)
+            )
         elif node.type in CALLS:
             callee = node.child_by_field_name("function") or node.child_by_field_name("name")
             yield self.part("call", node, self.text(callee or node))
@@ -196,5 +198,8 @@ def _is_member(node: Node) -> bool:
     above = node.parent
     return above is not None and any(
         member is not None and member.id == node.id
-        for member in (above.child_by_field_name("attribute"), above.child_by_field_name("property"))
+        for member in (
+            above.child_by_field_name("attribute"),
+            above.child_by_field_name("property"),
+        )
     )

@@ -1,24 +1,25 @@
 """Which earlier requirement does this change undo?
 
 Two answers: the paper's rule on added and deleted statements (eq. 8 to 10), and a scorer that
-weighs evidence by what each requirement asked for and names the lines that are gone.
+weighs evidence by what each requirement asked for and shows what is gone.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from treering.code.behaviour import Part, behaviour
 from treering.code.diff import Statement, change
-from treering.code.evidence import Evidence, Version, static_evidence
-from treering.code.requirement import Kind, Requirement, read
+from treering.code.evidence import Evidence, Version, lost_parts, static_evidence
+from treering.code.requirement import read
+from treering.code.scorer import Reason, Scorer, Stage, shipped
 from treering.code.session import SessionBlock, Similarity, candidates
-from treering.code.trial import Laboratory, inputs, trial_evidence
+from treering.code.trial import Laboratory, Observation, Trial
+
+LIKELY = 0.5
+"""A loss is reported where it is likelier than not; not tuned to any data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,68 +46,134 @@ def conflicts(
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """One piece of evidence: its value (0 to 1) and what it adds to the log-odds."""
+class Case:
+    """An earlier round of a sequence and the evidence on whether its requirement is lost.
 
-    name: str
-    value: float
-    weight: float
+    ``parts`` are what the round brought and the new code lacks, with the lines of the round's
+    code; ``observed`` inputs on which the two differ.
+    """
+
+    round: int
+    instruction: str
+    evidence: Evidence
+    parts: tuple[Part, ...] = ()
+    observed: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An earlier requirement that a change is likely to undo.
+    """A requirement that a change is likely to undo, and why."""
 
-    ``then`` are the parts that the requirement's own change brought and ``now`` lacks; they, and
-    ``now`` (what stands there instead), carry the lines in the two versions.
-    """
-
-    round: int
-    requirement: str
+    case: Case
     probability: float
     reasons: tuple[Reason, ...]
-    then: tuple[Part, ...]
-    now: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        lines = [f"round {self.case.round} is undone ({self.probability:.0%}): "
+                 f"{self.case.instruction}"]  # fmt: skip
+        lines += [
+            f"  lines {part.first_line}-{part.last_line} then: {part.kind} {part.text}"
+            for part in self.case.parts
+        ]
+        lines += [f"  {observation}" for observation in self.case.observed]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
-class Scorer:
-    """Plain logistic regression over evidence, with its own weights for each kind of requirement.
+class Verdict:
+    """Whether a change undoes anything, and what: ``findings`` are the likeliest first."""
 
-    ``weights`` maps ``kind/evidence`` and ``any/evidence`` to the weight of its value, the same
-    with ``?`` to that of its being there, and ``kind/`` to the kind's intercept.
+    probability: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether something is likelier lost than not."""
+        return self.probability >= LIKELY
+
+
+def cases(
+    blocks: Sequence[SessionBlock],
+    instruction: str,
+    code: str,
+    laboratory: Laboratory | None = None,
+) -> tuple[Case, ...]:
+    """The evidence on every earlier requirement of the sequence ``blocks`` that has behaviour.
+
+    With a ``laboratory`` the versions are run. Where every block says what its code is known to
+    meet, requirements that were never met are left out: they cannot be lost.
     """
+    name, language = blocks[-1].definition, blocks[-1].language
 
-    weights: Mapping[str, float]
-    threshold: float
+    def version(asked: str, text: str) -> Version:
+        return Version(read(asked), text, behaviour(text, name, language))
 
-    def reasons(self, kind: Kind, evidence: Evidence) -> tuple[Reason, ...]:
-        """The terms of the log-odds, strongest first."""
-        terms: dict[str, float] = {}
-        for key, value in columns(kind, evidence):
-            name = key.split("/", 1)[1].rstrip("?")
-            terms[name] = terms.get(name, 0.0) + self.weights.get(key, 0.0) * value
-        reasons = [Reason(name, evidence.get(name, 1.0), w) for name, w in terms.items()]
-        return tuple(sorted(reasons, key=lambda reason: -reason.weight))
-
-    def probability(self, kind: Kind, evidence: Evidence) -> float:
-        """How likely the requirement is lost."""
-        odds = sum(self.weights.get(key, 0.0) * value for key, value in columns(kind, evidence))
-        return 1 / (1 + math.exp(-odds))
+    history = [version(block.instruction, block.code) for block in blocks]
+    now = version(instruction, code)
+    trial = Trial.of(laboratory, [*history, now]) if laboratory is not None else None
+    return tuple(_cases(blocks, history, now, trial))
 
 
-def columns(kind: Kind, evidence: Evidence) -> Iterator[tuple[str, float]]:
-    """The scorer's input: evidence by itself and crossed with the kind of requirement."""
-    for scope in ("any", kind):
-        yield f"{scope}/", 1.0
-        for name, value in evidence.items():
-            yield f"{scope}/{name}", value
-            yield f"{scope}/{name}?", 1.0
+def _cases(
+    blocks: Sequence[SessionBlock], history: Sequence[Version], now: Version, trial: Trial | None
+) -> Iterator[Case]:
+    for origin, then in enumerate(history):
+        met = _met(blocks, origin)
+        if then.requirement.kind == "form" or (met is not None and not any(met)):
+            continue
+        text, parts = then.requirement.text, lost_parts(history, origin, now)
+        if trial is None:
+            yield Case(origin, text, static_evidence(history, origin, now), parts)
+        else:
+            seen = trial.observations(origin)
+            yield Case(origin, text, trial.evidence(origin, met), parts, seen)
 
 
-@cache
-def shipped(stage: str) -> Scorer:
-    """The scorer that comes with treering for evidence of ``static`` or of ``trial`` too."""
-    text = files("treering.code").joinpath("weights.json").read_text(encoding="utf-8")
-    model = json.loads(text)[stage]
-    return Scorer(model["weights"], model["threshold"])
+def _met(blocks: Sequence[SessionBlock], origin: int) -> tuple[bool, ...] | None:
+    """Which blocks since ``origin`` are known to meet its requirement; None if not all say."""
+    told = [block.met for block in blocks]
+    if any(met is None for met in told):
+        return None
+    return tuple(met is not None and origin in met for met in told[origin:])
+
+
+def judge(
+    blocks: Sequence[SessionBlock],
+    instruction: str,
+    code: str,
+    laboratory: Laboratory | None = None,
+    scorer: Callable[[Stage], Scorer] = shipped,
+) -> Verdict:
+    """Whether ``code``, written for ``instruction``, undoes what ``blocks`` brought.
+
+    Static unless there is a ``laboratory`` to run the versions in (Python only).
+    """
+    if not blocks:
+        return Verdict(0.0, ())
+    return verdict(
+        cases(blocks, instruction, code, laboratory), scorer(stage_of(blocks, laboratory))
+    )
+
+
+def stage_of(blocks: Sequence[SessionBlock], laboratory: Laboratory | None) -> Stage:
+    """The kind of evidence that ``cases`` gives."""
+    if laboratory is None:
+        return "static"
+    return "trial" if any(block.met is None for block in blocks) else "tested"
+
+
+def verdict(evidence: Sequence[Case], scorer: Scorer) -> Verdict:
+    """Score the cases; that nothing is lost is taken to need every one of them to be kept.
+
+    Where no single loss but some loss is likely, the likeliest is named.
+    """
+    found = [
+        Finding(case, scorer.probability(case.evidence), scorer.reasons(case.evidence))
+        for case in evidence
+    ]
+    found.sort(key=lambda finding: -finding.probability)
+    any_lost = 1 - math.prod(1 - finding.probability for finding in found)
+    named = [
+        f for i, f in enumerate(found) if f.probability >= LIKELY or (i == 0 and any_lost >= LIKELY)
+    ]
+    return Verdict(any_lost, tuple(named))

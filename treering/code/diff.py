@@ -98,8 +98,8 @@ def is_docstring(node: Node) -> bool:
 
 def render(
     node: Node,
-    leave_out: Callable[[Node], bool] = lambda node: False,
-    rename: Callable[[Node, str], str] = lambda node, text: text,
+    leave_out: Callable[[Node], bool] = lambda _node: False,
+    rename: Callable[[Node, str], str] = lambda _node, text: text,
 ) -> str:
     """The tokens of ``node`` joined by blanks, without comments and what is to be left out."""
     tokens: list[str] = []

@@ -44,6 +44,17 @@ def static_evidence(history: Sequence[Version], origin: int, now: Version) -> Ev
     return evidence
 
 
+def lost_parts(history: Sequence[Version], origin: int, now: Version) -> tuple[Part, ...]:
+    """What the round ``origin`` brought and ``now`` lacks, in the order of its code."""
+    then = history[origin].behaviour
+    before = history[origin - 1].behaviour if origin else None
+    if then is None:
+        return ()
+    brought = then.of() - before.of() if before else then.of()
+    lost = brought - now.behaviour.of() if now.behaviour else brought
+    return tuple(sorted(lost, key=lambda part: (part.first_line, part.last_line, part.kind)))
+
+
 def _of_parts(
     before: Behaviour | None, then: Behaviour, now: Behaviour
 ) -> Iterator[tuple[str, float]]:

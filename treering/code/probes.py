@@ -152,8 +152,9 @@ def _relatives(value: object) -> Iterator[object]:
             yield from ([*value, "a"], [*value, None], [*value, 2.5], [*value, -3], tuple(value))
             yield from ([*value[:-1], new] for last in value[-1:] for new in _relatives(last))
         case tuple():
-            yield from (tuple(v) if isinstance(v, list) else list(value)
-                        for v in _relatives(list(value)))
+            yield from (
+                tuple(v) if isinstance(v, list) else list(value) for v in _relatives(list(value))
+            )
         case dict():
             yield from ({}, dict(itertools.islice(value.items(), 1)))
 

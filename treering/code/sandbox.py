@@ -41,6 +41,17 @@ class Outcome:
     text: str = ""
     printed: str = ""
 
+    def __str__(self) -> str:
+        match self.end:
+            case "value":
+                return f"gives {self.text}"
+            case "raise":
+                return f"raises {self.kind}: {self.text}"
+            case "unbound":
+                return f"does not fit ({self.text})"
+            case _:
+                return "does not finish"
+
 
 LOST = Outcome("lost")
 

@@ -61,7 +61,7 @@ FORBIDDEN_EVENTS = (
 
 
 class TimeUp(BaseException):
-    """One call took longer than its share; not an ``Exception``, so code under test lets it pass."""
+    """One call took longer than its share; not an ``Exception``, so most code lets it pass."""
 
 
 def cut_off_network() -> None:

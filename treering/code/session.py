@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from treering.code.behaviour import Behaviour, behaviour
+from treering.code.behaviour import Behaviour, Part, behaviour
 from treering.code.diff import Change, change
 from treering.errors import UnknownName
 
@@ -15,6 +15,8 @@ SAME_INTENT = 0.95
 
 RENAMED = 0.8
 """Share of parts that a vanished definition and a new one must have in common to be one."""
+
+NO_CHANGE = Change()
 
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
@@ -26,16 +28,18 @@ class SessionBlock:
 
     ``change`` is relative to the block before it in its sequence; ``note`` is written with the
     next round's feedback; ``outcome`` is what is known of the result: ``accepted``, ``rejected``
-    or empty.
+    or empty; ``met`` are the positions in the sequence of the requirements that the code is known
+    to meet, None where no tests were run.
     """
 
     definition: str
     instruction: str
     code: str
     language: str = "python"
-    change: Change = Change()
+    change: Change = NO_CHANGE
     note: str = ""
     outcome: str = ""
+    met: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,7 @@ class Sessions:
     def links(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
         """Link(m) of the last block: the earlier ones of similar instruction (eq. 12)."""
         *older, last = self.sequence(definition)
-        return tuple(
-            m for m in older if similarity(last.instruction, m.instruction) >= SAME_INTENT
-        )
+        return tuple(m for m in older if similarity(last.instruction, m.instruction) >= SAME_INTENT)
 
     def working(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
         """The last block and its links (eq. 13): what the next round is shown."""
@@ -100,7 +102,7 @@ class Sessions:
                 yield name, overlap(then.of(), now.of())
 
 
-def overlap(one: Counter[object] | Counter, other: Counter) -> float:  # type: ignore[type-arg]
+def overlap(one: Counter[Part], other: Counter[Part]) -> float:
     """Share of what two bags hold together that both hold; 1 for two empty ones."""
     together = (one | other).total()
     return (one & other).total() / together if together else 1.0

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from treering.code.evidence import Evidence
+from treering.code.evidence import Evidence, Version
 from treering.code.probes import examples, probes
 from treering.code.requirement import Requirement
 from treering.code.sandbox import Limits, Outcome, run_version
 from treering.code.sandbox_child import canonical
 from treering.code.witnesses import witnesses
+
+MOST_OBSERVED = 3
+"""Inputs shown with a finding."""
 
 MOST_SHOWN = 3
 """Ordinary inputs from which a requirement's witnesses are made."""
@@ -27,16 +30,14 @@ class Laboratory:
     """Runs versions of one function and remembers every outcome, so that none is run twice."""
 
     function: str
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     known: dict[str, dict[str, Outcome]] = field(default_factory=dict)
-    loaded: dict[str, bool] = field(default_factory=dict)
 
     def outcomes(self, source: str, calls: Iterable[str]) -> dict[str, Outcome]:
         """What ``source`` does on each of ``calls``."""
         seen = self.known.setdefault(source, {})
         if new := [call for call in dict.fromkeys(calls) if call not in seen]:
             run = run_version(source, self.function, new, self.limits)
-            self.loaded[source] = run.loaded.end == "value"
             seen.update(zip(new, run.calls, strict=True))
         return {call: seen[call] for call in calls}
 
@@ -70,24 +71,65 @@ def same(one: Outcome, other: Outcome) -> bool:
     return (one.end, one.text) == (other.end, other.text)
 
 
-def trial_evidence(
-    results: Sequence[Results], origin: int, asked: Requirement, made_up: Inputs
-) -> Evidence:
-    """How the last of ``results`` stands to the requirement of version ``origin``.
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A call that ends differently now."""
 
-    ``results`` has every version's outcomes on ``made_up.every``, oldest first.
-    """
-    *since, now = results[origin:]
-    comparison = _Comparison(since, now, results[origin - 1] if origin else None, made_up)
-    evidence = dict(comparison.overall())
-    evidence |= dict(comparison.of_change())
-    evidence |= dict(comparison.of_witnesses(asked, made_up.witnesses[origin]))
-    return evidence
+    call: str
+    then: Outcome
+    now: Outcome
+
+    def __str__(self) -> str:
+        return f"{self.call}: {self.then} then, {self.now} now"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Every version's outcomes on the same inputs, oldest first; the last version is judged."""
+
+    requirements: tuple[Requirement, ...]
+    made_up: Inputs
+    results: tuple[Results, ...]
+
+    @classmethod
+    def of(cls, laboratory: Laboratory, versions: Sequence[Version]) -> Trial:
+        """Make up inputs for ``versions`` and run them all."""
+        codes = [version.code for version in versions]
+        asked = tuple(version.requirement for version in versions)
+        made_up = inputs(codes, [r.text for r in asked], laboratory.function)
+        results = tuple(laboratory.outcomes(code, made_up.every) for code in codes)
+        return cls(asked, made_up, results)
+
+    def evidence(self, origin: int, met: Sequence[bool] | None = None) -> Evidence:
+        """How the last version stands to the requirement of version ``origin``.
+
+        ``met`` tells which versions from ``origin`` to the last but one met it, where known.
+        """
+        comparison = self._comparison(origin)
+        asked, witnesses = self.requirements[origin], self.made_up.witnesses[origin]
+        evidence = dict(comparison.overall())
+        evidence |= dict(comparison.of_change())
+        evidence |= dict(comparison.of_witnesses(asked, witnesses))
+        if met is not None:
+            evidence |= dict(comparison.of_tests(met))
+        return evidence
+
+    def observations(self, origin: int) -> tuple[Observation, ...]:
+        """The requirement's witnesses that end differently now, at most ``MOST_OBSERVED``."""
+        comparison = self._comparison(origin)
+        calls = dict.fromkeys((*self.made_up.witnesses[origin], *comparison.mattered()))
+        pairs = [(call, comparison.then[call], comparison.now[call]) for call in calls]
+        different = [Observation(*pair) for pair in pairs if not same(pair[1], pair[2])]
+        return tuple(different[:MOST_OBSERVED])
+
+    def _comparison(self, origin: int) -> _Comparison:
+        before = self.results[origin - 1] if origin else None
+        return _Comparison(self.results[origin:-1], self.results[-1], before, self.made_up)
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The versions ``since`` a requirement was asked for, against the one ``before`` and ``now``."""
+    """Versions ``since`` a requirement was asked for, the one ``before`` it, and ``now``."""
 
     since: Sequence[Results]
     now: Results
@@ -120,20 +162,31 @@ class _Comparison:
         yield from _told("does not fit", _mean(self.now[c].end == "unbound" for c in every))
         yield from _told("does not run", _mean(self.now[c].end == "lost" for c in every))
 
-    def of_change(self) -> Iterator[tuple[str, float]]:
-        """Where the change made for the requirement mattered, and where it did not."""
+    def mattered(self) -> list[str]:
+        """Inputs on which the change made for the requirement changed what happens."""
         if (before := self.before) is None:
+            return []
+        return [c for c in self.made_up.every if not same(before[c], self.then[c])]
+
+    def of_change(self) -> Iterator[tuple[str, float]]:
+        if self.before is None:
             return
-        mattered = [c for c in self.made_up.every if not same(before[c], self.then[c])]
+        mattered = self.mattered()
         rest = set(self.made_up.every) - set(mattered)
         yield "change mattered", len(mattered) / max(1, len(self.made_up.every))
         yield from _told("change kept", self.share(mattered))
-        yield from _told("change reversed", self.share(mattered, before))
+        yield from _told("change reversed", self.share(mattered, self.before))
         yield from _told("rest same", self.share(rest))
 
-    def of_witnesses(
-        self, asked: Requirement, calls: Sequence[str]
-    ) -> Iterator[tuple[str, float]]:
+    def of_tests(self, met: Sequence[bool]) -> Iterator[tuple[str, float]]:
+        """Whether it behaves like versions that met the requirement, or like ones that did not."""
+        alike = [self.share(self.made_up.every, one) for one in self.since]
+        for name, wanted in (("like one that met it", True), ("like one that did not", False)):
+            yield from _told(name, max((a for a, m in zip(alike, met, strict=True) if m is wanted),
+                                       default=math.nan))  # fmt: skip
+        yield "last one met it", float(met[-1])
+
+    def of_witnesses(self, asked: Requirement, calls: Sequence[str]) -> Iterator[tuple[str, float]]:
         yield from _told("witnesses same", self.share(calls))
         yield from _told("first witness same", self.share(calls[:1]))
         yield from _told("witness values same", self.share(self.ending("value", calls)))

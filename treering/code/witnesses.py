@@ -69,10 +69,14 @@ SITUATIONS: tuple[tuple[str, Callable[[object], tuple[object, ...]]], ...] = (
     (r"\blarge\b", lambda v: (10**6, 10**12) if isinstance(v, int | float) else ()),
     (r"\b(?:single|one)\b", lambda v: (v[:1],) if isinstance(v, str | list | tuple) else ()),
     (r"\bspaces?\b", lambda v: ("   ", f" {v} ") if isinstance(v, str) else ()),
-    (r"\b(?:identical|same|repeated|duplicates?)\b",
-     lambda v: (v[:1] * 3,) if isinstance(v, str | list | tuple) else ()),
-    (r"\b(?:special|non-alphabetic|punctuation)\b",
-     lambda v: (v + "!@#", v + "1") if isinstance(v, str) else ()),
+    (
+        r"\b(?:identical|same|repeated|duplicates?)\b",
+        lambda v: (v[:1] * 3,) if isinstance(v, str | list | tuple) else (),
+    ),
+    (
+        r"\b(?:special|non-alphabetic|punctuation)\b",
+        lambda v: (v + "!@#", v + "1") if isinstance(v, str) else (),
+    ),
     (r"\bcase\b", lambda v: (v.upper(), v.lower(), v.swapcase()) if isinstance(v, str) else ()),
 )
 """Words for a situation and the arguments that bring it about, given an ordinary one."""
