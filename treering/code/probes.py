@@ -47,8 +47,25 @@ def probes(sources: Sequence[str], function: str) -> tuple[str, ...]:
         trees = [tree for source in sources if (tree := _tree(source)) is not None]
         arity = max((_arity(tree, function) for tree in trees), default=1)
         made_up = ((value,) * arity for value in FALLBACK)
-    every = dict.fromkeys(map(repr, itertools.chain(shown, made_up)))
-    return tuple(itertools.islice(every, MOST_PROBES))
+    return tuple(itertools.islice(literals(itertools.chain(shown, made_up)), MOST_PROBES))
+
+
+def literals(made_up: Iterable[Arguments]) -> Iterator[str]:
+    """Each of ``made_up`` once, as text that can be read back; infinities cannot."""
+    seen = set()
+    for arguments in made_up:
+        text = repr(arguments)
+        if text not in seen and _is_literal(text):
+            seen.add(text)
+            yield text
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _tree(source: str) -> ast.Module | None:
@@ -83,8 +100,7 @@ def _calls(tree: ast.Module, function: str) -> Iterator[str]:
         if node.func.id != function or node.keywords:
             continue
         choices = [list(_literals(argument, known)) for argument in node.args]
-        for arguments in itertools.islice(itertools.product(*choices), MOST_EXAMPLES):
-            yield repr(arguments)
+        yield from literals(itertools.islice(itertools.product(*choices), MOST_EXAMPLES))
 
 
 def _constants(tree: ast.Module) -> Mapping[str, list[ast.expr]]:
@@ -130,7 +146,7 @@ def _arity(tree: ast.Module, function: str) -> int:
 def _variations(arguments: Arguments) -> Iterator[Arguments]:
     """``arguments`` with one place changed at a time, then with every place alike."""
     changes = [_in_turn([_relatives(value), iter(STRANGERS)]) for value in arguments]
-    places = [((place, new) for new in change) for place, change in enumerate(changes)]
+    places = [zip(itertools.repeat(place), change) for place, change in enumerate(changes)]
     for place, new in _in_turn(places):
         yield (*arguments[:place], new, *arguments[place + 1 :])
     if len(arguments) > 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-Arguments = tuple[object, ...]
+from treering.code.probes import Arguments, literals
 
 KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -86,12 +86,12 @@ BOUND = re.compile(r"\b(less|smaller|greater|more|larger) than (?:or equal to )?
 
 def witnesses(instruction: str, examples: Sequence[Arguments]) -> tuple[str, ...]:
     """Argument tuples, as literal text and the likeliest first, that ``instruction`` is about."""
-    found = dict.fromkeys(
-        repr(arguments)
+    made_up = (
+        arguments
         for example in examples
         for arguments in _in_places(example, lambda value: _provoking(instruction, value))
     )
-    return tuple(found)
+    return tuple(literals(made_up))
 
 
 def _in_places(
