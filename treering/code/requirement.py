@@ -26,7 +26,7 @@ TOPICS: tuple[tuple[str, str], ...] = (
 FORM = frozenset({"annotations", "style", "complexity", "documentation"})
 
 EXCEPTION = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Iteration)\b")
-RETURNING = re.compile(r"\breturn(?:s|ing)?\b(.*?)(?:\b(?:if|when|for|as|since|where)\b|[.;]|$)")
+RETURNING = re.compile(r"\b[Rr]eturn(?:s|ing)?\b(.*?)(?:\b(?:if|when|for|as|since|where)\b|[.;]|$)")
 QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`]+)`")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?\b")
 

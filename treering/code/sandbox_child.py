@@ -2,7 +2,8 @@
 
 Started as a script of its own in an isolated interpreter, so it imports nothing of treering.
 Reads one JSON job on standard input and writes one JSON line per outcome on the descriptor named
-by its only argument; what the code under test prints goes elsewhere and cannot forge a line.
+by its only argument, apart from what the code under test prints. The limits keep the machine safe
+from that code; they do not keep it from lying about itself.
 """
 
 from __future__ import annotations
@@ -65,10 +66,9 @@ class TimeUp(BaseException):
 
 
 def cut_off_network() -> None:
-    """Leave every network namespace; where the kernel refuses, the audit hook still denies."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        return
+    """Leave for a network of its own; where the system refuses, the audit hook still denies."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
 def limit_resources(memory: int, seconds: float) -> None:
