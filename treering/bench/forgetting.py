@@ -136,7 +136,7 @@ def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
                     cases=evidence,
                     forgotten=_positions(rounds, now["forgets"]),
                     conflicts=frozenset(blind.index(c.block) for c in found),
-                    raise_gone=_raise_gone(before[-1], block),
+                    raise_gone=_raise_gone(before, block),
                 )
             )
         memory = memory.record(block)
@@ -177,12 +177,14 @@ def _similarity(one: str, other: str) -> float:
     return SequenceMatcher(None, one, other).ratio()
 
 
-def _raise_gone(before: SessionBlock, now: SessionBlock) -> bool:
-    """A simple rule to compare with: a kind of exception that was raised is not raised any more."""
-    then = behaviour(before.code, before.definition, before.language)
-    after = behaviour(now.code, now.definition, now.language)
-    gone = (then.of("raise") if then else {}).keys() - (after.of("raise") if after else {}).keys()
-    return bool(gone)
+def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
+    """A simple rule to compare with: an exception that any earlier round raised is not raised."""
+    return bool({kind for block in before for kind in _raised(block)} - _raised(now))
+
+
+def _raised(block: SessionBlock) -> set[str]:
+    found = behaviour(block.code, block.definition, block.language)
+    return {part.text for part in found.of("raise")} if found else set()
 
 
 def _folds(judged: Sequence[Round]) -> dict[str, str]:
