@@ -1,0 +1,1 @@
+"""Measuring: benchmarks in their own file formats, honest baselines, and paired statistics."""

@@ -1,0 +1,75 @@
+"""Erasing entries: from the journal, from everything derived, and from the bytes of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treering.fragments import store
+from treering.journal import entries, work
+from treering.journal.contract import Database, Reader, Writer
+from treering.records import Forgotten
+
+VIEW = "scrub"
+"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
+
+MAX_NEEDLES = (
+    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+)
+NEEDLE_CHARS = 32
+MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+
+
+def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
+    """Erase entries for good; ``scrubbed`` in the result tells whether the file was rewritten.
+
+    The rows go in one transaction. Rewriting the file comes after it and stays queued as pending
+    work until it has been done.
+    """
+    with database.write() as writer:
+        erased = entries.identities(writer, seqs)
+        pieces = _pieces(writer, seqs)
+        views = remove(writer, space, seqs)
+        sources = entries.drop_empty_sources(writer, space)
+        work.enqueue(writer, space, VIEW, [0])
+        needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
+    return Forgotten(
+        entries=tuple(erased),
+        sources=tuple(sources),
+        views=views,
+        scrubbed=scrub(database, space, needles),
+    )
+
+
+def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
+    """Delete entries and what every view derived from them; return the derived rows by kind."""
+    gone = store.erase(writer, space, seqs)
+    entries.erase(writer, seqs)
+    return gone
+
+
+def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:
+    """Rewrite the file without what was erased. False if a reader stood in the way: try later."""
+    clean = database.scrub(needles)
+    if clean:
+        with database.write() as writer:
+            work.claim(writer, space, VIEW, [0])
+    return clean
+
+
+def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
+    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards."""
+    step = max(len(seqs) // MAX_NEEDLES, 1)
+    found = entries.by_seq(reader, seqs[::step][:MAX_NEEDLES]).values()
+    pieces = [_middle(entry.text) for entry in found]
+    return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
+
+
+def _middle(text: str) -> str:
+    start = max((len(text) - NEEDLE_CHARS) // 2, 0)
+    return text[start : start + NEEDLE_CHARS]
+
+
+def _occurs(reader: Reader, piece: str) -> bool:
+    """Whether an entry that stays holds a piece; then finding it proves nothing."""
+    row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
+    return row is not None

@@ -1,0 +1,269 @@
+"""The fragments of one space in memory, as columns, kept in step with the database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.fragments import store
+from treering.fragments.store import State
+from treering.journal.contract import Database, Reader, Row
+from treering.records import KINDS, Kind
+from treering.relate.contract import MISSING, Codes, Items
+from treering.score.lexical import Lexical
+
+GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
+LOAD_ROWS = 16_384  # rows turned into columns at a time: the Python objects stay few
+SESSION_GAP_S = 4 * 3600.0
+"""A silence after which a chat without session names is taken to begin a new session."""
+
+T = TypeVar("T", bound=np.generic)
+K = TypeVar("K")
+
+_versions = count(1)
+_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
+
+
+class Column(Generic[T]):
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: type[T], width: int | None = None) -> None:
+        self._tail = () if width is None else (width,)
+        self._data: NDArray[T] = np.zeros((0, *self._tail), dtype=dtype)
+        self._size = 0
+
+    @property
+    def values(self) -> NDArray[T]:
+        """The filled part; a view, valid until the column grows."""
+        return self._data[: self._size]
+
+    def reserve(self, total: int) -> None:
+        """Make room for exactly ``total`` rows, if there is less."""
+        if total > len(self._data):
+            larger = np.zeros((total, *self._tail), dtype=self._data.dtype)
+            larger[: self._size] = self.values
+            self._data = larger
+
+    def extend(self, rows: NDArray[Any] | Sequence[Any] | int) -> None:
+        """Append rows, or as many zero rows as the number says."""
+        added = rows if isinstance(rows, int) else len(rows)
+        total = self._size + added
+        if total > len(self._data):
+            self.reserve(max(total, int(self._size * GROWTH)))
+        self._data[self._size : total] = 0 if isinstance(rows, int) else rows
+        self._size = total
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the rows that are False."""
+        self._data = self._data[: self._size][kept]
+        self._size = len(self._data)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What a search works on: a state of the table that does not change under it."""
+
+    fragment: Codes
+    entry: Codes
+    kind: NDArray[np.int8]
+    items: Items
+    lexical: Lexical
+    embedded: NDArray[np.bool_]
+    speakers: tuple[str, ...]  # by speaker code
+    kinds: tuple[Kind, ...]  # those that occur
+    version: int  # no two snapshots of this process share it
+    state: State
+
+    def __len__(self) -> int:
+        return len(self.fragment)
+
+
+class Table:
+    """The columns of a space. ``reading`` refreshes them first; safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state: State | None = None
+        self._snapshot: Snapshot | None = None
+        self._clear(width=0)
+
+    @contextmanager
+    def reading(self, database: Database, space: str) -> Iterator[tuple[Reader, Snapshot | None]]:
+        """A read transaction and the table as of it; None while nothing was added to the space."""
+        with ExitStack() as stack:
+            with self._lock:  # else a thread might bring an older state than the table has
+                reader = stack.enter_context(database.read())
+                state = store.state(reader, space)
+                snapshot = self._snapshot_of(reader, state) if state else None
+            yield reader, snapshot
+
+    def _snapshot_of(self, reader: Reader, state: State) -> Snapshot:
+        if self._state is not None and state.revision < self._state.revision:
+            # Inside a transaction that the thread began earlier: a table of its own.
+            return Table()._snapshot_of(reader, state)
+        known, self._state = self._state, None  # what an error leaves behind is loaded anew
+        if known is None or known.model != state.model:
+            self._load(reader, state)
+        elif known.revision != state.revision:
+            self._update(reader, state)
+        self._state = state
+        if self._snapshot is None:
+            self._snapshot = self._freeze(state)
+        return self._snapshot
+
+    def _clear(self, width: int) -> None:
+        self._fragment = Column(np.int64)
+        self._entry = Column(np.int64)
+        self._start = Column(np.int32)
+        self._source = Column(np.int32)
+        self._position = Column(np.int32)
+        self._at = Column(np.float64)
+        self._speaker = Column(np.int32)
+        self._session = Column(np.int32)
+        self._kind = Column(np.int8)
+        self._vectors = Column(np.float32, width)
+        self._embedded = Column(np.bool_)
+        self._lexical = Lexical()
+        self._speakers: dict[str, int] = {}
+        self._sessions: dict[tuple[int, str], int] = {}
+        self._last_vector = 0
+        self._last_gone = 0
+        self._snapshot = None
+
+    def _columns(self) -> tuple[Column[Any], ...]:
+        return (
+            self._fragment,
+            self._entry,
+            self._start,
+            self._source,
+            self._position,
+            self._at,
+            self._speaker,
+            self._session,
+            self._kind,
+            self._vectors,
+            self._embedded,
+        )
+
+    def _load(self, reader: Reader, state: State) -> None:
+        self._clear(width=state.model.dimension if state.model else 0)
+        total = store.count(reader, state.space)
+        for column in self._columns():
+            column.reserve(total)
+        self._last_gone = store.last_gone(reader, state.space)
+        self._read(reader, state)
+
+    def _update(self, reader: Reader, state: State) -> None:
+        self._last_gone, gone = store.gone_since(reader, state.space, self._last_gone)
+        if gone:
+            kept = ~np.isin(self._fragment.values, gone)
+            for column in self._columns():
+                column.keep(kept)
+            self._lexical = self._lexical.kept(kept)
+        self._read(reader, state)
+        self._snapshot = None
+
+    def _read(self, reader: Reader, state: State) -> None:
+        """Take in the fragments and vectors that are new in the database."""
+        last = int(self._fragment.values[-1]) if len(self._fragment.values) else 0
+        rows = store.rows(reader, state.space, last)
+        while chunk := list(islice(rows, LOAD_ROWS)):
+            self._append(chunk)
+        if state.model is not None:
+            vectors = store.vectors(reader, state.space, state.model, self._last_vector)
+            while chunk := list(islice(vectors, LOAD_ROWS)):
+                self._place_vectors(chunk, state.model)
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
+            *rows, strict=True
+        )
+        self._fragment.extend(fragment)
+        self._entry.extend(entry)
+        self._start.extend(start)
+        self._source.extend(source)
+        self._position.extend(position)
+        self._at.extend([np.nan if stamp is None else stamp / 1e6 for stamp in at])
+        self._speaker.extend(_codes(speaker, self._speakers))
+        named = (
+            None if name is None else (of, name) for of, name in zip(source, session, strict=True)
+        )
+        self._session.extend(_codes(named, self._sessions))
+        self._kind.extend([_KIND_CODES[name] for name in kind])
+        self._vectors.extend(len(rows))
+        self._embedded.extend(len(rows))
+        flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
+        sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
+        self._lexical = self._lexical.extended(flat, sizes)
+
+    def _place_vectors(self, chunk: Sequence[Row], model: store.Model) -> None:
+        identities, fragments, data = zip(*chunk, strict=True)
+        vectors = store.to_vectors(data, model.dimension)
+        places = np.searchsorted(self._fragment.values, fragments)
+        self._vectors.values[places] = vectors
+        self._embedded.values[places] = True
+        self._last_vector = identities[-1]
+
+    def _freeze(self, state: State) -> Snapshot:
+        source = self._source.values.astype(np.int64)
+        order = np.lexsort((self._start.values, self._position.values, source))
+        kind = self._kind.values.copy()
+        items = Items(
+            document=source,
+            position=_ranks(order, source),
+            session=_sessions(order, source, self._session.values, self._at.values, kind),
+            speaker=self._speaker.values.astype(np.int64),
+            at=self._at.values.copy(),
+            vectors=self._vectors.values,
+        )
+        return Snapshot(
+            fragment=self._fragment.values.copy(),
+            entry=self._entry.values.copy(),
+            kind=kind,
+            items=items,
+            lexical=self._lexical,
+            embedded=self._embedded.values.copy(),
+            speakers=tuple(self._speakers),
+            kinds=tuple(KINDS[code] for code in np.unique(kind)),
+            version=next(_versions),
+            state=state,
+        )
+
+
+def _codes(names: Iterable[K | None], known: dict[K, int]) -> list[int]:
+    """A number for each name, new ones counted on; MISSING for None."""
+    return [MISSING if name is None else known.setdefault(name, len(known)) for name in names]
+
+
+def _ranks(order: Codes, source: Codes) -> Codes:
+    """The place of each fragment within its source, from 0, given the reading order."""
+    sorted_source = source[order]
+    starts = np.flatnonzero(np.diff(sorted_source, prepend=-1))
+    sizes = np.diff(np.append(starts, len(order)))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(starts, sizes)
+    return ranks
+
+
+def _sessions(
+    order: Codes,
+    source: Codes,
+    named: NDArray[np.int32],
+    at: NDArray[np.float64],
+    kind: NDArray[np.int8],
+) -> Codes:
+    """Session codes: as named, else for chats cut at silences, else MISSING."""
+    in_order = at[order]
+    new = np.diff(source[order], prepend=-1) != 0
+    new[1:] |= np.diff(in_order) > SESSION_GAP_S
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = np.cumsum(new) + int(named.max(initial=MISSING))
+    chat = (kind == KINDS.index("chat")) & ~np.isnan(at)
+    return np.where(named != MISSING, named, np.where(chat, found, MISSING)).astype(np.int64)
