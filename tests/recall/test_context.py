@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
@@ -35,11 +36,14 @@ COUNTERS: list[Callable[[str], int]] = [len, words, lines, jumpy, estimate_token
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Memory:
-    from tests.embedders import HashingEmbedder
-
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     path = tmp_path_factory.mktemp("memory") / "life.db"
-    memory = Memory.open(path, embedder=HashingEmbedder())
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        _fill(memory)
+        yield memory
+
+
+def _fill(memory: Memory) -> None:
     memory.add(" ".join(SENTENCES), source="novel.txt")
     memory.add(
         [
@@ -49,7 +53,6 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Memory:
         source="chat",
     )
     memory.add("\n".join(f"line_{n} = {n}" for n in range(90)), source="porto.py", kind="code")
-    return memory
 
 
 @given(
