@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,15 @@ def meets(entry: Entry, where: Mapping[str, Any]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Entries that differ in everything a filter may name."""
-    memory = Memory.open(tmp_path_factory.mktemp("m") / "life.db", embedder=HashingEmbedder())
+    path = tmp_path_factory.mktemp("memory") / "life.db"
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        _fill(memory)
+        yield memory
+
+
+def _fill(memory: Memory) -> None:
     for number, metadata in enumerate(METADATA * 2):
         memory.add(
             f"Porto number {number}",
@@ -72,7 +78,6 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Memory:
             at=None if number % 5 == 0 else START + timedelta(days=number),
             metadata=metadata,
         )
-    return memory
 
 
 conditions = st.fixed_dictionaries(

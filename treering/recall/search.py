@@ -22,6 +22,7 @@ from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
+from treering.split.stream import check_text
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
@@ -48,6 +49,8 @@ class Searcher:
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
         check_queries(queries)
+        if not queries:
+            return []
         with self._table.reading(self._database, self._space) as (reader, snapshot):
             ranking = self._rank(snapshot, queries, mode, plan)
             if ranking is None:
@@ -115,11 +118,11 @@ def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[n
 
 
 def check_queries(queries: Sequence[str]) -> None:
-    """Raises EmptyText or InputError for a query that cannot be searched for."""
+    """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
     for query in queries:
         if not isinstance(query, str):
             raise InputError(f"a query is a {type(query).__name__}; give a text")
-        if not query.strip():
+        if not check_text(query, "the query").strip():
             raise EmptyText("the query is empty; ask for something")
         if len(query) > MAX_QUERY_CHARS:
             raise InputError(
