@@ -13,7 +13,7 @@ from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
+from treering.errors import EmbeddingError, InputError, JournalBusy, JournalError, UnknownName
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -480,11 +480,14 @@ class Memory:
         return entries.space_id(writer, self._space)
 
     def _build(self, progress: Progress | None) -> None:
-        """Bring the views up to date; what an embedder cannot do now stays queued."""
+        """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
+
+        The entries are durable by then: an error here would read as if they were not.
+        """
         try:
             self._builder.build(progress)
-        except EmbeddingError as error:
-            log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
+        except (EmbeddingError, JournalError) as error:
+            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
