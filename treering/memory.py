@@ -13,7 +13,14 @@ from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, JournalBusy, JournalError, UnknownName
+from treering.errors import (
+    EmbeddingError,
+    EmptyText,
+    InputError,
+    JournalBusy,
+    JournalError,
+    UnknownName,
+)
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -284,11 +291,13 @@ class Memory:
         memory relates to it, within ``budget`` tokens. Both sides of the round are added to
         ``source``.
         """
+        if not check_text(message, "the message").strip():
+            raise EmptyText("the message is empty; say something")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
         answer = self._answerer.chat(
-            check_text(message, "the message"),
+            message,
             history,
             lambda query, room, count: self.context(query, budget=room, count_tokens=count),
             budget,
