@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from treering.answer import Answer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
 from treering.ingest.where import Where
@@ -69,6 +70,11 @@ class AsyncMemory:
         return cls(
             await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
         )
+
+    @property
+    async def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return await asyncio.to_thread(self._memory.code)
 
     async def close(self) -> None:
         """Close the file; a second call does nothing."""

@@ -11,6 +11,7 @@ from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -86,6 +87,7 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._code = CodeMemory(database, space, embedder)
 
     @classmethod
     def open(
@@ -117,6 +119,11 @@ class Memory:
         except BaseException:
             database.close()
             raise
+
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._code
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -370,6 +377,7 @@ class Memory:
         model = open_embedder(embedder)
         self._builder.reembed(model, progress)
         self._embedder = model
+        self._code.use(model)
         self._builder = Builder(self._database, self._space, model)
         self._searcher.use(model)
         return self.stats()
