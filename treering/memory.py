@@ -14,7 +14,14 @@ from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
+from treering.errors import (
+    EmbeddingError,
+    EmptyText,
+    InputError,
+    JournalBusy,
+    JournalError,
+    UnknownName,
+)
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -291,11 +298,13 @@ class Memory:
         memory relates to it, within ``budget`` tokens. Both sides of the round are added to
         ``source``.
         """
+        if not check_text(message, "the message").strip():
+            raise EmptyText("the message is empty; say something")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
         answer = self._answerer.chat(
-            check_text(message, "the message"),
+            message,
             history,
             lambda query, room, count: self.context(query, budget=room, count_tokens=count),
             budget,
@@ -488,11 +497,14 @@ class Memory:
         return entries.space_id(writer, self._space)
 
     def _build(self, progress: Progress | None) -> None:
-        """Bring the views up to date; what an embedder cannot do now stays queued."""
+        """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
+
+        The entries are durable by then: an error here would read as if they were not.
+        """
         try:
             self._builder.build(progress)
-        except EmbeddingError as error:
-            log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
+        except (EmbeddingError, JournalError) as error:
+            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
