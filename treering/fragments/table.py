@@ -242,8 +242,7 @@ def _codes(names: Sequence[K | None], known: dict[K, int]) -> list[int]:
     for name in dict.fromkeys(names):
         if name is not None and name not in known:
             known[name] = len(known)
-    codes: dict[K | None, int] = {**known, None: MISSING}
-    return [codes[name] for name in names]
+    return [MISSING if name is None else known[name] for name in names]
 
 
 def _ranks(order: Codes, source: Codes) -> Codes:
