@@ -12,7 +12,8 @@ Matrix = NDArray[np.float32]
 
 
 def unit_rows(rows: NDArray[np.float64]) -> Matrix:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    unit: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def random_vectors(count: int, *, dimension: int = 8, seed: int = 0) -> Matrix:
@@ -28,7 +29,7 @@ def clustered(clusters: int, each: int, *, dimension: int = 32, spread: float, s
 
 
 def settings(
-    base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: Route = "centroid"
+    base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: Route = "leaves"
 ) -> Settings:
     return Settings(Threshold(base=base, rate=rate, max_depth=max_depth), route=route)
 

@@ -24,6 +24,11 @@ def exact(vector: Vector) -> Exact:
     return np.rint(vector.astype(np.float64) * FIXED_POINT).astype(np.int64)
 
 
+def mean(total: Exact, count: int) -> Vector:
+    """The mean of ``count`` vectors with that sum: x·mean is the mean cosine of x to them."""
+    return (total / (FIXED_POINT * count)).astype(np.float32)
+
+
 def direction(total: Exact) -> Vector:
     """The unit vector of an exact sum; zero where the summands cancel out."""
     floats = total.astype(np.float64)
@@ -34,13 +39,14 @@ def direction(total: Exact) -> Vector:
 class Family:
     """Children in order of arrival, with their routing vectors in one growing block.
 
-    ``total`` is the exact sum of the vectors of all leaves below the parent.
+    ``leaves`` counts the leaves below the parent, ``total`` is the exact sum of their vectors.
     """
 
-    __slots__ = ("_vectors", "members", "total")
+    __slots__ = ("_vectors", "leaves", "members", "total")
 
     def __init__(self, dimension: int, capacity: int = FIRST_CAPACITY) -> None:
         self.members = array("q")
+        self.leaves = 0
         self.total: Exact = np.zeros(dimension, dtype=np.int64)
         self._vectors = np.empty((max(capacity, 1), dimension), dtype=np.float32)
 

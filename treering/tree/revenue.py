@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.tree.family import FIXED_POINT
-from treering.tree.shape import ROOT, Tree
+from treering.tree.shape import Tree
 
 SAMPLED_LEAVES: Final = 500
 """Newcomers that β is estimated with; its low quantile moves by less than 0.01 beyond that."""
@@ -38,24 +38,13 @@ class Separation:
 
 def revenue(tree: Tree) -> float:
     """``Σ_{i<j} w_ij · (n − leaves(lca(i, j)))`` with ``w = (1 + cos)/2``, n leaves; exact."""
-    sizes = leaf_counts(tree)
-    n = sizes[ROOT]
     total = 0.0
-    for node in (ROOT, *tree.summaries()):
-        children = tree.children(node)
-        pairs = sizes[node] ** 2 - sum(sizes[child] ** 2 for child in children)
+    for node in tree.summaries():
+        size, children = tree.leaves_below(node), tree.children(node)
+        pairs = size**2 - sum(tree.leaves_below(child) ** 2 for child in children)
         products = _square(tree, node) - sum(_square(tree, child) for child in children)
-        total += (pairs + products) / 4 * (n - sizes[node])
+        total += (pairs + products) / 4 * (tree.leaf_count - size)
     return total
-
-
-def leaf_counts(tree: Tree) -> dict[int, int]:
-    """How many leaves stand at or below each node."""
-    sizes: dict[int, int] = {}
-    for node in reversed(list(tree.walk())):
-        below = tree.children(node)
-        sizes[node] = sum(sizes[child] for child in below) if below else int(node != ROOT)
-    return sizes
 
 
 def separation(tree: Tree, *, seed: int = 0) -> Separation:
@@ -65,28 +54,27 @@ def separation(tree: Tree, *, seed: int = 0) -> Separation:
     S other than its most similar one, β is at most ``w(A) / w(A, x)``. Children of one leaf have
     no inner similarity and are left out.
     """
-    sizes = leaf_counts(tree)
     leaves = list(tree.leaves())
     chosen = np.random.default_rng(seed).permutation(len(leaves))[:SAMPLED_LEAVES]
-    ratios = np.array([r for i in sorted(chosen) for r in _ratios(tree, sizes, leaves[i])])
+    ratios = np.array([r for i in sorted(chosen) for r in _ratios(tree, leaves[i])])
     if not len(ratios):
         return Separation(1.0, 1.0, 0)
     least, low = float(ratios.min()), float(np.quantile(ratios, LOW_QUANTILE))
     return Separation(min(least, 1.0), min(low, 1.0), len(ratios))
 
 
-def _ratios(tree: Tree, sizes: dict[int, int], leaf: int) -> Iterator[float]:
+def _ratios(tree: Tree, leaf: int) -> Iterator[float]:
     x = _sum(tree, leaf)
     line = {*tree.path(leaf), leaf}
     for subtree in tree.path(leaf):
-        size, total = sizes[subtree] - 1, _sum(tree, subtree) - x
+        size, total = tree.leaves_below(subtree) - 1, _sum(tree, subtree) - x
         if size < 2 or _across(total, size, x) <= _within(total, size):
             continue
         similar = []
         for child in tree.children(subtree):
             own = int(child in line)
-            if sizes[child] > own:
-                part, count = _sum(tree, child) - own * x, sizes[child] - own
+            part, count = _sum(tree, child) - own * x, tree.leaves_below(child) - own
+            if count:
                 similar.append((_across(part, count, x), part, count))
         best = max(range(len(similar)), key=lambda i: similar[i][0])
         for i, (across, part, count) in enumerate(similar):
