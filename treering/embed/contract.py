@@ -1,0 +1,31 @@
+"""What treering needs of an embedding model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from treering.relate.contract import Floats
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors. Must be usable from several threads at once.
+
+    ``name`` identifies the model and how to open it again (see ``open_embedder``): vectors of two
+    embedders with equal names must be comparable.
+    """
+
+    @property
+    def name(self) -> str:
+        """The specification of the model, such as ``minilm``."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length of every vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        """One vector a text, shape (len(texts), dimension). Raises EmbeddingError."""
+        ...

@@ -1,0 +1,46 @@
+"""Embedders by specification: the bundled one, an endpoint, sentence-transformers, or a plug-in."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from treering.embed.contract import Embedder
+from treering.embed.minilm import MiniLM
+from treering.errors import InputError, UnknownName
+
+GROUP = "treering.embedders"
+DEFAULT = MiniLM.name
+
+
+def open_embedder(spec: str | Embedder | None) -> Embedder:
+    """The embedder for a specification; an embedder is returned as it is.
+
+    ``minilm`` is the bundled model, ``openai:MODEL[@BASE_URL]`` any OpenAI-compatible endpoint,
+    ``sentence-transformers:MODEL`` a local model, ``NAME[:ARGUMENT]`` an entry point of the group
+    ``treering.embedders``. Raises UnknownName, MissingExtra.
+    """
+    if spec is None:
+        spec = DEFAULT
+    if not isinstance(spec, str):
+        if not isinstance(spec, Embedder):
+            raise InputError(f"embedder {spec!r} has no name, dimension and embed(); see Embedder")
+        return spec
+    name, _, argument = spec.partition(":")
+    if name == MiniLM.name:
+        return MiniLM()
+    if name == "openai":
+        from treering.embed.openai_compatible import OpenAIEmbedder
+
+        return OpenAIEmbedder(argument)
+    if name == "sentence-transformers":
+        from treering.embed.sentence_transformers import SentenceTransformerEmbedder
+
+        return SentenceTransformerEmbedder(argument)
+    found = entry_points(group=GROUP, name=name)
+    if not found:
+        raise UnknownName(
+            f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], "
+            f"sentence-transformers:MODEL or an entry point of {GROUP}"
+        )
+    embedder: Embedder = next(iter(found)).load()(argument)
+    return embedder

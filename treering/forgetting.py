@@ -1,0 +1,77 @@
+"""Erasing entries: from the journal, from everything derived, and from the bytes of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treering.fragments import store
+from treering.journal import entries, work
+from treering.journal.contract import Database, Reader, Writer
+from treering.records import Entry, Forgotten
+
+VIEW = "scrub"
+"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
+
+MAX_NEEDLES = (
+    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+)
+NEEDLE_CHARS = 32
+MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+
+
+def forget(database: Database, space: int, found: Sequence[tuple[int, Entry]]) -> Forgotten:
+    """Erase entries for good; ``scrubbed`` in the result tells whether the file was rewritten.
+
+    The rows go in one transaction. Rewriting the file comes after it and stays queued as pending
+    work until it has been done.
+    """
+    seqs = [seq for seq, _ in found]
+    with database.write() as writer:
+        views = remove(writer, space, seqs)
+        sources = entries.drop_empty_sources(writer, space)
+        work.enqueue(writer, space, VIEW, [0])
+    needles = _needles(database, [entry for _, entry in found])
+    return Forgotten(
+        entries=tuple(entry.id for _, entry in found),
+        sources=tuple(sources),
+        views=views,
+        scrubbed=scrub(database, space, needles),
+    )
+
+
+def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
+    """Delete entries and what every view derived from them; return the derived rows by kind."""
+    gone = store.erase(writer, space, seqs)
+    entries.erase(writer, seqs)
+    return gone
+
+
+def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:
+    """Rewrite the file without what was erased. False if a reader stood in the way: try later."""
+    clean = database.scrub(needles)
+    if clean:
+        with database.write() as writer:
+            work.claim(writer, space, VIEW, [0])
+    return clean
+
+
+def _needles(database: Database, erased: Sequence[Entry]) -> list[bytes]:
+    """Pieces of erased texts that no remaining entry holds."""
+    step = max(len(erased) // MAX_NEEDLES, 1)
+    pieces = [_middle(entry.text) for entry in erased[::step][:MAX_NEEDLES]]
+    with database.read() as reader:
+        return [
+            piece.encode()
+            for piece in pieces
+            if len(piece) >= MIN_NEEDLE_CHARS and not _occurs(reader, piece)
+        ]
+
+
+def _middle(text: str) -> str:
+    start = max((len(text) - NEEDLE_CHARS) // 2, 0)
+    return text[start : start + NEEDLE_CHARS]
+
+
+def _occurs(reader: Reader, piece: str) -> bool:
+    row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
+    return row is not None

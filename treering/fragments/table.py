@@ -1,0 +1,261 @@
+"""The fragments of one space in memory, as columns, kept in step with the database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.fragments import store
+from treering.fragments.store import State
+from treering.journal.contract import Reader, Row
+from treering.records import KINDS
+from treering.relate.contract import MISSING, Codes, Items
+from treering.score.lexical import Lexical
+
+GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
+LOAD_ROWS = 16_384  # rows turned into columns at a time: the Python objects stay few
+SESSION_GAP_S = 4 * 3600.0
+"""A silence after which a chat without session names is taken to begin a new session."""
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Column(Generic[T]):
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: type[T], width: int | None = None) -> None:
+        self._tail = () if width is None else (width,)
+        self._data: NDArray[T] = np.zeros((0, *self._tail), dtype=dtype)
+        self._size = 0
+
+    @property
+    def values(self) -> NDArray[T]:
+        """The filled part; a view, valid until the column grows."""
+        return self._data[: self._size]
+
+    def reserve(self, total: int) -> None:
+        """Make room for exactly ``total`` rows, if there is less."""
+        if total > len(self._data):
+            larger = np.zeros((total, *self._tail), dtype=self._data.dtype)
+            larger[: self._size] = self.values
+            self._data = larger
+
+    def extend(self, rows: NDArray[Any] | Sequence[Any] | int) -> None:
+        """Append rows, or as many zero rows as the number says."""
+        added = rows if isinstance(rows, int) else len(rows)
+        total = self._size + added
+        if total > len(self._data):
+            self.reserve(max(total, int(self._size * GROWTH)))
+        self._data[self._size : total] = 0 if isinstance(rows, int) else rows
+        self._size = total
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the rows that are False."""
+        self._data = self._data[: self._size][kept]
+        self._size = len(self._data)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What a search works on: a state of the table that does not change under it."""
+
+    fragment: Codes
+    entry: Codes
+    kind: NDArray[np.int8]
+    items: Items
+    lexical: Lexical
+    embedded: NDArray[np.bool_]
+    version: int
+
+    def __len__(self) -> int:
+        return len(self.fragment)
+
+
+class Table:
+    """The columns of a space. ``snapshot`` refreshes them first; safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state: State | None = None
+        self._version = 0
+        self._snapshot: Snapshot | None = None
+        self._clear(width=0)
+
+    def snapshot(self, reader: Reader, state: State) -> Snapshot:
+        """The table as of ``state``, read from the same transaction."""
+        with self._lock:
+            if self._state is None or self._state.model != state.model:
+                self._load(reader, state)
+            elif self._state.revision != state.revision:
+                self._update(reader, state)
+            self._state = state
+            if self._snapshot is None:
+                self._version += 1
+                self._snapshot = self._freeze()
+            return self._snapshot
+
+    def _clear(self, width: int) -> None:
+        self._fragment = Column(np.int64)
+        self._entry = Column(np.int64)
+        self._start = Column(np.int32)
+        self._source = Column(np.int32)
+        self._position = Column(np.int32)
+        self._at = Column(np.float64)
+        self._speaker = Column(np.int32)
+        self._session = Column(np.int32)
+        self._kind = Column(np.int8)
+        self._vectors = Column(np.float32, width)
+        self._embedded = Column(np.bool_)
+        self._lexical = Lexical()
+        self._speakers: dict[str, int] = {}
+        self._sessions: dict[tuple[int, str], int] = {}
+        self._last_vector = 0
+        self._last_gone = 0
+        self._snapshot = None
+
+    def _columns(self) -> tuple[Column[Any], ...]:
+        return (
+            self._fragment,
+            self._entry,
+            self._start,
+            self._source,
+            self._position,
+            self._at,
+            self._speaker,
+            self._session,
+            self._kind,
+            self._vectors,
+            self._embedded,
+        )
+
+    def _load(self, reader: Reader, state: State) -> None:
+        self._clear(width=state.model.dimension if state.model else 0)
+        total = store.count(reader, state.space)
+        for column in self._columns():
+            column.reserve(total)
+        self._last_gone = store.last_gone(reader, state.space)
+        self._read(reader, state)
+
+    def _update(self, reader: Reader, state: State) -> None:
+        self._last_gone, gone = store.gone_since(reader, state.space, self._last_gone)
+        if gone:
+            kept = ~np.isin(self._fragment.values, gone)
+            for column in self._columns():
+                column.keep(kept)
+            self._lexical = self._lexical.kept(kept)
+        self._read(reader, state)
+        self._snapshot = None
+
+    def _read(self, reader: Reader, state: State) -> None:
+        """Take in the fragments and vectors that are new in the database."""
+        last = int(self._fragment.values[-1]) if len(self._fragment.values) else 0
+        chunk: list[Row] = []
+        for row in store.rows(reader, state.space, last):
+            chunk.append(row)
+            if len(chunk) == LOAD_ROWS:
+                self._append(chunk)
+                chunk = []
+        if chunk:
+            self._append(chunk)
+        if state.model is not None:
+            self._read_vectors(reader, state.space, state.model)
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
+            *rows, strict=True
+        )
+        self._fragment.extend(fragment)
+        self._entry.extend(entry)
+        self._start.extend(start)
+        self._source.extend(source)
+        self._position.extend(position)
+        self._at.extend([np.nan if stamp is None else stamp / 1e6 for stamp in at])
+        self._speaker.extend([self._speaker_code(name) for name in speaker])
+        self._session.extend(
+            [self._session_code(*pair) for pair in zip(source, session, strict=True)]
+        )
+        self._kind.extend([KINDS.index(name) for name in kind])
+        self._vectors.extend(len(rows))
+        self._embedded.extend(len(rows))
+        self._lexical = self._lexical.extended(
+            [np.frombuffer(blob, dtype="<u4").reshape(-1, 2) for blob in terms]
+        )
+
+    def _read_vectors(self, reader: Reader, space: int, model: store.Model) -> None:
+        fragments, vectors, embedded = (
+            self._fragment.values,
+            self._vectors.values,
+            self._embedded.values,
+        )
+        row_of = 0
+        for identity, fragment, data in store.vectors(reader, space, model, self._last_vector):
+            # Vectors mostly come in the order of their fragments: the next row is the likely one.
+            if row_of >= len(fragments) or fragments[row_of] != fragment:
+                row_of = int(np.searchsorted(fragments, fragment))
+            if row_of < len(fragments) and fragments[row_of] == fragment:
+                vectors[row_of] = store.to_vector(data, model.dimension)
+                embedded[row_of] = True
+                row_of += 1
+            self._last_vector = identity
+
+    def _speaker_code(self, name: str | None) -> int:
+        return MISSING if name is None else self._speakers.setdefault(name, len(self._speakers))
+
+    def _session_code(self, source: int, name: str | None) -> int:
+        if name is None:
+            return MISSING
+        return self._sessions.setdefault((source, name), len(self._sessions))
+
+    def _freeze(self) -> Snapshot:
+        source = self._source.values.astype(np.int64)
+        order = np.lexsort((self._start.values, self._position.values, source))
+        kind = self._kind.values.copy()
+        items = Items(
+            document=source,
+            position=_ranks(order, source),
+            session=_sessions(order, source, self._session.values, self._at.values, kind),
+            speaker=self._speaker.values.astype(np.int64),
+            at=self._at.values.copy(),
+            vectors=self._vectors.values,
+        )
+        return Snapshot(
+            fragment=self._fragment.values.copy(),
+            entry=self._entry.values.copy(),
+            kind=kind,
+            items=items,
+            lexical=self._lexical,
+            embedded=self._embedded.values.copy(),
+            version=self._version,
+        )
+
+
+def _ranks(order: Codes, source: Codes) -> Codes:
+    """The place of each fragment within its source, from 0, given the reading order."""
+    sorted_source = source[order]
+    starts = np.flatnonzero(np.diff(sorted_source, prepend=-1))
+    sizes = np.diff(np.append(starts, len(order)))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(starts, sizes)
+    return ranks
+
+
+def _sessions(
+    order: Codes,
+    source: Codes,
+    named: NDArray[np.int32],
+    at: NDArray[np.float64],
+    kind: NDArray[np.int8],
+) -> Codes:
+    """Session codes: as named, else for chats cut at silences, else MISSING."""
+    in_order = at[order]
+    new = np.diff(source[order], prepend=-1) != 0
+    new[1:] |= np.diff(in_order) > SESSION_GAP_S
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = np.cumsum(new) + int(named.max(initial=MISSING))
+    chat = (kind == KINDS.index("chat")) & ~np.isnan(at)
+    return np.where(named != MISSING, named, np.where(chat, found, MISSING)).astype(np.int64)

@@ -1,0 +1,1 @@
+"""What users hand in - text, messages, files - as drafts of entries."""

@@ -1,0 +1,202 @@
+"""Texts and OpenAI-style messages to drafts. Everything is checked before anything is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from treering.errors import EmptyText, InputError
+from treering.journal.entries import Draft, micros
+from treering.records import JSON, KINDS, Kind
+from treering.split.stream import check_text, pieces
+
+MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
+_ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What is said of everything in one ``add``, unless a message says otherwise."""
+
+    kind: Kind | None = None
+    at: datetime | None = None
+    speaker: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        kind: Kind | None,
+        at: object,
+        speaker: str | None,
+        session: str | None,
+        metadata: Mapping[str, JSON] | None,
+    ) -> Envelope:
+        """Checked values. Raises InputError."""
+        metadata_json(metadata or {})
+        return cls(
+            kind=_kind(kind),
+            at=None if at is None else parse_time(at, "at"),
+            speaker=checked_name(speaker, "speaker"),
+            session=checked_name(session, "session"),
+            metadata=metadata or {},
+        )
+
+
+def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterator[Draft]:
+    """A text of any length as drafts. Raises EmptyText if there is nothing but white space."""
+    draft = Draft(
+        text="",
+        kind=envelope.kind or "text",
+        at=envelope.at,
+        speaker=envelope.speaker,
+        session=envelope.session,
+        metadata=metadata_json(envelope.metadata),
+    )
+    blank = True
+    for piece in pieces(blocks):
+        blank = blank and piece.isspace()
+        yield replace(draft, text=piece)
+    if blank:
+        raise EmptyText(f"{what} has no text; give at least one character that is not white space")
+
+
+def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) -> Iterator[Draft]:
+    """OpenAI-style messages as drafts, one a message (a very long one becomes several).
+
+    Keys: ``role``, ``content`` (a text or a list of text parts), and optionally ``name``, ``at``
+    (ISO 8601, a datetime or seconds since the epoch), ``session`` and ``metadata``. Other keys,
+    such as ``tool_calls``, are kept in the metadata. Raises InputError naming the message.
+    """
+    number = -1
+    for number, message in enumerate(messages):
+        what = f"message {number}"
+        if not isinstance(message, Mapping):
+            raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
+        draft = _message(message, envelope, what)
+        for piece in pieces([draft.text]):
+            yield replace(draft, text=piece)
+    if number < 0:
+        raise EmptyText("there are no messages; give at least one")
+
+
+def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
+    role = checked_name(message.get("role"), f"{what}: role")
+    name = checked_name(message.get("name"), f"{what}: name")
+    extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
+    given = message.get("metadata") or {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
+    at = parse_time(message["at"], what) if message.get("at") is not None else envelope.at
+    return Draft(
+        text=check_text(_content(message, what), what),
+        kind=envelope.kind or "chat",
+        at=at,
+        speaker=name or envelope.speaker or role,
+        role=role,
+        session=checked_name(message.get("session", envelope.session), f"{what}: session"),
+        metadata=metadata_json({**envelope.metadata, **extra, **given}),
+    )
+
+
+def _content(message: Mapping[str, Any], what: str) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(_part(part, what) for part in content)
+    if content is None and message.get("tool_calls"):
+        content = json.dumps(message["tool_calls"], ensure_ascii=False)
+    if not isinstance(content, str):
+        raise InputError(f"{what}: content is a {type(content).__name__}; give a text")
+    if not content.strip():
+        raise EmptyText(f"{what} has no text; leave it out or give it a content")
+    return content
+
+
+def _part(part: object, what: str) -> str:
+    text = part.get("text") if isinstance(part, Mapping) else part
+    if not isinstance(text, str):
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        raise InputError(f"{what}: a content part is {kind!r}; only text parts can be remembered")
+    return text
+
+
+class Numbering:
+    """Gives equal drafts of one source different keys, so that the second "ok" of a chat is kept.
+
+    The n-th of equal drafts gets the key n, whatever comes between: adding a longer version of
+    the same chat finds those that are there.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, bytes], int] = {}
+
+    def number(self, draft: Draft, source: str) -> Draft:
+        """The draft with its key."""
+        identity = (source, draft.digest()[:8])
+        count = self._seen.get(identity, 0)
+        self._seen[identity] = count + 1
+        return replace(draft, key=str(count)) if count else draft
+
+
+def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
+    """The drafts of one source with their keys."""
+    numbering = Numbering()
+    return (numbering.number(draft, source) for draft in drafts)
+
+
+def parse_time(value: object, what: str) -> datetime:
+    """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC if it names no zone."""
+    try:
+        if isinstance(value, datetime):
+            found = value
+        elif isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found = datetime.fromtimestamp(value, UTC)
+        else:
+            raise TypeError(f"a {type(value).__name__}")
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        micros(found)
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise InputError(
+            f"{what}: time {value!r} ({error}); give ISO 8601 such as 2026-05-03T10:00:00Z"
+        ) from error
+    return found
+
+
+def checked_name(value: object, what: str) -> str | None:
+    """A short printable name, or None. Raises InputError."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
+    if len(value) > MAX_NAME_CHARS:
+        raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
+    if not value.isprintable():
+        raise InputError(f"{what} {value!r} has a control character; remove it")
+    return value
+
+
+def metadata_json(metadata: Mapping[str, JSON]) -> str:
+    """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
+    try:
+        for key in metadata:
+            if not isinstance(key, str):
+                raise TypeError(f"key {key!r} is not a text")
+        text = json.dumps(
+            dict(metadata), ensure_ascii=False, sort_keys=True, separators=(",", ":"),
+            allow_nan=False,
+        )  # fmt: skip
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"metadata cannot be stored as JSON: {error}") from error
+    return check_text(text, "metadata")
+
+
+def _kind(kind: Kind | None) -> Kind | None:
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
+    return kind

@@ -1,0 +1,76 @@
+"""What treering needs of a database: one contract, one file per backend.
+
+All statements are portable SQL with ``?`` placeholders. Views keep their tables in the same
+database, so that an entry and the work it causes become durable in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = Sequence[Any]
+Value = None | int | float | str | bytes
+
+
+class Reader(Protocol):
+    """A consistent state of the database."""
+
+    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
+        """The rows of a query, fetched as they are consumed."""
+        ...
+
+    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """The one transaction that is writing. It commits as a whole or leaves no trace."""
+
+    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """Run a statement; return how many rows it changed."""
+        ...
+
+    def insert(self, sql: str, params: Sequence[Value]) -> int:
+        """Run an INSERT; return the id of the new row."""
+        ...
+
+    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
+        """Run a statement once per parameter row."""
+        ...
+
+
+class Database(Protocol):
+    """A database file or server. Safe to use from many threads at once."""
+
+    url: str
+
+    def read(self) -> AbstractContextManager[Reader]:
+        """A read transaction: everything seen inside is one state."""
+        ...
+
+    def write(self) -> AbstractContextManager[Writer]:
+        """A write transaction, durable once the block has ended without an exception.
+
+        Raises JournalBusy when another writer does not finish in time, JournalFull when there is
+        no space, JournalCorrupt when the file is damaged.
+        """
+        ...
+
+    def scrub(self, needles: Sequence[bytes]) -> bool:
+        """Remove deleted data from the storage; True if none of ``needles`` is left in it."""
+        ...
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems found by an integrity check; empty if there are none."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection; a second call does nothing."""
+        ...

@@ -1,0 +1,326 @@
+"""The journal of entries: append, read, replace and erase, in portable SQL over any Database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from treering.errors import FilterError, InputError, UnknownName
+from treering.journal.contract import Reader, Row, Value, Writer
+from treering.records import KINDS, JSON, Entry, Filter, Kind
+
+PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS = (
+    "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
+    "e.metadata"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has an id and a place: what ``append`` takes.
+
+    ``key`` tells apart drafts of one source that are otherwise equal (the n-th "ok" of a chat).
+    """
+
+    text: str
+    kind: Kind
+    at: datetime | None = None
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    metadata: str = "{}"
+    key: str = ""
+    id: str | None = None
+    position: int | None = None
+    added: datetime | None = None
+
+    def digest(self) -> bytes:
+        """The identity of this content within its source."""
+        parts = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
+        stamp = micros(self.at) if self.at else None
+        canonical = json.dumps([*parts, stamp, self.key], ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What ``append`` did: the ids of new entries and the number that were there already."""
+
+    ids: list[str]
+    unchanged: int
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch; a time without a zone is UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(stamp: int) -> datetime:
+    """The inverse of ``micros``."""
+    return _EPOCH + timedelta(microseconds=stamp)
+
+
+def space_id(writer: Writer, name: str) -> int:
+    """The number of a space, made on first use."""
+    writer.execute("INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+    row = writer.row("SELECT id FROM space WHERE name = ?", (name,))
+    assert row is not None  # just inserted
+    return int(row[0])
+
+
+def source_id(writer: Writer, space: int, name: str) -> int:
+    """The number of a source within a space, made on first use."""
+    writer.execute(
+        "INSERT INTO source (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
+    )
+    row = writer.row("SELECT id FROM source WHERE space = ? AND name = ?", (space, name))
+    assert row is not None  # just inserted
+    return int(row[0])
+
+
+def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
+    """The digest of the file that a source was last read from, if it was one."""
+    row = reader.row("SELECT digest FROM source WHERE space = ? AND name = ?", (space, name))
+    return row[0] if row else None
+
+
+def set_source_digest(writer: Writer, space: int, name: str, digest: bytes) -> None:
+    """Note the digest of the file that a source was read from."""
+    writer.execute(
+        "UPDATE source SET digest = ? WHERE space = ? AND name = ?", (digest, space, name)
+    )
+
+
+def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str) -> Appended:
+    """Append drafts to a source and queue each new entry as work for ``view``.
+
+    A draft whose content the source already holds is left alone.
+    """
+    now = micros(datetime.now(UTC))
+    row = writer.row("SELECT coalesce(max(position) + 1, 0) FROM entry WHERE source = ?", (source,))
+    assert row is not None  # an aggregate always has a row
+    position = int(row[0])
+    ids: list[str] = []
+    unchanged = 0
+    for draft in drafts:
+        place = position if draft.position is None else draft.position
+        new = _insert(writer, space, source, draft, place, now)
+        if new is None:
+            unchanged += 1
+            continue
+        writer.execute(
+            "INSERT INTO work (space, view, target) VALUES (?, ?, last_insert_rowid())",
+            (space, view),
+        )
+        ids.append(new)
+        position = max(position, place + 1)
+    return Appended(ids, unchanged)
+
+
+def _insert(
+    writer: Writer, space: int, source: int, draft: Draft, position: int, now: int
+) -> str | None:
+    identity = draft.id or secrets.token_hex(8)
+    inserted = writer.execute(
+        "INSERT INTO entry (space, id, source, position, digest, kind, speaker, role, session, at,"
+        " added, metadata, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (
+            space,
+            identity,
+            source,
+            position,
+            draft.digest(),
+            draft.kind,
+            draft.speaker,
+            draft.role,
+            draft.session,
+            micros(draft.at) if draft.at else None,
+            micros(draft.added) if draft.added else now,
+            draft.metadata,
+            draft.text,
+        ),
+    )
+    if not inserted and draft.id is not None:
+        _refuse_other_content(writer, space, draft)
+    return identity if inserted else None
+
+
+def _refuse_other_content(writer: Writer, space: int, draft: Draft) -> None:
+    row = writer.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
+    if row is not None and row[0] != draft.text:
+        raise InputError(
+            f"entry {draft.id!r} is in this space already, with another text; "
+            "import into an empty space, or forget that entry first"
+        )
+
+
+def page(
+    reader: Reader, space: int, condition: Filter, after: int = 0, limit: int = PAGE
+) -> list[tuple[int, Entry]]:
+    """Entries that meet a filter, in the order they were added, each with its sequence number."""
+    where, params = compile_filter(condition)
+    rows = reader.rows(
+        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
+        f" WHERE e.space = ? AND e.seq > ?{where} ORDER BY e.seq LIMIT ?",
+        (space, after, *params, limit),
+    )
+    return [(int(row[0]), entry_of(row[1:])) for row in rows]
+
+
+def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
+    """The sequence numbers of the entries that meet a filter."""
+    where, params = compile_filter(condition)
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        f" WHERE e.space = ?{where} ORDER BY e.seq",
+        (space, *params),
+    )
+    return (int(row[0]) for row in rows)
+
+
+def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
+    """Entries by sequence number."""
+    found: dict[int, Entry] = {}
+    unique = sorted(set(seqs))
+    for start in range(0, len(unique), PAGE):
+        chunk = unique[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = reader.rows(
+            f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
+            f" WHERE e.seq IN ({marks})",
+            chunk,
+        )
+        found.update((int(row[0]), entry_of(row[1:])) for row in rows)
+    return found
+
+
+def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
+    """Give an entry another content; its id, source and position stay."""
+    writer.execute(
+        "UPDATE entry SET digest = ?, kind = ?, speaker = ?, role = ?, session = ?, at = ?,"
+        " metadata = ?, text = ? WHERE seq = ?",
+        (
+            draft.digest(),
+            draft.kind,
+            draft.speaker,
+            draft.role,
+            draft.session,
+            micros(draft.at) if draft.at else None,
+            draft.metadata,
+            draft.text,
+            seq,
+        ),
+    )
+
+
+def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
+    """Whether another entry of the same source has that content."""
+    row = reader.row(
+        "SELECT 1 FROM entry e JOIN entry o ON o.source = e.source AND o.digest = ?"
+        " WHERE e.seq = ? AND o.seq <> e.seq",
+        (digest, seq),
+    )
+    return row is not None
+
+
+def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
+    """The sequence number and entry of an id. Raises UnknownName."""
+    row = reader.row(
+        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE e.space = ? AND e.id = ?",
+        (space, identity),
+    )
+    if row is None:
+        raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+    return int(row[0]), entry_of(row[1:])
+
+
+def count(reader: Reader, table: str, space: int) -> int:
+    """How many rows of ``entry`` or ``source`` a space has."""
+    row = reader.row(f"SELECT count(*) FROM {table} WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
+
+
+def erase(writer: Writer, seqs: Sequence[int]) -> None:
+    """Delete entries; their derived rows must have gone before."""
+    writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
+
+
+def drop_empty_sources(writer: Writer, space: int) -> list[str]:
+    """Delete the sources of a space that hold no entry any more; return their names."""
+    orphans = "space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = source.id)"
+    names = [
+        str(row[0]) for row in writer.rows(f"SELECT name FROM source WHERE {orphans}", (space,))
+    ]
+    writer.execute(f"DELETE FROM source WHERE {orphans}", (space,))
+    return names
+
+
+def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
+    """A filter as SQL conditions on ``entry e`` and ``source s``, each starting with AND.
+
+    Raises FilterError for a condition that cannot mean anything.
+    """
+    if condition.kind is not None and condition.kind not in KINDS:
+        raise FilterError(f"kind is {condition.kind!r}; it can be {', '.join(KINDS)}")
+    since = micros(condition.since) if condition.since else None
+    until = micros(condition.until) if condition.until else None
+    if since is not None and until is not None and since >= until:
+        raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
+    columns: list[tuple[str, Value]] = [
+        ("s.name = ?", condition.source),
+        ("e.speaker = ?", condition.speaker),
+        ("e.session = ?", condition.session),
+        ("e.kind = ?", condition.kind),
+        ("e.at >= ?", since),
+        ("e.at < ?", until),
+    ]
+    clauses: list[tuple[str, list[Value]]] = [
+        (clause, [value]) for clause, value in columns if value is not None
+    ]
+    clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
+    sql = "".join(f" AND {clause}" for clause, _ in clauses)
+    return sql, [param for _, params in clauses for param in params]
+
+
+def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
+    """Equality of one top-level key, by JSON text: type and value must agree (1 is not true)."""
+    if not isinstance(key, str) or not key:
+        raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
+    wanted = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    clause = (
+        "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
+        " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
+        " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE m.value END"
+        " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
+        " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
+    )
+    return clause, [key, wanted, wanted, wanted, wanted, wanted]
+
+
+def entry_of(row: Row) -> Entry:
+    """The record of a row of ``_COLUMNS``."""
+    metadata: dict[str, Any] = json.loads(row[10])
+    return Entry(
+        id=row[0],
+        text=row[1],
+        source=row[2],
+        position=row[3],
+        kind=row[4],
+        added=moment(row[5]),
+        at=None if row[6] is None else moment(row[6]),
+        speaker=row[7],
+        role=row[8],
+        session=row[9],
+        metadata=metadata,
+    )

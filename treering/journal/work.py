@@ -1,0 +1,74 @@
+"""Pending work: what a view still has to do, kept in the database until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from treering.journal.contract import Reader, Writer
+
+MAX_ERROR_CHARS = 500  # enough to act on; an endpoint may answer with a page of HTML
+
+
+def enqueue(writer: Writer, space: int, view: str, targets: Iterable[int]) -> None:
+    """Add work; what is queued already stays as it is."""
+    writer.many(
+        "INSERT INTO work (space, view, target) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        ((space, view, target) for target in targets),
+    )
+
+
+def queued(reader: Reader, space: int, view: str, limit: int, after: int = -1) -> list[int]:
+    """Up to ``limit`` targets above ``after``, ascending."""
+    rows = reader.rows(
+        "SELECT target FROM work WHERE space = ? AND view = ? AND target > ?"
+        " ORDER BY target LIMIT ?",
+        (space, view, after, limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[int]:
+    """Take targets off the queue; those returned are ours, the others somebody else has done.
+
+    Called in the transaction that stores the work's result, so a crash before it leaves the work
+    queued, and of two workers only one stores.
+    """
+    return {
+        target
+        for target in targets
+        if writer.execute(
+            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?", (space, view, target)
+        )
+    }
+
+
+def failed(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:
+    """Note why targets could not be done; they stay queued."""
+    writer.many(
+        "UPDATE work SET attempts = attempts + 1, error = ?"
+        " WHERE space = ? AND view = ? AND target = ?",
+        ((error[:MAX_ERROR_CHARS], space, view, target) for target in targets),
+    )
+
+
+def drop(writer: Writer, space: int, view: str) -> None:
+    """Forget all work of a view."""
+    writer.execute("DELETE FROM work WHERE space = ? AND view = ?", (space, view))
+
+
+def counts(reader: Reader, space: int) -> dict[str, int]:
+    """How much work is pending, by view."""
+    rows = reader.rows(
+        "SELECT view, count(*) FROM work WHERE space = ? GROUP BY view ORDER BY view", (space,)
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
+def last_error(reader: Reader, space: int, view: str) -> str | None:
+    """The most recent reason for which work of a view failed."""
+    row = reader.row(
+        "SELECT error FROM work WHERE space = ? AND view = ? AND error IS NOT NULL"
+        " ORDER BY attempts DESC LIMIT 1",
+        (space, view),
+    )
+    return None if row is None else str(row[0])

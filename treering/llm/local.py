@@ -1,0 +1,166 @@
+"""A GGUF file on this machine, through llama.cpp (the ``xllamacpp`` package).
+
+xllamacpp runs llama.cpp's server on a loopback port, so the client for OpenAI-compatible endpoints
+talks to it: one implementation of requests, streaming and errors. The port asks for a random key,
+because other users of the machine can reach it too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
+from treering.llm.contract import Message, Reply, ReplyStream
+from treering.llm.openai_compatible import OpenAICompatible
+from treering.llm.wire import defuse
+
+try:
+    import httpx2
+    import xllamacpp
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of(missing.name or "xllamacpp", "local") from missing
+
+DEFAULT_CONTEXT_WINDOW = 4096
+"""Room for a 2,000-token context and its answer; a window costs memory whether used or not."""
+
+_TIMEOUT_S = 1800.0
+"""Requests queue for the one model, and a CPU may read 100 tokens a second."""
+
+_QUIET = -1
+_GGUF_MAGIC = b"GGUF"
+
+
+class LocalLLM:
+    """The model in the GGUF file ``path``, its own chat template applied.
+
+    Requests are answered one at a time, those of other threads queue. Nothing of an earlier request
+    is reused, so that the same request with temperature 0 (or a seed) gets the same reply.
+    Create it in the main thread where you can: llama.cpp takes over Ctrl+C, and Python lets only
+    the main thread take it back.
+    """
+
+    def __init__(self, path: str | Path, *, context_window: int = DEFAULT_CONTEXT_WINDOW) -> None:
+        self._path = _existing_gguf(Path(path))
+        self._window = context_window
+        key = secrets.token_urlsafe()
+        self._server = _serve(self._path, context_window, key)
+        self._address = self._server.listening_address
+        self._tokenizer = httpx2.Client(
+            base_url=self._address, headers={"Authorization": f"Bearer {key}"}, trust_env=False
+        )
+        self._chat = OpenAICompatible(
+            f"{self._address}/v1",
+            self._path.stem,
+            api_key=key,
+            context_window=context_window,
+            timeout_s=_TIMEOUT_S,
+            attempts=1,  # within one process, asking again changes nothing
+            extra_body={"cache_prompt": False},
+            trust_proxies=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"LocalLLM({str(self._path)!r})"
+
+    @property
+    def model(self) -> str:
+        """The file's name without its suffix."""
+        return self._path.stem
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that prompt and reply share."""
+        return self._window
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> Reply:
+        """The reply to ``messages``; see ``LLM.complete``."""
+        return self._chat.complete(
+            messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
+        )
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> ReplyStream:
+        """The reply as it is written; closing the stream stops the model."""
+        return self._chat.stream(
+            messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
+        )
+
+    def count_tokens(self, text: str) -> int:
+        """Exactly what the model's tokenizer makes of ``text``."""
+        if self._tokenizer.is_closed:
+            raise LLMUnavailable(f"{self!r} has been closed; open it again")
+        try:
+            answer = self._tokenizer.post("/tokenize", json={"content": defuse(text)})
+            answer.raise_for_status()
+            return len(answer.json()["tokens"])
+        except httpx2.HTTPError as error:
+            raise LLMUnavailable(f"{self!r} cannot count tokens: {error}") from None
+
+    def close(self) -> None:
+        """Stop the server and free the model's memory."""
+        self._chat.close()
+        self._tokenizer.close()
+        self._server = None
+
+
+def _existing_gguf(path: Path) -> Path:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_GGUF_MAGIC))
+    except OSError as error:
+        raise LLMNotConfigured(
+            f"cannot read the model {str(path)!r} ({error.strerror}); give the path of a GGUF file"
+        ) from error
+    if magic != _GGUF_MAGIC:
+        raise LLMNotConfigured(f"{str(path)!r} is not a GGUF file; give the path of one")
+    return path
+
+
+def _serve(path: Path, context_window: int, key: str) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.model_alias = {path.stem}
+    params.n_ctx = context_window
+    params.n_parallel = 1
+    params.cpuparams.n_threads = os.cpu_count() or 1
+    params.api_keys = [key]
+    params.ui = False
+    params.warmup = False
+    params.verbosity = _QUIET
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise LLMNotConfigured(
+            f"{str(path)!r} cannot be loaded; it may be cut off, of a newer format, or too large "
+            f"for this machine's memory with a context window of {context_window} tokens"
+        ) from error
+    finally:
+        _restore_signal_handlers()
+
+
+def _restore_signal_handlers() -> None:
+    """Give Ctrl+C and termination back to Python, which llama.cpp's server took them from."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.getsignal(number))

@@ -1,0 +1,140 @@
+"""A language model that plays a script: for tests, of treering and of what is built on it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+from treering.llm.contract import Message, Reply, ReplyStream, Usage
+from treering.llm.tokens import estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call as it was made."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float
+    stop: tuple[str, ...] | None
+    seed: int | None
+
+    @property
+    def text(self) -> str:
+        """All message contents, one after another."""
+        return "\n".join(message.content for message in self.messages)
+
+
+Line = str | Reply | Exception
+"""What is played: a reply's text, a whole reply, or an error to raise."""
+
+
+class ScriptExhausted(AssertionError):
+    """The scripted model was asked more often than its script says."""
+
+
+class ScriptedLLM:
+    """Replies with the lines of ``script`` in order, or with what ``script`` makes of each request.
+
+    ``requests`` holds every call in order of arrival. ``before_reply`` is called with each request
+    and may block, on an event of the test's, to play a slow model. Safe to call from several
+    threads; where calls race, a callable script is the one that is deterministic.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Line] | Callable[[Request], Line],
+        *,
+        model: str = "scripted",
+        context_window: int = 4096,
+        before_reply: Callable[[Request], None] | None = None,
+    ) -> None:
+        self._answer = script if callable(script) else None
+        self._lines = deque(() if callable(script) else script)
+        self._model = model
+        self._window = context_window
+        self._before_reply = before_reply
+        self._lock = threading.Lock()
+        self.requests: list[Request] = []
+        self.closed = False
+
+    @property
+    def model(self) -> str:
+        """The name given to the script."""
+        return self._model
+
+    @property
+    def context_window(self) -> int:
+        """Tokens, as given; not enforced."""
+        return self._window
+
+    @property
+    def left(self) -> int:
+        """Lines not yet played; 0 for a callable script."""
+        return len(self._lines)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> Reply:
+        """The next line, or ``ScriptExhausted``."""
+        request = Request(
+            tuple(messages), max_tokens, temperature, tuple(stop) if stop else None, seed
+        )
+        line = self._next(request)
+        if self._before_reply:
+            self._before_reply(request)
+        if isinstance(line, Exception):
+            raise line
+        return line if isinstance(line, Reply) else self._reply(line, request)
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> ReplyStream:
+        """The next line, word by word."""
+
+        def pieces() -> Generator[str, None, Reply]:
+            reply = self.complete(
+                messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
+            )
+            yield from re.findall(r"\s*\S+\s*$|\s*\S+", reply.text)
+            return reply
+
+        return ReplyStream(pieces())
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate."""
+        return estimate_tokens(text)
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+    def _next(self, request: Request) -> Line:
+        with self._lock:
+            self.requests.append(request)
+            if self._answer is None and not self._lines:
+                raise ScriptExhausted(
+                    f"request {len(self.requests)} is one more than scripted: {request.text!r}"
+                )
+            if self._answer is None:
+                return self._lines.popleft()
+        return self._answer(request)
+
+    def _reply(self, text: str, request: Request) -> Reply:
+        usage = Usage(estimate_tokens(request.text), estimate_tokens(text), calls=1)
+        return Reply(text, usage, self._model, "stop")

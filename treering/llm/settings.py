@@ -1,0 +1,128 @@
+"""Which language model to use: as the caller says, else as the environment says.
+
+Nothing is guessed: without a model named by the caller or in ``TREERING_LLM_*`` there is none, so
+an ``OPENAI_API_KEY`` that lies around for other programs sends no one's memory anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from urllib.parse import urldefrag
+
+from treering.errors import LLMNotConfigured, UnknownName
+from treering.llm.contract import LLM, LLMFactory
+
+ENTRY_POINTS = "treering.llms"
+
+GGUF = "TREERING_LLM_GGUF"
+BASE_URL = "TREERING_LLM_BASE_URL"
+MODEL = "TREERING_LLM_MODEL"
+API_KEY = "TREERING_LLM_API_KEY"
+CONTEXT_WINDOW = "TREERING_LLM_CONTEXT_WINDOW"
+OPENAI_BASE_URL = "OPENAI_BASE_URL"
+OPENAI_API_KEY = "OPENAI_API_KEY"
+
+_OPENAI_URL = "https://api.openai.com/v1"
+
+HOW_TO_CONFIGURE = f"""no language model is configured. Choose one of:
+  a server    {BASE_URL}=http://localhost:11434/v1  {MODEL}=qwen2.5:7b   (Ollama, vLLM, llama.cpp)
+  OpenAI      {OPENAI_API_KEY}=...  {MODEL}=gpt-4o-mini
+  a file      {GGUF}=/path/to/model.gguf   (pip install 'treering[local]')
+or pass the model: llm="http://localhost:11434/v1#qwen2.5:7b" or llm="model.gguf"."""
+
+
+def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None = None) -> LLM:
+    """The language model that ``spec`` names, or the environment's if it is ``None``.
+
+    ``spec`` is a model object (returned as it is), the path of a ``*.gguf`` file, an address
+    ``http://host:port/v1#model``, or ``name`` or ``name#model`` of a model registered under the
+    entry point group ``treering.llms``. No connection is opened yet.
+
+    Raises ``LLMNotConfigured`` with what to set, ``UnknownName``, or ``MissingExtra``.
+    """
+    environ = os.environ if environ is None else environ
+    if isinstance(spec, LLM):
+        return spec
+    if spec is None:
+        return _from_environment(environ)
+    if "://" in spec:
+        return _remote(*urldefrag(spec), environ)
+    if spec.lower().endswith(".gguf"):
+        return _local(spec, environ)
+    name, _, model = spec.partition("#")
+    return _registered(name)(model)
+
+
+def _from_environment(environ: Mapping[str, str]) -> LLM:
+    gguf, base_url = environ.get(GGUF), environ.get(BASE_URL)
+    if gguf and base_url:
+        raise LLMNotConfigured(f"both {GGUF} and {BASE_URL} are set; unset one of them")
+    if gguf:
+        return _local(gguf, environ)
+    if base_url:
+        return _remote(*urldefrag(base_url), environ)
+    if environ.get(MODEL) and (environ.get(OPENAI_BASE_URL) or environ.get(OPENAI_API_KEY)):
+        return _remote(environ.get(OPENAI_BASE_URL) or _OPENAI_URL, "", environ)
+    raise LLMNotConfigured(HOW_TO_CONFIGURE)
+
+
+def _local(path: str, environ: Mapping[str, str]) -> LLM:
+    from treering.llm.local import DEFAULT_CONTEXT_WINDOW, LocalLLM
+
+    window = _context_window(environ) or DEFAULT_CONTEXT_WINDOW
+    return LocalLLM(Path(path).expanduser(), context_window=window)
+
+
+def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
+    from treering.llm.openai_compatible import (
+        DEFAULT_CONTEXT_WINDOW,
+        OpenAICompatible,
+        without_credentials,
+    )
+
+    shown = without_credentials(base_url)
+    model = model or environ.get(MODEL, "")
+    if not model:
+        raise LLMNotConfigured(f"which model of {shown}? Set {MODEL}, or write {shown}#model")
+    return OpenAICompatible(
+        base_url,
+        model,
+        api_key=_key_for(base_url, environ),
+        context_window=_context_window(environ) or DEFAULT_CONTEXT_WINDOW,
+    )
+
+
+def _key_for(base_url: str, environ: Mapping[str, str]) -> str | None:
+    """The key to send; OpenAI's goes only where OpenAI's variables say, never to another server."""
+    openai_url = environ.get(OPENAI_BASE_URL) or _OPENAI_URL
+    if environ.get(API_KEY):
+        return environ[API_KEY]
+    if base_url.rstrip("/") in {openai_url.rstrip("/"), _OPENAI_URL}:
+        return environ.get(OPENAI_API_KEY) or None
+    return None
+
+
+def _context_window(environ: Mapping[str, str]) -> int | None:
+    tokens = environ.get(CONTEXT_WINDOW)
+    if not tokens:
+        return None
+    if not tokens.isdecimal() or int(tokens) == 0:
+        raise LLMNotConfigured(
+            f"{CONTEXT_WINDOW}={tokens!r} is not a number of tokens; set one such as 8192"
+        )
+    return int(tokens)
+
+
+def _registered(name: str) -> LLMFactory:
+    points = entry_points(group=ENTRY_POINTS)
+    if name not in points.names:
+        known = ", ".join(sorted(points.names)) or "none is installed"
+        raise UnknownName(
+            f"no language model is registered as {name!r} (registered: {known}); "
+            "give a *.gguf path or an address such as http://localhost:11434/v1#model"
+        )
+    factory: LLMFactory = points[name].load()
+    return factory

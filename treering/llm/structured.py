@@ -1,0 +1,125 @@
+"""Replies in a given form: asked for, mended, validated, and asked for once more.
+
+The one place where a model's text becomes data. A form is a dataclass, or a list of one; pydantic
+checks its fields' types, so a reply that merely looks like JSON does not pass.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from treering.errors import LLMReplyError, MissingExtra
+from treering.llm.contract import LLM, Message, Reply, Usage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+_SHOWN_REPLY = 300
+_SHOWN_PROBLEMS = 5
+
+_FORM = "Answer with JSON only, no other words. It must fit this JSON schema:"
+_AGAIN = "That does not fit: {problem}\nAnswer again, with the corrected JSON only."
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[T]):
+    """A validated reply, and what it cost over both attempts."""
+
+    value: T
+    usage: Usage
+    model: str
+
+
+def ask_structured(
+    llm: LLM,
+    messages: Sequence[Message],
+    form: type[T],
+    *,
+    max_tokens: int,
+    temperature: float = 0.0,
+    seed: int | None = None,
+    check: Callable[[T], None] | None = None,
+) -> Structured[T]:
+    """The model's reply to ``messages`` (the last one the user's) as a ``form``.
+
+    ``check`` may refuse a value by raising ``ValueError``. What was wrong is shown to the model,
+    which is then asked a second and last time.
+
+    Raises ``LLMReplyError`` if that reply does not fit either, the model's own errors, and
+    ``MissingExtra``.
+    """
+    adapter = _adapter(form)
+    asked = _with_form(messages, adapter)
+    first = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
+    try:
+        return Structured(_read(first, adapter, check), first.usage, first.model)
+    except ValueError as error:
+        again = _AGAIN.format(problem=_in_words(error))
+    asked = [*asked, Message("assistant", first.text), Message("user", again)]
+    second = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
+    try:
+        return Structured(_read(second, adapter, check), first.usage + second.usage, second.model)
+    except ValueError as error:
+        raise LLMReplyError(
+            f"{second.model} did not answer in the form asked for, twice ({_in_words(error)}); "
+            f"it wrote {second.text[:_SHOWN_REPLY]!r}. A larger model may manage"
+        ) from error
+
+
+def read_json(text: str) -> object:
+    """The JSON value in a model's reply: bare, fenced, among words, or with slips mended.
+
+    Raises ``ValueError`` if there is no object or list in it.
+    """
+    try:
+        import json_repair
+    except ModuleNotFoundError as missing:
+        raise MissingExtra.of("json-repair", "llm") from missing
+    try:
+        value: object = json_repair.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    if not isinstance(value, dict | list):
+        raise ValueError("there is no JSON object or list in the reply")
+    return value
+
+
+def _adapter(form: type[T]) -> TypeAdapter[T]:
+    try:
+        import pydantic
+    except ModuleNotFoundError as missing:
+        raise MissingExtra.of("pydantic", "llm") from missing
+    return pydantic.TypeAdapter(form)
+
+
+def _with_form(messages: Sequence[Message], adapter: TypeAdapter[T]) -> list[Message]:
+    *before, last = messages
+    schema = json.dumps(adapter.json_schema(), ensure_ascii=False)
+    return [*before, Message(last.role, f"{last.content}\n\n{_FORM}\n{schema}")]
+
+
+def _read(reply: Reply, adapter: TypeAdapter[T], check: Callable[[T], None] | None) -> T:
+    if reply.finish_reason == "length":
+        # Mending would close the brackets and drop whatever had not been written yet.
+        raise ValueError("the reply was cut off before its end; write less")
+    value = adapter.validate_python(read_json(reply.text))
+    if check is not None:
+        check(value)
+    return value
+
+
+def _in_words(error: ValueError) -> str:
+    import pydantic
+
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
+    problems = [
+        f"{'.'.join(map(str, problem['loc'])) or 'the value'}: {problem['msg']}"
+        for problem in error.errors(include_url=False)[:_SHOWN_PROBLEMS]
+    ]
+    return "; ".join(problems)

@@ -1,0 +1,489 @@
+"""Memory: a long-term memory in one file. This module reads as its table of contents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from treering import exchange, forgetting
+from treering.answer import Answer, Answerer
+
+from treering.embed.contract import Embedder
+from treering.embed.registry import DEFAULT, open_embedder
+from treering.errors import EmbeddingError, InputError, UnknownName
+from treering.fragments import store
+from treering.fragments.build import Builder, Progress, ensure_same_model
+from treering.ingest import files
+from treering.ingest.drafts import (
+    Envelope,
+    Numbering,
+    checked_name,
+    message_drafts,
+    numbered,
+    text_drafts,
+)
+from treering.ingest.where import Where, to_filter
+from treering.journal import entries, ledger, work
+from treering.journal.contract import Database, Writer
+from treering.journal.entries import Draft
+from treering.journal.open import open_database
+
+from treering.llm.contract import LLM
+from treering.llm.tokens import estimate_tokens
+from treering.recall.context import CountTokens, assemble
+from treering.recall.search import Searcher
+from treering.records import (
+    JSON,
+    Context,
+    Entry,
+    Filter,
+    Forgotten,
+    Hit,
+    Kind,
+    Receipt,
+    Skipped,
+    Stats,
+)
+from treering.relate import fit as fitting
+from treering.relate import settings as fitted
+from treering.relate.registry import Chosen, Plan, plan
+from treering.score.own import Mode
+from treering.split.stream import check_text
+
+log = logging.getLogger("treering")
+
+DEFAULT_SPACE = "default"
+CATCH_UP_ENTRIES = 256
+"""A search first does up to this much pending work, such as a crash left: about a second of it."""
+
+Message = Mapping[str, Any]
+Alpha = float | Mapping[str, float]
+
+
+class Memory:
+    """A long-term memory: add text, conversations and files; search, ask and forget.
+
+    Open one with ``Memory.open``. All methods may be called from any thread. Every method that
+    changes something either does so as a whole or raises and changes nothing.
+    """
+
+    def __init__(
+        self, database: Database, space: str, embedder: Embedder, llm: str | LLM | None
+    ) -> None:
+        self._database = database
+        self._space = space
+        self._embedder = embedder
+        self._builder = Builder(database, space, embedder)
+        self._searcher = Searcher(database, space, embedder)
+        self._answerer = Answerer(database, space, llm)
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Path,
+        *,
+        space: str = DEFAULT_SPACE,
+        embedder: str | Embedder | None = None,
+        llm: str | LLM | None = None,
+    ) -> Self:
+        """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
+
+        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        the bundled model) and ``llm`` (default: from the environment, when first needed) are
+        specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
+
+        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        """
+        name = checked_name(space, "space") or DEFAULT_SPACE
+        database = open_database(url)
+        try:
+            with database.read() as reader:
+                state = store.state(reader, name)
+            if embedder is None:
+                embedder = state.model.name if state and state.model else DEFAULT
+            model = open_embedder(embedder)
+            ensure_same_model(state, model, name)
+            return cls(database, name, model, llm)
+        except BaseException:
+            database.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._answerer.close()
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ taking in
+
+    def add(
+        self,
+        content: str | Path | Message | Iterable[Message],
+        *,
+        source: str | None = None,
+        kind: Kind | None = None,
+        at: Any = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
+
+        What a source holds already is left alone, so adding again is safe. A file that has changed
+        replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
+        ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
+
+        An embedder that fails delays the embedding, which is queued, and loses nothing:
+        ``Receipt.pending`` counts the entries that are not fully searchable yet.
+
+        Raises InputError (and then nothing was added) and JournalError.
+        """
+        envelope = Envelope.of(kind, at, speaker, session, metadata)
+        checked_name(source, "source")
+        if isinstance(content, Path):
+            receipt = self._add_path(content, source, envelope)
+        elif isinstance(content, str):
+            drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
+            receipt = self._append(source or "notes", drafts)
+        elif isinstance(content, Mapping):
+            receipt = self._append(source or "chat", message_drafts([content], envelope))
+        elif isinstance(content, Iterable) and not isinstance(content, bytes):
+            receipt = self._append(source or "chat", message_drafts(content, envelope))
+        else:
+            raise InputError(
+                f"cannot add a {type(content).__name__}; give a text, a Path or messages"
+            )
+        self._build(progress)
+        return replace(receipt, pending=self._pending())
+
+    def replace(self, entry_id: str, text: str) -> Entry:
+        """Give an entry another text; its id, place, time, speaker and metadata stay.
+
+        Raises UnknownName, EmptyText, TextEncodingError.
+        """
+        with self._database.write() as writer:
+            seq, old = entries.find(writer, self._id(writer), entry_id)
+            envelope = Envelope(old.kind, old.at, old.speaker, old.session, old.metadata)
+            drafts = list(text_drafts([check_text(text, "the text")], envelope, "the text"))
+            if len(drafts) > 1:
+                raise InputError(
+                    f"the text has {len(text)} characters, too many for one entry; "
+                    "forget the entry and add the text"
+                )
+            draft = replace(drafts[0], role=old.role)
+            if entries.has_digest(writer, seq, draft.digest()):
+                draft = replace(draft, key=old.id)
+            space = self._id(writer)
+            store.erase(writer, space, [seq])
+            entries.rewrite(writer, seq, draft)
+            work.enqueue(writer, space, store.VIEW, [seq])
+        self._build(None)
+        return self.get(entry_id)
+
+    def settle(self, progress: Progress | None = None) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
+        self._builder.build(progress)
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
+        if state and scrub:
+            forgetting.scrub(self._database, state.space)
+        return self.stats()
+
+    # ------------------------------------------------------------------ giving back
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        **where: Unpack[Where],
+    ) -> list[Hit]:
+        """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
+
+        ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
+        relations or ``Weighted`` relations (default: those measured best for each kind of content,
+        or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
+        Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+        """
+        return self.search_many([query], k=k, mode=mode, relations=relations, alpha=alpha, **where)[
+            0
+        ]
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        **where: Unpack[Where],
+    ) -> list[list[Hit]]:
+        """As ``search`` for several queries in one pass over the space."""
+        self._catch_up()
+        chosen = self._plan(relations, alpha)
+        return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = 1000,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        count_tokens: CountTokens = estimate_tokens,
+        **where: Unpack[Where],
+    ) -> Context:
+        """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
+
+        Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
+        the default is an estimate for current models.
+        """
+        if budget < 1:
+            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        self._catch_up()
+        chosen = self._plan(relations, alpha)
+        candidates = self._searcher.candidates(query, to_filter(where), mode, chosen)
+        return assemble(query, candidates, budget, count_tokens)
+
+    def ask(self, question: str, *, budget: int = 1000, **where: Unpack[Where]) -> Answer:
+        """Answer a question from the memory, with citations.
+
+        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        """
+        llm = self._answerer.llm()
+        context = self.context(question, budget=budget, count_tokens=llm.count_tokens, **where)
+        return self._answerer.ask(context)
+
+    def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
+        """One round of a conversation that is remembered (FragRel's chat protocol).
+
+        While the conversation is short the model sees all of it, then the last round and what the
+        memory relates to it, within ``budget`` tokens. Both sides of the round are added to
+        ``source``.
+        """
+        history = [entry for entry in self.entries(source=source) if entry.role]
+        answer = self._answerer.chat(
+            check_text(message, "the message"),
+            history,
+            lambda query, room, count: self.context(query, budget=room, count_tokens=count),
+            budget,
+        )
+        self.add(self._answerer.round(message, answer), source=source)
+        return answer
+
+    def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
+        """The entries that meet a filter, in the order they were added."""
+        condition = to_filter(where)
+        after = 0
+        while True:
+            with self._database.read() as reader:
+                state = store.state(reader, self._space)
+                page = entries.page(reader, state.space, condition, after) if state else []
+            yield from (entry for _, entry in page)
+            if len(page) < entries.PAGE:
+                return
+            after = page[-1][0]
+
+    def get(self, entry_id: str) -> Entry:
+        """The entry with that id. Raises UnknownName."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if state is None:
+                raise UnknownName(f"no entry {entry_id!r}: the space {self._space!r} is empty")
+            return entries.find(reader, state.space, entry_id)[1]
+
+    # ------------------------------------------------------------------ forgetting
+
+    def forget(self, entry_id: str | None = None, **where: Unpack[Where]) -> Forgotten:
+        """Erase entries by id or filter: from the journal, every view, and the file's bytes.
+
+        Raises UnknownName when nothing matches, InputError without any condition.
+        """
+        if entry_id is None and not where:
+            raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+        found = self._matching(entry_id, to_filter(where))
+        if not state or not found:
+            raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
+        return forgetting.forget(self._database, state.space, found)
+
+    # ------------------------------------------------------------------ looking after it
+
+    def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
+        """Choose the relations' weights and parameters for this space, without labels.
+
+        Pseudo-queries are made from the space's own text, for each kind of content by itself; what
+        is found is kept only where it gains on held-out ones. Raises InputError when there is too
+        little text to tell.
+        """
+        self._catch_up()
+        snapshot = self._searcher.snapshot()
+        if snapshot is None:
+            raise InputError(f"space {self._space!r} is empty; add something first")
+        with self._database.read() as reader:
+            reports = fitting.fit(reader, snapshot, self._embedder, self._defaults(), progress)
+        with self._database.write() as writer:
+            ledger.save_settings(writer, self._id(writer), fitted.dump(reports))
+        return reports
+
+    def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
+        """Change the embedding model; the old one answers until the new one is complete.
+
+        Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
+        """
+        model = open_embedder(embedder)
+        self._builder.reembed(model, progress)
+        self._embedder = model
+        self._builder = Builder(self._database, self._space, model)
+        self._searcher.use(model)
+        return self.stats()
+
+    def export(self) -> Iterator[str]:
+        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            settings = ledger.settings(reader, state.space) if state else {}
+        yield exchange.header(settings)
+        yield from (exchange.line(entry) for entry in self.entries())
+
+    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+        """Take in an export; entries that are here already are left alone. All or nothing.
+
+        Raises InputError naming the line that cannot be read.
+        """
+        stream = iter(lines)
+        settings = exchange.read_header(stream)
+        numbering = Numbering()
+        receipts: list[Receipt] = []
+        with self._database.write() as writer:
+            space = self._id(writer)
+            for source, drafts in exchange.by_source(stream):
+                place = entries.source_id(writer, space, source)
+                ready = (numbering.number(draft, source) for draft in drafts)
+                done = entries.append(writer, space, place, ready, store.VIEW)
+                receipts.append(Receipt(tuple(done.ids), done.unchanged))
+            if settings:
+                ledger.save_settings(writer, space, settings)
+        self._build(progress)
+        return replace(Receipt.total(receipts), pending=self._pending())
+
+    def spaces(self) -> list[str]:
+        """The names of all spaces of the file."""
+        with self._database.read() as reader:
+            return [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY name")]
+
+    def stats(self) -> Stats:
+        """Counts, sizes, the model, pending work, and what models have cost."""
+        with self._database.read() as reader:
+            return ledger.stats(reader, self._space, self._database.size())
+
+    def check(self) -> list[str]:
+        """Problems found in the file; empty if it is sound."""
+        return self._database.check()
+
+    # ------------------------------------------------------------------ inside
+
+    def _add_path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
+        if path.is_dir():
+            return self._add_folder(path, source, envelope)
+        if not path.is_file():
+            raise UnknownName(f"{path} is neither a file nor a folder")
+        return self._add_file(path, source or str(path.resolve()), envelope)
+
+    def _add_folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
+        receipts = []
+        for found in files.walk(folder):
+            if isinstance(found, Skipped):
+                receipts.append(Receipt(skipped=(found,)))
+                continue
+            base = source if source is not None else str(folder.resolve())
+            name = f"{base}/{found.relative_to(folder).as_posix()}"
+            try:
+                receipts.append(self._add_file(found, name, envelope))
+            except InputError as error:
+                receipts.append(Receipt(skipped=(Skipped(str(found), str(error)),)))
+        return Receipt.total(receipts)
+
+    def _add_file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
+        """Take in a file in one transaction; replace what an earlier version of it left."""
+        digest = files.digest(path)
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if state and entries.source_digest(reader, state.space, source) == digest:
+                return Receipt(unchanged=1)
+        with self._database.write() as writer:
+            space = self._id(writer)
+            old = list(entries.matching(writer, space, Filter(source=source)))
+            forgetting.remove(writer, space, old)
+            receipt = self._store(writer, space, source, files.file_drafts(path, envelope))
+            entries.set_source_digest(writer, space, source, digest)
+        return replace(receipt, removed=len(old))
+
+    def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
+        with self._database.write() as writer:
+            space = self._id(writer)
+            return self._store(writer, space, source, drafts)
+
+    def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
+        place = entries.source_id(writer, space, source)
+        done = entries.append(writer, space, place, numbered(drafts, source), store.VIEW)
+        return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
+
+    def _id(self, writer: Writer) -> int:
+        return entries.space_id(writer, self._space)
+
+    def _build(self, progress: Progress | None) -> None:
+        """Bring the views up to date; what an embedder cannot do now stays queued."""
+        try:
+            self._builder.build(progress)
+        except EmbeddingError as error:
+            log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
+
+    def _catch_up(self) -> None:
+        if 0 < self._pending() <= CATCH_UP_ENTRIES:
+            self._build(None)
+
+    def _pending(self) -> int:
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            return sum(work.counts(reader, state.space).values()) if state else 0
+
+    def _defaults(self) -> Plan:
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            found = ledger.settings(reader, state.space) if state else {}
+        return fitted.load(found)
+
+    def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
+        return plan(self._defaults(), relations, alpha)
+
+    def _matching(self, entry_id: str | None, condition: Filter) -> list[tuple[int, Entry]]:
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if state is None:
+                return []
+            seqs = list(entries.matching(reader, state.space, condition))
+            found = sorted(entries.by_seq(reader, seqs).items())
+        return [(seq, entry) for seq, entry in found if entry_id in (None, entry.id)]

@@ -1,0 +1,156 @@
+"""A prompt-ready context: the best fragments that fit a token budget, in reading order, cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.records import Context, Hit, Passage
+from treering.relate.contract import Floats
+
+CountTokens = Callable[[str], int]
+DUPLICATE_COSINE = 0.97
+"""From here on two fragments say the same: a quoted or re-sent message, not a paraphrase."""
+
+MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fragment that may go into a context: where it stands in its source, and its vector."""
+
+    hit: Hit
+    rank: int  # its place among the fragments of its source
+    vector: Floats
+
+
+@dataclass(slots=True)
+class _Run:
+    """Neighbouring fragments of one source that are shown as one passage."""
+
+    members: list[Candidate] = field(default_factory=list)
+
+    @property
+    def first(self) -> Candidate:
+        return self.members[0]
+
+    def follows(self, candidate: Candidate) -> bool:
+        """Whether a candidate continues this run, which is in reading order."""
+        last = self.members[-1]
+        if last.hit.source != candidate.hit.source:
+            return False
+        return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
+
+
+def _overlap(before: Hit, after: Hit) -> bool:
+    return before.entry_id == after.entry_id and after.start <= before.end
+
+
+def assemble(
+    query: str, candidates: Iterable[Candidate], budget: int, count: CountTokens
+) -> Context:
+    """Take candidates, best first, while the whole stays within ``budget`` tokens.
+
+    A candidate that repeats one already taken is dropped; one that does not fit is passed over,
+    since a shorter one behind it may.
+    """
+    taken: list[Candidate] = []
+    total = misses = 0
+    for candidate in candidates:
+        if misses == MAX_MISSES:
+            break
+        if _repeats(candidate, taken):
+            continue
+        cost = count(_show(1, [candidate])) + 1  # an upper bound: neighbours share a citation
+        if total + cost > budget:
+            total = _tokens(taken, count)
+            cost = _tokens([*taken, candidate], count) - total
+        if total + cost > budget:
+            misses += 1
+            continue
+        taken.append(candidate)
+        total += cost
+    while taken and _tokens(taken, count) > budget:
+        taken.pop()
+    return _context(query, taken, budget, count)
+
+
+def _tokens(taken: Sequence[Candidate], count: CountTokens) -> int:
+    return count(_text(_runs(taken)))
+
+
+def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
+    if not taken:
+        return False
+    if any(one.hit.text == candidate.hit.text for one in taken):
+        return True
+    if candidate.hit.kind == "code":
+        return False  # overlapping windows are alike by construction; they are merged instead
+    likeness: NDArray[np.float32] = np.stack([one.vector for one in taken]) @ candidate.vector
+    return bool(likeness.max() >= DUPLICATE_COSINE)
+
+
+def _runs(taken: Sequence[Candidate]) -> list[_Run]:
+    """Neighbours merged, in reading order: by time where there is one, inside a source by place."""
+    runs: list[_Run] = []
+    for candidate in sorted(taken, key=lambda one: (one.hit.source, one.rank)):
+        if runs and runs[-1].follows(candidate):
+            runs[-1].members.append(candidate)
+        else:
+            runs.append(_Run([candidate]))
+    return sorted(runs, key=_reading_order)
+
+
+def _reading_order(run: _Run) -> tuple[float, str, int]:
+    at = run.first.hit.at
+    return (at.timestamp() if at else float("-inf"), run.first.hit.source, run.first.rank)
+
+
+def _context(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
+    runs = _runs(taken)
+    passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
+    text = _text(runs)
+    return Context(query, passages, text, count(text), budget)
+
+
+def _passage(number: int, run: _Run, count: CountTokens) -> Passage:
+    hits = sorted((one.hit for one in run.members), key=lambda hit: -hit.score)
+    times = [hit.at for hit in hits if hit.at is not None]
+    body = _body(run.members)
+    return Passage(
+        number=number,
+        text=body,
+        source=run.first.hit.source,
+        hits=tuple(hits),
+        at=min(times, default=None),
+        until=max(times, default=None),
+        tokens=count(body),
+    )
+
+
+def _text(runs: Sequence[_Run]) -> str:
+    return "\n\n".join(_show(number, run.members) for number, run in enumerate(runs, start=1))
+
+
+def _show(number: int, members: Sequence[Candidate]) -> str:
+    hit = members[0].hit
+    date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    return f"[{number}] {hit.source}{date}\n{_body(members)}"
+
+
+def _body(members: Sequence[Candidate]) -> str:
+    """Running text: pieces of one entry joined as they stood, messages a line each."""
+    body = ""
+    for place, candidate in enumerate(members):
+        hit = candidate.hit
+        before = members[place - 1].hit if place else None
+        if before is not None and _overlap(before, hit):
+            body += hit.text[max(before.end - hit.start, 0) :]
+            continue
+        if body and not body.endswith("\n"):
+            body += "\n"
+        body += f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return body.strip("\n")

@@ -1,0 +1,67 @@
+"""From queries to ranked fragments: own scores, relations, and the best k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.fragments.table import Snapshot
+from treering.records import Why
+from treering.relate.combine import Relations, relation_terms
+from treering.relate.contract import Codes, Floats
+from treering.relate.registry import Plan
+from treering.score.own import Mode, Raw, fuse, raw_scores
+from treering.score.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The scores of N fragments for Q queries and the terms they are the sum of, all (N, Q)."""
+
+    snapshot: Snapshot
+    scores: Floats
+    terms: dict[str, Floats]
+    raw: Raw
+
+    def why(self, row: int, query: int) -> Why:
+        """Why a fragment has its score for a query."""
+        bm25, cosine = self.raw.bm25, self.raw.cosine
+        return Why(
+            terms={name: float(values[row, query]) for name, values in self.terms.items()},
+            bm25=None if bm25 is None else float(bm25[row, query]),
+            cosine=None if cosine is None else float(cosine[row, query]),
+        )
+
+    def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
+        """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        scores = self.scores[:, query]
+        rows = np.arange(len(scores)) if allowed is None else np.flatnonzero(allowed)
+        if k < len(rows):
+            # All that reach the k-th best score, so that ties do not depend on the partition.
+            threshold = -np.partition(-scores[rows], k - 1)[k - 1]
+            rows = rows[scores[rows] >= threshold]
+        order = np.argsort(-scores[rows], kind="stable")
+        best: Codes = rows[order][:k]
+        return best
+
+
+def rank(
+    snapshot: Snapshot,
+    relations: Relations,
+    plan: Plan,
+    queries: list[Terms],
+    vectors: Floats | None,
+    mode: Mode,
+) -> Ranking:
+    """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10)."""
+    raw = raw_scores(snapshot, queries, vectors, mode)
+    own = fuse(snapshot, raw, queries)
+    shape = (len(snapshot), len(queries))
+    total = own.total() if own.terms else np.zeros(shape, dtype=np.float32, order="F")
+    related = relation_terms(
+        relations, plan, snapshot.items, snapshot.kind, snapshot.version, total
+    )
+    scores = total + sum(related.values()) if related else total
+    return Ranking(snapshot, scores, own.terms | related, raw)

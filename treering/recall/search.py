@@ -1,0 +1,159 @@
+"""Search over one space: rank in memory, then read the texts of what was picked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.embed.contract import Embedder
+from treering.errors import EmptyText, InputError, ModelMismatch
+from treering.fragments import store
+from treering.fragments.build import checked
+from treering.fragments.store import Model
+from treering.fragments.table import Snapshot, Table
+from treering.journal import entries
+from treering.journal.contract import Database, Reader
+from treering.recall.context import Candidate
+from treering.recall.rank import Ranking, rank
+from treering.records import Filter, Hit
+from treering.relate.combine import Relations
+from treering.relate.registry import Plan
+from treering.score.own import MODES, Mode
+from treering.score.terms import terms
+
+MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
+CANDIDATES_PAGE = 64  # texts read at a time while a context fills
+
+
+class Searcher:
+    """Ranks the fragments of one space. Safe to use from many threads."""
+
+    def __init__(self, database: Database, space: str, embedder: Embedder) -> None:
+        self._database = database
+        self._space = space
+        self._embedder = embedder
+        self._table = Table()
+        self._relations = Relations()
+
+    def use(self, embedder: Embedder) -> None:
+        """Embed queries with another model from now on."""
+        self._embedder = embedder
+
+    def search(
+        self, queries: Sequence[str], k: int, condition: Filter, mode: Mode, plan: Plan
+    ) -> list[list[Hit]]:
+        """The k best fragments for each query that meet the filter, best first."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        check_queries(queries)
+        with self._database.read() as reader:
+            ranking = self._rank(reader, queries, mode, plan)
+            if ranking is None:
+                return [[] for _ in queries]
+            allowed = self._allowed(reader, ranking.snapshot, condition)
+            found = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            return [_hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+
+    def candidates(
+        self, query: str, condition: Filter, mode: Mode, plan: Plan
+    ) -> Iterator[Candidate]:
+        """All fragments that meet the filter, best first, read as they are consumed."""
+        check_queries([query])
+        with self._database.read() as reader:
+            ranking = self._rank(reader, [query], mode, plan)
+            if ranking is None:
+                return
+            allowed = self._allowed(reader, ranking.snapshot, condition)
+            order = ranking.best(0, len(ranking.snapshot), allowed)
+            items = ranking.snapshot.items
+            for start in range(0, len(order), CANDIDATES_PAGE):
+                rows = order[start : start + CANDIDATES_PAGE]
+                hits = _hits(reader, ranking, 0, rows)
+                for row, hit in zip(rows.tolist(), hits, strict=True):
+                    yield Candidate(hit, int(items.position[row]), items.vectors[row])
+
+    def snapshot(self) -> Snapshot | None:
+        """The fragments as they are now; None if the space is empty."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            return None if state is None else self._table.snapshot(reader, state)
+
+    def _rank(
+        self, reader: Reader, queries: Sequence[str], mode: Mode, plan: Plan
+    ) -> Ranking | None:
+        if mode not in MODES:
+            raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
+        state = store.state(reader, self._space)
+        if state is None:
+            return None
+        snapshot = self._table.snapshot(reader, state)
+        if not len(snapshot):
+            return None
+        vectors = None
+        if mode != "lexical" and state.model is not None:
+            self._ensure_model(state.model)
+            vectors = checked(self._embedder, list(queries), query=True)
+        counted = [terms(query) for query in queries]
+        return rank(snapshot, self._relations, plan, counted, vectors, mode)
+
+    def _ensure_model(self, model: Model) -> None:
+        if model.name != self._embedder.name:
+            raise ModelMismatch(
+                f"space {self._space!r} is answered by the embedding model {model.name!r} now, this "
+                f"memory was opened with {self._embedder.name!r}; open it again"
+            )
+
+    def _allowed(
+        self, reader: Reader, snapshot: Snapshot, condition: Filter
+    ) -> NDArray[np.bool_] | None:
+        if condition == Filter():
+            return None
+        state = store.state(reader, self._space)
+        assert state is not None  # the snapshot is of this space
+        seqs = np.fromiter(entries.matching(reader, state.space, condition), dtype=np.int64)
+        return np.isin(snapshot.entry, seqs)
+
+
+def check_queries(queries: Sequence[str]) -> None:
+    """Raises EmptyText or InputError for a query that cannot be searched for."""
+    for query in queries:
+        if not isinstance(query, str):
+            raise InputError(f"a query is a {type(query).__name__}; give a text")
+        if not query.strip():
+            raise EmptyText("the query is empty; ask for something")
+        if len(query) > MAX_QUERY_CHARS:
+            raise InputError(
+                f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}; "
+                "add a document with add() and search with what you want to know of it"
+            )
+
+
+def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) -> list[Hit]:
+    snapshot = ranking.snapshot
+    found = entries.by_seq(reader, snapshot.entry[rows].tolist())
+    spans = store.locate(reader, snapshot.fragment[rows].tolist())
+    hits = []
+    for row in rows.tolist():
+        entry = found[int(snapshot.entry[row])]
+        start, stop = spans[int(snapshot.fragment[row])]
+        hits.append(
+            Hit(
+                score=float(ranking.scores[row, query]),
+                text=entry.text[start:stop],
+                entry_id=entry.id,
+                source=entry.source,
+                position=entry.position,
+                start=start,
+                end=stop,
+                kind=entry.kind,
+                why=ranking.why(row, query),
+                at=entry.at,
+                speaker=entry.speaker,
+                role=entry.role,
+                session=entry.session,
+                metadata=entry.metadata,
+            )
+        )
+    return hits

@@ -1,0 +1,198 @@
+"""The values that go into a memory and come out of it. All are frozen; times are aware UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+JSON: TypeAlias = (
+    "None | bool | int | float | str | list[JSON] | dict[str, JSON]"  # what metadata may hold
+)
+Kind = Literal["text", "chat", "code"]
+KINDS: tuple[Kind, ...] = ("text", "chat", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that was added, as it was added.
+
+    A text longer than one entry may hold becomes several entries of one source; joined in the
+    order of ``position`` their texts are the text that was added, to the character.
+    """
+
+    id: str
+    text: str
+    source: str
+    position: int
+    kind: Kind
+    added: datetime
+    at: datetime | None = None
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a hit has its rank: ``terms`` adds up to the hit's score.
+
+    ``terms`` holds the own score's parts (``lexical``, ``dense``) and each relation's share
+    ``α·env``. ``bm25`` and ``cosine`` are the raw scores before they were put on one scale; None
+    where that scorer took no part.
+    """
+
+    terms: Mapping[str, float]
+    bm25: float | None = None
+    cosine: float | None = None
+
+    def __str__(self) -> str:
+        return " ".join(f"{name} {value:+.2f}" for name, value in self.terms.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A fragment that answers a query: where it is from and why it was picked.
+
+    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``.
+    """
+
+    score: float
+    text: str
+    entry_id: str
+    source: str
+    position: int
+    start: int
+    end: int
+    kind: Kind
+    why: Why
+    at: datetime | None = None
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of neighbouring fragments inside a context, under one citation.
+
+    ``number`` is what the citation ``[number]`` refers to; ``hits`` are the fragments in it that
+    were picked for their score, best first.
+    """
+
+    number: int
+    text: str
+    source: str
+    hits: tuple[Hit, ...]
+    at: datetime | None = None
+    until: datetime | None = None
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt."""
+
+    query: str
+    passages: tuple[Passage, ...]
+    text: str
+    tokens: int
+    budget: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file of a folder that was not added, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an ``add`` did. ``pending`` entries are durable but not yet searchable."""
+
+    ids: tuple[str, ...] = ()
+    unchanged: int = 0
+    removed: int = 0
+    pending: int = 0
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def added(self) -> int:
+        """How many entries are new."""
+        return len(self.ids)
+
+    @classmethod
+    def total(cls, receipts: Sequence[Receipt]) -> Receipt:
+        """The sum of several receipts; ``pending`` is that of the last."""
+        return cls(
+            ids=tuple(entry for receipt in receipts for entry in receipt.ids),
+            unchanged=sum(receipt.unchanged for receipt in receipts),
+            removed=sum(receipt.removed for receipt in receipts),
+            pending=receipts[-1].pending if receipts else 0,
+            skipped=tuple(skip for receipt in receipts for skip in receipt.skipped),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What ``forget`` erased. ``scrubbed`` tells that the file's bytes were read and hold none of it.
+
+    ``views`` counts the derived rows that went, by view.
+    """
+
+    entries: tuple[str, ...]
+    sources: tuple[str, ...]
+    views: Mapping[str, int]
+    scrubbed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls and tokens that one kind of operation has cost so far."""
+
+    operation: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The state of one space. ``bytes`` is the size of the whole file, all spaces together."""
+
+    space: str
+    entries: int
+    sources: int
+    fragments: int
+    embedded: int
+    pending: Mapping[str, int]
+    model: str | None
+    dimension: int | None
+    bytes: int
+    spent: tuple[Spent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries may be found: all conditions that are given must hold (AND).
+
+    ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
+    ``metadata`` names top-level keys and the values they must equal.
+    """
+
+    source: str | None = None
+    speaker: str | None = None
+    session: str | None = None
+    kind: Kind | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)

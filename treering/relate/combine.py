@@ -1,0 +1,83 @@
+"""The one line of treering: ``score = own + Σ_r α_r · env_r`` (FragRel eq. 10)."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.errors import InputError
+from treering.records import KINDS, Kind
+from treering.relate.contract import Floats, Items, Operator, Relation
+from treering.relate.defaults import Weighted
+
+MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some bytes an item
+
+
+class Relations:
+    """Binds relations to the items of one version of a space, and keeps what it has bound."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version: int | None = None
+        self._bound: OrderedDict[Relation, Operator] = OrderedDict()
+
+    def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
+        """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
+        operator = self._operator(relation, items, version)
+        mass = operator.mass()
+        env = operator.propagate(own)
+        safe = np.where(mass > 0, mass, 1)
+        env /= safe if own.ndim == 1 else safe[:, None]
+        return env
+
+    def _operator(self, relation: Relation, items: Items, version: int) -> Operator:
+        with self._lock:
+            if self._version != version:
+                self._bound.clear()
+                self._version = version
+            operator = self._bound.get(relation)
+            if operator is None:
+                operator = self._bound[relation] = relation.bind(items)
+                while len(self._bound) > MAX_BOUND:
+                    self._bound.popitem(last=False)
+            self._bound.move_to_end(relation)
+            return operator
+
+
+def relation_terms(
+    relations: Relations,
+    plan: Mapping[Kind, Sequence[Weighted]],
+    items: Items,
+    kind: NDArray[np.int8],
+    version: int,
+    own: Floats,
+) -> dict[str, Floats]:
+    """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
+
+    Each kind of content has its own relations, so an item's terms are those of its kind.
+    """
+    terms: dict[str, Floats] = {}
+    present = [KINDS[code] for code in np.unique(kind)]
+    for name in present:
+        for weighted in plan.get(name, ()):
+            env = relations.environment(weighted.relation, items, version, own)
+            env *= np.float32(weighted.alpha)
+            if len(present) > 1:
+                env[kind != KINDS.index(name)] = 0
+            key = weighted.relation.name
+            terms[key] = terms[key] + env if key in terms else env
+    return terms
+
+
+def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
+    """Raises InputError when a kind has two relations of one name, which ``why`` could not tell."""
+    for kind, weighted in plan.items():
+        names = [one.relation.name for one in weighted]
+        if len(set(names)) < len(names):
+            raise InputError(
+                f"two relations for {kind} share a name ({', '.join(names)}); give one another name"
+            )

@@ -1,0 +1,225 @@
+"""Choosing the relations' weights and parameters for a space, without labels.
+
+FragRel sets α and w_rel by hand (its limitation 1). Here a space asks itself: some words of a
+fragment are taken away and become the query, and what is left of it must be found among all other
+fragments. Relations that help to find it are worth their weight. What one half of such
+pseudo-queries chooses is kept only if it gains on the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.embed.contract import Embedder
+from treering.errors import InputError
+from treering.fragments import store
+from treering.fragments.build import Progress, checked, embedded_text
+from treering.fragments.table import Snapshot
+from treering.journal.contract import Reader
+from treering.records import KINDS, Kind
+from treering.relate.combine import Relations
+from treering.relate.contract import Codes, Floats, Relation
+from treering.relate.decay import Context
+from treering.relate.defaults import Weighted
+from treering.relate.group import Session, Speaker
+from treering.relate.registry import Plan
+from treering.relate.semantic import Semantic
+from treering.score.own import fuse, raw_scores
+from treering.score.terms import Terms, terms
+
+QUERIES = 240  # half to choose by, half to test on
+MIN_QUERIES = 40
+MIN_WORDS = 8  # a fragment needs words for a query and words to be found by
+QUERY_SHARE = 0.4
+SAMPLE = 20_000  # fragments a target is ranked among; the scores are those of the whole space
+ALPHAS = (0.0, 0.25, 0.5, 1.0, 1.5)
+WIDTHS = (0.3, 0.5, 0.7, 0.85)
+MIN_GAIN = 0.005  # in mean reciprocal rank; less is noise at this number of queries
+BATCH = 16  # pseudo-queries scored at once: columns of N scores
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What ``fit`` found for one kind of content.
+
+    ``default`` and ``fitted`` are mean reciprocal ranks on held-out pseudo-queries, ``chosen`` the
+    relations that did best on the others. ``kept`` tells whether they replace the defaults, which
+    they do only where they gain.
+    """
+
+    kind: Kind
+    queries: int
+    default: float
+    fitted: float
+    chosen: tuple[Weighted, ...]
+    kept: bool
+
+    @property
+    def gain(self) -> float:
+        """How much the mean reciprocal rank of held-out pseudo-queries rose."""
+        return self.fitted - self.default
+
+
+@dataclass(frozen=True, slots=True)
+class _PseudoQueries:
+    """Queries whose answer is known: row ``rows[q]``, of which only ``left[q]`` is left."""
+
+    rows: Codes
+    asked: list[Terms]
+    asked_vectors: Floats
+    left: list[Terms]
+    left_vectors: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def fit(
+    reader: Reader,
+    snapshot: Snapshot,
+    embedder: Embedder,
+    defaults: Plan,
+    progress: Progress | None = None,
+) -> list[Report]:
+    """Fit every kind of content that has enough text; one report a kind.
+
+    Raises InputError when no kind has.
+    """
+    reports = []
+    for kind in KINDS:
+        queries = _pseudo_queries(reader, snapshot, embedder, kind)
+        if len(queries) >= MIN_QUERIES:
+            reports.append(_fit_kind(snapshot, kind, queries, defaults.get(kind, ()), progress))
+    if not reports:
+        raise InputError(
+            f"too little text to fit: fewer than {MIN_QUERIES} fragments of {MIN_WORDS} words of "
+            "one kind; the defaults stay"
+        )
+    return reports
+
+
+def _fit_kind(
+    snapshot: Snapshot,
+    kind: Kind,
+    queries: _PseudoQueries,
+    default: Sequence[Weighted],
+    progress: Progress | None,
+) -> Report:
+    families: list[list[Relation]] = [
+        [Context(w, within) for w in WIDTHS for within in ("document", "session")],
+        [Session()],
+        [Speaker()],
+        [Semantic()],
+    ]
+    tried = {one.relation for one in default} | {one for family in families for one in family}
+    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), progress)
+    tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
+    chosen = tuple(default)
+    for family in families:
+        chosen = max(_variants(chosen, family), key=lambda one: trial.reciprocal_rank(one, tuning))
+    before = trial.reciprocal_rank(default, test)
+    after = trial.reciprocal_rank(chosen, test)
+    return Report(kind, len(queries), before, after, chosen, after - before > MIN_GAIN)
+
+
+def _variants(
+    current: tuple[Weighted, ...], family: Sequence[Relation]
+) -> list[tuple[Weighted, ...]]:
+    """The current choice, and it with its member of a family replaced by each other one."""
+    others = tuple(one for one in current if one.relation.name != family[0].name)
+    return [current, others] + [
+        (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS if alpha
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Own and environment scores of a sample of S fragments for Q pseudo-queries, all (S, Q)."""
+
+    own: Floats
+    env: dict[Relation, Floats]
+    target: Codes  # (Q,): the place of each query's answer in the sample
+
+    @classmethod
+    def of(
+        cls,
+        snapshot: Snapshot,
+        queries: _PseudoQueries,
+        relations: Sequence[Relation],
+        progress: Progress | None,
+    ) -> _Trial:
+        rng = np.random.default_rng(SEED)
+        size = min(SAMPLE, len(snapshot))
+        others = rng.choice(len(snapshot), size=size, replace=False)
+        sample = np.unique(np.concatenate([others, queries.rows]))
+        shape = (len(sample), len(queries))
+        own = np.empty(shape, dtype=np.float32)
+        env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
+        bound = Relations()
+        for start in range(0, len(queries), BATCH):
+            batch = slice(start, start + BATCH)
+            scores = _masked_own(snapshot, queries, batch)
+            own[:, batch] = scores[sample]
+            for relation in relations:
+                found = bound.environment(relation, snapshot.items, snapshot.version, scores)
+                env[relation][:, batch] = found[sample]
+            if progress:
+                progress(min(start + BATCH, len(queries)), len(queries))
+        return cls(own, env, np.searchsorted(sample, queries.rows))
+
+    def reciprocal_rank(self, weighted: Sequence[Weighted], which: NDArray[np.int64]) -> float:
+        """The mean reciprocal rank of the answers to some of the queries."""
+        scores = self.own[:, which]
+        for one in weighted:
+            scores = scores + np.float32(one.alpha) * self.env[one.relation][:, which]
+        answers = scores[self.target[which], np.arange(len(which))]
+        ranks = 1 + (scores > answers).sum(axis=0)
+        return float((1 / ranks).mean())
+
+
+def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Floats:
+    """Own scores (N, B) in which each query's answer counts for what is left of it."""
+    raw = raw_scores(snapshot, queries.asked[batch], queries.asked_vectors[batch], "hybrid")
+    rows = queries.rows[batch]
+    columns = np.arange(len(rows))
+    if raw.bm25 is not None:
+        pairs = zip(queries.asked[batch], queries.left[batch], strict=True)
+        raw.bm25[rows, columns] = [
+            snapshot.lexical.score_text(asked, left) for asked, left in pairs
+        ]
+    if raw.cosine is not None:
+        asked, left = queries.asked_vectors[batch], queries.left_vectors[batch]
+        raw.cosine[rows, columns] = np.einsum("qd,qd->q", asked, left)
+    return fuse(snapshot, raw, queries.asked[batch]).total()
+
+
+def _pseudo_queries(
+    reader: Reader, snapshot: Snapshot, embedder: Embedder, kind: Kind
+) -> _PseudoQueries:
+    rng = np.random.default_rng(SEED)
+    rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
+    kept, asked, left = [], [], []
+    for row in rng.permutation(rows)[: 4 * QUERIES].tolist():
+        found = store.texts(reader, [int(snapshot.fragment[row])])
+        words = found[0][1].split() if found else []
+        if len(words) < MIN_WORDS or len(kept) == QUERIES:
+            continue
+        taken = rng.random(len(words)) < QUERY_SHARE
+        question = " ".join(word for word, take in zip(words, taken, strict=True) if take)
+        rest = " ".join(word for word, take in zip(words, taken, strict=True) if not take)
+        if len(terms(question)) and len(terms(rest)):
+            kept.append(row)
+            asked.append(question)
+            left.append(embedded_text(rest, found[0][2]))
+    return _PseudoQueries(
+        rows=np.array(kept, dtype=np.int64),
+        asked=[terms(text) for text in asked],
+        asked_vectors=checked(embedder, asked, query=True),
+        left=[terms(text) for text in left],
+        left_vectors=checked(embedder, left),
+    )

@@ -1,0 +1,42 @@
+"""Weighted relations as JSON: how a space remembers what ``fit`` found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from treering.records import KINDS
+from treering.relate.defaults import DEFAULTS, Weighted
+from treering.relate.fit import Report
+from treering.relate.registry import BUILT_IN, Plan
+
+KEY = "relations"
+
+
+def dump(reports: Sequence[Report]) -> dict[str, Any]:
+    """The settings of a space after ``fit``: the relations of each kind for which they are kept."""
+    return {
+        KEY: {
+            report.kind: [
+                {**asdict(one.relation), "alpha": one.alpha}  # type: ignore[call-overload]
+                for one in report.chosen
+            ]
+            for report in reports
+            if report.kept
+        }
+    }
+
+
+def load(settings: Mapping[str, Any]) -> Plan:
+    """The relations that a space's settings say, the defaults where they say nothing."""
+    fitted = settings.get(KEY, {})
+    return {
+        kind: [_weighted(one) for one in fitted[kind]] if kind in fitted else DEFAULTS[kind]
+        for kind in KINDS
+    }
+
+
+def _weighted(fields: Mapping[str, Any]) -> Weighted:
+    parameters = {key: value for key, value in fields.items() if key != "alpha"}
+    return Weighted(BUILT_IN[fields["name"]](**parameters), float(fields["alpha"]))

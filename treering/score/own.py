@@ -1,0 +1,73 @@
+"""The own score of every fragment (FragRel eq. 4): BM25 and cosine on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from treering.fragments.table import Snapshot
+from treering.relate.contract import Floats
+from treering.score.terms import Terms
+
+Mode = Literal["hybrid", "lexical", "dense"]
+MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part."""
+
+    bm25: Floats | None
+    cosine: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The own score is the sum of ``terms``, each (N, Q)."""
+
+    terms: dict[str, Floats]
+
+    def total(self) -> Floats:
+        """The own score, shape (N, Q), columns contiguous."""
+        return np.asfortranarray(sum(self.terms.values()), dtype=np.float32)
+
+
+def raw_scores(
+    snapshot: Snapshot, queries: Sequence[Terms], vectors: Floats | None, mode: Mode
+) -> Raw:
+    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row a query."""
+    bm25 = cosine = None
+    if mode != "dense":
+        bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
+    if mode != "lexical" and vectors is not None and snapshot.embedded.any():
+        cosine = np.stack([snapshot.items.vectors @ vector for vector in vectors]).T
+    return Raw(bm25, cosine)
+
+
+def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:  # noqa: ARG001
+    """Standardise both scores over the space and add them."""
+    terms: dict[str, Floats] = {}
+    if raw.bm25 is not None:
+        terms["lexical"] = standardised(raw.bm25)
+    if raw.cosine is not None:
+        terms["dense"] = standardised(raw.cosine, snapshot)
+    return Own(terms)
+
+
+def standardised(scores: Floats, snapshot: Snapshot | None = None) -> Floats:
+    """Scores in standard deviations from their mean, each column by itself.
+
+    Given a snapshot, mean and deviation are of the embedded fragments and the others get 0, the
+    mean: not knowing a fragment's vector says nothing about it.
+    """
+    partial = snapshot is not None and not snapshot.embedded.all()
+    known = scores[snapshot.embedded] if snapshot is not None and partial else scores
+    mean = known.mean(axis=0, dtype=np.float64).astype(np.float32)
+    deviation = known.std(axis=0, dtype=np.float64).astype(np.float32)
+    result: Floats = (scores - mean) / np.where(deviation > 0, deviation, 1)
+    if snapshot is not None and partial:
+        result[~snapshot.embedded] = 0
+    return result

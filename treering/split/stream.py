@@ -1,0 +1,99 @@
+"""A document of any size as a stream of entry-sized pieces, in constant memory."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from treering.errors import TextEncodingError
+
+MAX_ENTRY_CHARS = 32_768
+"""A longer text becomes several entries. Small enough to read for one hit, large enough that the
+journal of a 1 GB text has some 30,000 rows."""
+
+_BLOCK_BYTES = 1 << 20
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def check_text(text: str, what: str) -> str:
+    """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates."""
+    if (nul := text.find("\0")) >= 0:
+        raise TextEncodingError(
+            f"{what} has a NUL character at offset {nul}; remove it (is this a binary file?)"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TextEncodingError(
+            f"{what} has a lone surrogate {text[error.start]!r} at offset {error.start}; decode the "
+            "original bytes with the right encoding"
+        ) from error
+    return text
+
+
+def pieces(blocks: Iterable[str], limit: int = MAX_ENTRY_CHARS) -> Iterator[str]:
+    """Regroup a stream of text into pieces of at most ``limit`` characters; joined, the same text.
+
+    A piece ends after a blank line if it has one in its second half, else after a line, else
+    after a space, else anywhere.
+    """
+    pending = ""
+    for block in blocks:
+        pending += block
+        start = 0
+        while len(pending) - start > limit:
+            stop = _border(pending, start, start + limit)
+            yield pending[start:stop]
+            start = stop
+        pending = pending[start:]
+    if pending:
+        yield pending
+
+
+def _border(text: str, start: int, stop: int) -> int:
+    middle = (start + stop) // 2
+    for mark in ("\n\n", "\n", " "):
+        found = text.rfind(mark, middle, stop)
+        if found >= 0:
+            return found + len(mark)
+    return stop
+
+
+def decode(stream: BinaryIO, name: str) -> Iterator[str]:
+    """The text of a file, a block at a time: UTF-8, or UTF-16/32 with a byte order mark.
+
+    Raises TextEncodingError with the offset of what is no text.
+    """
+    head = stream.read(_BLOCK_BYTES)
+    encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
+    decoder = codecs.getincrementaldecoder(encoding)()
+    offset = 0
+    block = head
+    while True:
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            raise TextEncodingError(
+                f"{name} is not {encoding} text: {error.reason} near byte {offset + error.start}; "
+                "convert it to UTF-8 first"
+            ) from error
+        if text:
+            yield check_text(text, name)
+        if not block:
+            return
+        offset += len(block)
+        block = stream.read(_BLOCK_BYTES)
+
+
+def read_text(path: Path) -> Iterator[str]:
+    """The text of a file, a block at a time."""
+    with path.open("rb") as stream:
+        yield from decode(stream, str(path))

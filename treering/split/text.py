@@ -1,0 +1,62 @@
+"""Text to fragments: runs of whole sentences, paragraphs kept together where they fit.
+
+Fragments are spans: they cover the text without gap or overlap, so joined they are the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+MAX_FRAGMENT_CHARS = 1_000
+"""About 200 tokens: what the bundled embedder reads (256) without cutting, at 4.5 characters each."""
+
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|\n\s*|(?<=[。！？])")
+_WORD = re.compile(r"\s+")
+# From the most to the least natural place to cut.
+_BORDERS = (_PARAGRAPH, _SENTENCE, _WORD)
+
+
+def spans(text: str, limit: int = MAX_FRAGMENT_CHARS) -> list[Span]:
+    """Cut a text into spans of at most ``limit`` characters, at the most natural places.
+
+    A paragraph that fits is never cut; one that does not is cut between sentences, a sentence
+    between words, a word (or a line without spaces) anywhere.
+    """
+    if len(text) <= limit:
+        return [(0, len(text))] if text else []
+    return list(_cut(text, 0, len(text), limit, level=0))
+
+
+def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[Span]:
+    """Merge the pieces of one level while they fit; cut a piece that does not a level deeper."""
+    if level == len(_BORDERS):
+        yield from ((at, min(at + limit, stop)) for at in range(start, stop, limit))
+        return
+    open_from = start
+    for piece_start, piece_stop in _pieces(text, start, stop, _BORDERS[level]):
+        if piece_stop - open_from <= limit:
+            continue
+        if piece_start > open_from:
+            yield (open_from, piece_start)
+        open_from = piece_start
+        if piece_stop - piece_start > limit:
+            *whole, last = _cut(text, piece_start, piece_stop, limit, level + 1)
+            yield from whole
+            open_from = last[0]
+    if open_from < stop:
+        yield (open_from, stop)
+
+
+def _pieces(text: str, start: int, stop: int, border: re.Pattern[str]) -> Iterator[Span]:
+    """The pieces between borders, each with the white space that follows it."""
+    open_from = start
+    for match in border.finditer(text, start, stop):
+        if match.end() > open_from:
+            yield (open_from, match.end())
+            open_from = match.end()
+    if open_from < stop:
+        yield (open_from, stop)
