@@ -88,17 +88,6 @@ def test_max_depth_one_is_a_flat_tree() -> None:
     assert len(tree.children(ROOT)) == 20
 
 
-def test_a_repeated_leaf_counts_up_and_must_be_removed_as_often() -> None:
-    tree = grown(random_vectors(3))
-    leaf = next(tree.leaves())
-    tree.repeat(leaf)
-    assert tree.repeats(leaf) == 1
-    assert tree.remove(leaf).path == ()
-    assert leaf in tree
-    tree.remove(leaf)
-    assert leaf not in tree
-
-
 @given(SEEDS, COUNTS, BASES)
 def test_every_vector_is_a_leaf_and_every_summary_has_at_least_two_children(
     seed: int, count: int, base: float
@@ -150,17 +139,6 @@ def test_removing_the_newest_text_undoes_its_insert(seed: int, count: int) -> No
     inserted = tree.insert(vectors[count])
     tree.remove(inserted.leaf)
     assert state(tree) == before
-
-
-def test_replacing_a_leaf_touches_exactly_its_ancestors() -> None:
-    tree = grown(random_vectors(40), settings(0.1))
-    leaf = max(tree.leaves(), key=tree.depth)
-    before = state(tree)
-    path = tree.replace(leaf, -tree.vector(leaf))
-    assert path == tree.path(leaf)
-    changed = {node for node, found in state(tree).items() if found != before[node]}
-    assert changed == {leaf, *path}
-    assert state(tree) == state(restored(tree))
 
 
 def test_by_content_an_insert_follows_the_summary_and_by_leaves_it_does_not() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import resources
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from treering.llm.contract import LLM, Message, Usage
+from treering.llm.prompts import load
 from treering.tree.extract import Count, central_sentences
 
 EXTRACTIVE: Final = "extractive"
@@ -26,7 +26,7 @@ class Aggregate:
 
     text: str
     made_by: str
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 class Aggregator(Protocol):
@@ -91,12 +91,11 @@ class Written:
         while waiting:
             batch = self._fitting(current, waiting)
             del waiting[: len(batch)]
-            prompt = _prompt().format(
-                n_children=entries, new_content="\n\n".join(batch), current_content=current
+            prompt = load("aggregate").fill(
+                n_children=str(entries), new_content="\n\n".join(batch), current_content=current
             )
-            reply = self.llm.complete(
-                [Message("user", prompt)], max_tokens=self.limit, temperature=0.0
-            )
+            asked = [Message("user", prompt)]
+            reply = self.llm.complete(asked, max_tokens=self.limit, temperature=0.0)
             current, usage = reply.text.strip(), usage + reply.usage
             entries += len(batch)
         return Aggregate(current, self.made_by, usage)
@@ -110,6 +109,3 @@ class Written:
                 return list(waiting[:size])
         return list(waiting)
 
-
-def _prompt() -> str:
-    return resources.files("treering.tree").joinpath("prompts/aggregate.txt").read_text("utf-8")

@@ -39,14 +39,16 @@ def direction(total: Exact) -> Vector:
 class Family:
     """Children in order of arrival, with their routing vectors in one growing block.
 
-    ``leaves`` counts the leaves below the parent, ``total`` is the exact sum of their vectors.
+    ``leaves`` counts the leaves below the parent, ``total`` is the exact sum of their vectors,
+    ``newest`` the highest number one of them ever had.
     """
 
-    __slots__ = ("_vectors", "leaves", "members", "total")
+    __slots__ = ("_vectors", "leaves", "members", "newest", "total")
 
     def __init__(self, dimension: int, capacity: int = FIRST_CAPACITY) -> None:
         self.members = array("q")
         self.leaves = 0
+        self.newest = 0
         self.total: Exact = np.zeros(dimension, dtype=np.int64)
         self._vectors = np.empty((max(capacity, 1), dimension), dtype=np.float32)
 

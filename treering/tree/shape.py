@@ -75,7 +75,6 @@ class Node(NamedTuple):
     parent: int
     rank: int
     leaf: bool
-    repeats: int
 
 
 class Tree:
@@ -97,7 +96,6 @@ class Tree:
         self._parent: Ints = np.full(FIRST_NODES, NOWHERE, dtype=np.int64)
         self._rank: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
         self._slot: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
-        self._repeats: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
         self._families: dict[int, Family] = {ROOT: Family(dimension)}
         self._contents: dict[int, Vector] = {}
         self._next = ROOT + 1
@@ -114,7 +112,7 @@ class Tree:
 
     @property
     def leaf_count(self) -> int:
-        """How many leaves there are; an exact duplicate is no leaf of its own."""
+        """How many leaves there are."""
         return self._leaves
 
     @property
@@ -133,10 +131,6 @@ class Tree:
     def parents(self) -> Ints:
         """Parent of every number below ``bound``; -1 for the root and for numbers that are gone."""
         return self._parent[: self._next].copy()
-
-    def repeats(self, leaf: int) -> int:
-        """How many more times exactly this text was added."""
-        return int(self._repeats[self._known(leaf)])
 
     def children(self, node: int) -> list[int]:
         """The children in order of arrival; none for a leaf."""
@@ -185,7 +179,6 @@ class Tree:
             self.parent(number),
             int(self._rank[number]),
             number not in self._families,
-            int(self._repeats[number]),
         )
 
     def vector(self, node: int) -> Vector:
@@ -203,6 +196,32 @@ class Tree:
         """How many leaves a node stands for; 1 for a leaf."""
         family = self._families.get(self._known(node))
         return family.leaves if family else 1
+
+    def newest(self, node: int) -> int:
+        """The highest number a leaf at or below a node ever had."""
+        family = self._families.get(self._known(node))
+        return family.newest if family else node
+
+    def arrived(self, node: int, since: int) -> list[int]:
+        """The leaves at or below a node with a number above ``since``, oldest first."""
+        stack, found = [node], []
+        while stack:
+            current = stack.pop()
+            family = self._families.get(current)
+            if family is None:
+                found += [current] if current > since else []
+            elif family.newest > since:
+                stack.extend(family.members)
+        return sorted(found)
+
+    def central(self, node: int, limit: int) -> list[int]:
+        """Of a node's children the ``limit`` most like all that is below it, in their order."""
+        family = self._families[self._known(node)]
+        if len(family) <= limit:
+            return list(family.members)
+        likeness = family.vectors @ mean(family.total, family.leaves)
+        best = np.sort(np.argsort(-likeness, kind="stable")[:limit])
+        return [family.members[slot] for slot in best]
 
     # --- growing -----------------------------------------------------------------------------
 
@@ -224,22 +243,12 @@ class Tree:
             sibling = end
             split = descent[-1] = self._expand(end)
             self._attach(leaf, split, vector)
-        self._add(descent, exact(vector), leaves=1)
+        self._add(descent, exact(vector), leaves=1, newest=leaf)
         return Inserted(leaf, tuple(descent[1:]), split, sibling)
 
-    def repeat(self, leaf: int) -> None:
-        """The leaf's text was added again: its counter rises, the tree stays as it is."""
-        self._repeats[self._leaf(leaf)] += 1
-
     def remove(self, leaf: int) -> Removed:
-        """Take a leaf out; a parent left with one child gives its place to that child.
-
-        A repeated leaf only loses one of its repetitions; nothing has to be made anew then.
-        """
-        if self._repeats[self._leaf(leaf)]:
-            self._repeats[leaf] -= 1
-            return Removed(())
-        path = self.path(leaf)
+        """Take a leaf out; a parent left with one child gives its place to that child."""
+        path = self.path(self._leaf(leaf))
         parent = self.parent(leaf)
         self._add((ROOT, *path), -self.total(leaf), leaves=-1)
         self._detach(leaf)
@@ -251,15 +260,6 @@ class Tree:
         heir = self._dissolve(parent)
         self._forget_contents(path)
         return Removed(path[:-1], parent, heir)
-
-    def replace(self, leaf: int, vector: Vector) -> tuple[int, ...]:
-        """Give a leaf another vector in its place; the summary nodes to be made anew, top first."""
-        vector = self._checked(vector)
-        path = self.path(self._leaf(leaf))
-        self._add((ROOT, *path), exact(vector) - self.total(leaf), leaves=0)
-        self._families[self.parent(leaf)].put(int(self._slot[leaf]), leaf, vector)
-        self._forget_contents(path)
-        return path
 
     def set_content(self, node: int, vector: Vector) -> None:
         """Tell what a summary node's text embeds to; inserts follow it if ``route`` says so."""
@@ -289,7 +289,6 @@ class Tree:
         for node in nodes:
             tree._parent[node.number] = node.parent
             tree._rank[node.number] = node.rank
-            tree._repeats[node.number] = node.repeats
             if not node.leaf:
                 tree._families[node.number] = Family(dimension)
         tree._leaves = sum(node.leaf for node in nodes)
@@ -327,6 +326,7 @@ class Tree:
         self._families[inner] = Family(self.dimension)
         self._families[inner].total += exact(vector)
         self._families[inner].leaves = 1
+        self._families[inner].newest = leaf
         self._parent[inner], self._slot[inner] = parent, slot
         family.put(slot, inner, vector)
         self._attach(leaf, inner, vector)
@@ -355,12 +355,15 @@ class Tree:
         family.delete(slot)
         self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
 
-    def _add(self, line: Sequence[int], change: Exact, *, leaves: int) -> None:
+    def _add(
+        self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT
+    ) -> None:
         """Add to the totals from the root down and let the routing vectors follow."""
         for node in line:
             family = self._families[node]
             family.total += change
             family.leaves += leaves
+            family.newest = max(family.newest, newest)
             if node != ROOT and node not in self._contents:
                 self._refresh(node)
 
@@ -384,6 +387,7 @@ class Tree:
                 for child in family.members:
                     family.total += self.total(child)
                     family.leaves += self.leaves_below(child)
+                    family.newest = max(family.newest, self.newest(child))
                 if node != ROOT:
                     self._refresh(node)
 
@@ -391,7 +395,6 @@ class Tree:
         number = self._next
         self._reserve(number + 1)
         self._rank[number] = rank
-        self._repeats[number] = 0
         self._next += 1
         return number
 
@@ -404,7 +407,6 @@ class Tree:
         zeros = np.zeros(extra, dtype=np.int64)
         self._rank = np.concatenate([self._rank, zeros])
         self._slot = np.concatenate([self._slot, zeros])
-        self._repeats = np.concatenate([self._repeats, zeros])
 
     def _checked(self, vector: Vector) -> Vector:
         if vector.shape != (self.dimension,):
