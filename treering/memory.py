@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,6 @@ from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
 from treering.answer import Answer, Answerer
-
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, UnknownName
@@ -31,7 +30,6 @@ from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Writer
 from treering.journal.entries import Draft
 from treering.journal.open import open_database
-
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.recall.context import CountTokens, assemble

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 JSON: TypeAlias = (
-    "None | bool | int | float | str | list[JSON] | dict[str, JSON]"  # what metadata may hold
+    "bool | int | float | str | list[JSON] | dict[str, JSON] | None"  # what metadata may hold
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
@@ -143,7 +143,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What ``forget`` erased. ``scrubbed`` tells that the file's bytes were read and hold none of it.
+    """What ``forget`` erased. ``scrubbed``: the file's bytes were read and hold none of it.
 
     ``views`` counts the derived rows that went, by view.
     """

@@ -1,0 +1,1 @@
+"""Measuring: quality, cost and speed, through the public interface."""

@@ -19,7 +19,7 @@ from treering.journal import entries, work
 from treering.journal.contract import Database, Writer
 from treering.records import Entry
 from treering.relate.contract import Floats
-from treering.score.terms import Terms, terms
+from treering.score.terms import Terms, dated, terms
 from treering.split import Span, split
 
 BATCH_ENTRIES = 64
@@ -99,7 +99,7 @@ class Builder:
                 progress(done, total)
 
     def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
-        """Embed all fragments with another model, then let that one answer. Resumes if called again.
+        """Embed all fragments with another model, then let that one answer; resumes if repeated.
 
         Raises EmbeddingError; the old model goes on answering then.
         """
@@ -217,7 +217,7 @@ class Builder:
 
 
 def _terms(entry: Entry, start: int, stop: int) -> Terms:
-    return terms(embedded_text(entry.text[start:stop], entry.speaker))
+    return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
 
 
 def checked(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Floats:

@@ -70,6 +70,7 @@ class Snapshot:
     items: Items
     lexical: Lexical
     embedded: NDArray[np.bool_]
+    speakers: tuple[str, ...]  # by speaker code
     version: int
 
     def __len__(self) -> int:
@@ -230,6 +231,7 @@ class Table:
             items=items,
             lexical=self._lexical,
             embedded=self._embedded.values.copy(),
+            speakers=tuple(self._speakers),
             version=self._version,
         )
 

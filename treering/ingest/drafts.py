@@ -149,7 +149,7 @@ def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
 
 
 def parse_time(value: object, what: str) -> datetime:
-    """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC if it names no zone."""
+    """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC without a zone."""
     try:
         if isinstance(value, datetime):
             found = value

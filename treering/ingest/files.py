@@ -16,8 +16,12 @@ from treering.records import Kind, Skipped
 from treering.split.stream import read_text
 
 _CODE = frozenset(
-    ".c .cc .cpp .cs .cxx .go .h .hh .hpp .java .js .jsx .kt .lua .mjs .php .pl .ps1 .py .pyi .r .rb"
-    " .rs .scala .sh .sql .swift .ts .tsx .vue .zig".split()
+    f".{suffix}"
+    for suffix in (
+        *("c", "cc", "cpp", "cs", "cxx", "go", "h", "hh", "hpp", "java", "js", "jsx", "kt", "lua"),
+        *("mjs", "php", "pl", "ps1", "py", "pyi", "r", "rb", "rs", "scala", "sh", "sql", "swift"),
+        *("ts", "tsx", "vue", "zig"),
+    )
 )
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192

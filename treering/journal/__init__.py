@@ -1,0 +1,1 @@
+"""The truth: entries as they were added, and pending work, in a database."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from treering.errors import FilterError, InputError, UnknownName
 from treering.journal.contract import Reader, Row, Value, Writer
-from treering.records import KINDS, JSON, Entry, Filter, Kind
+from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

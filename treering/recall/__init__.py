@@ -1,0 +1,1 @@
+"""From scores to what is given back: hits, and contexts within a budget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,12 @@ from treering.fragments.table import Snapshot
 from treering.records import Why
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Codes, Floats
+from treering.relate.defaults import NAMED_SPEAKER
 from treering.relate.registry import Plan
 from treering.score.own import Mode, Raw, fuse, raw_scores
-from treering.score.terms import Terms
+from treering.score.terms import terms, words
+
+ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +55,34 @@ def rank(
     snapshot: Snapshot,
     relations: Relations,
     plan: Plan,
-    queries: list[Terms],
+    queries: Sequence[str],
     vectors: Floats | None,
     mode: Mode,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10)."""
-    raw = raw_scores(snapshot, queries, vectors, mode)
-    own = fuse(snapshot, raw, queries)
+    counted = [terms(query) for query in queries]
+    raw = raw_scores(snapshot, counted, vectors, mode)
+    own = fuse(snapshot, raw, counted)
     shape = (len(snapshot), len(queries))
     total = own.total() if own.terms else np.zeros(shape, dtype=np.float32, order="F")
     related = relation_terms(
         relations, plan, snapshot.items, snapshot.kind, snapshot.version, total
     )
+    if plan.get("chat") and mode != "dense":
+        related |= _named(snapshot, queries)
     scores = total + sum(related.values()) if related else total
     return Ranking(snapshot, scores, own.terms | related, raw)
+
+
+def _named(snapshot: Snapshot, queries: Sequence[str]) -> dict[str, Floats]:
+    """A bonus for the turns of whoever a query names; nothing if no query names a speaker."""
+    names = [words(name) for name in snapshot.speakers]
+    asked = [words(query) for query in queries]
+    hit = np.array(
+        [[bool(name) and name <= query and not name <= ROLES for query in asked] for name in names],
+        dtype=np.float32,
+    )
+    if not hit.any():
+        return {}
+    none = np.zeros((1, len(queries)), dtype=np.float32)  # the row of MISSING, by index -1
+    return {"named": NAMED_SPEAKER * np.concatenate([hit, none])[snapshot.items.speaker]}

@@ -21,7 +21,6 @@ from treering.records import Filter, Hit
 from treering.relate.combine import Relations
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
-from treering.score.terms import terms
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
@@ -95,13 +94,12 @@ class Searcher:
         if mode != "lexical" and state.model is not None:
             self._ensure_model(state.model)
             vectors = checked(self._embedder, list(queries), query=True)
-        counted = [terms(query) for query in queries]
-        return rank(snapshot, self._relations, plan, counted, vectors, mode)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode)
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:
             raise ModelMismatch(
-                f"space {self._space!r} is answered by the embedding model {model.name!r} now, this "
+                f"space {self._space!r} is answered by the model {model.name!r} now, this "
                 f"memory was opened with {self._embedder.name!r}; open it again"
             )
 

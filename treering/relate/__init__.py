@@ -1,0 +1,1 @@
+"""Relations: linear operators on score vectors, one file a kind."""

@@ -36,7 +36,7 @@ MIN_QUERIES = 40
 MIN_WORDS = 8  # a fragment needs words for a query and words to be found by
 QUERY_SHARE = 0.4
 SAMPLE = 20_000  # fragments a target is ranked among; the scores are those of the whole space
-ALPHAS = (0.0, 0.25, 0.5, 1.0, 1.5)
+ALPHAS = (0.25, 0.5, 1.0, 2.0, 3.0)
 WIDTHS = (0.3, 0.5, 0.7, 0.85)
 MIN_GAIN = 0.005  # in mean reciprocal rank; less is noise at this number of queries
 BATCH = 16  # pseudo-queries scored at once: columns of N scores
@@ -133,7 +133,7 @@ def _variants(
     """The current choice, and it with its member of a family replaced by each other one."""
     others = tuple(one for one in current if one.relation.name != family[0].name)
     return [current, others] + [
-        (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS if alpha
+        (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS
     ]
 
 
@@ -203,7 +203,9 @@ def _pseudo_queries(
 ) -> _PseudoQueries:
     rng = np.random.default_rng(SEED)
     rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
-    kept, asked, left = [], [], []
+    kept: list[int] = []
+    asked: list[str] = []
+    left: list[str] = []
     for row in rng.permutation(rows)[: 4 * QUERIES].tolist():
         found = store.texts(reader, [int(snapshot.fragment[row])])
         words = found[0][1].split() if found else []

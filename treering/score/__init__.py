@@ -1,0 +1,1 @@
+"""Own scores: query to fragment, lexical and dense."""

@@ -12,7 +12,7 @@ from treering.relate.contract import Floats
 from treering.score.terms import Terms
 
 K1 = 1.2
-B = 0.75
+B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
 MERGE_RATIO = 2  # a run is merged into one at most this much larger: O(log N) runs, O(N log N) work
 MAX_COUNT = np.iinfo(np.uint16).max
 
@@ -43,6 +43,11 @@ class _Run:
         if at == len(self.terms) or self.terms[at] != term:
             return slice(0, 0)
         return slice(int(self.starts[at]), int(self.starts[at + 1]))
+
+    def holds(self, term: int, row: int) -> bool:
+        rows = self.rows[self.postings(term)]  # ascending
+        at = int(np.searchsorted(rows, row))
+        return at < len(rows) and int(rows[at]) == row
 
 
 def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -86,12 +91,12 @@ class Lexical:
         return Lexical([run for run in runs if len(run.rows)], self._lengths[kept])
 
     def score(self, query: Terms) -> Floats:
-        """BM25 of every row for a query, shape (N,); repeated query terms count repeatedly."""
+        """BM25 of every row for a query, shape (N,); each term of the query counts once."""
         scores = np.zeros(len(self), dtype=np.float32)
         if not len(self):
             return scores
         average = np.float32(self._average())
-        for term, repeats in query.tolist():
+        for term in query[:, 0].tolist():
             found = [(run, run.postings(term)) for run in self._runs]
             idf = self._idf(sum(where.stop - where.start for _, where in found))
             for run, where in found:
@@ -99,28 +104,35 @@ class Lexical:
                 counts = run.counts[where].astype(np.float32)
                 norm = K1 * (1 - B + B * self._lengths[rows].astype(np.float32) / average)
                 # A row occurs once in the postings of a term, so += loses nothing.
-                scores[rows] += repeats * idf * counts * (K1 + 1) / (counts + norm)
+                scores[rows] += idf * counts * (K1 + 1) / (counts + norm)
         return scores
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
-        counts = dict(text.tolist())
+        counts: dict[int, int] = dict(text.tolist())
         norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
         return sum(
-            float(repeats * self._idf(self._frequency(term)) * counts[term] * (K1 + 1))
+            float(self._idf(self._frequency(term)))
+            * counts[term]
+            * (K1 + 1)
             / (counts[term] + norm)
-            for term, repeats in query.tolist()
+            for term in query[:, 0].tolist()
             if term in counts
         )
 
     def _average(self) -> float:
         """The mean length of a row in terms."""
-        return max(float(self._lengths.mean()), 1e-9)
+        mean = float(self._lengths.mean())
+        return max(mean, 1e-9)
 
-    def idf(self, query: Terms) -> Floats:
-        """The inverse document frequency of each query term, shape (len(query),)."""
-        found = [self._idf(self._frequency(term)) for term, _ in query.tolist()]
-        return np.array(found, dtype=np.float32)
+    def coverage(self, query: Terms, row: int) -> float:
+        """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
+        held = total = 0.0
+        for term in query[:, 0].tolist():
+            idf = float(self._idf(self._frequency(term)))
+            total += idf
+            held += idf * any(run.holds(term, row) for run in self._runs)
+        return held / total if total else 0.0
 
     def _frequency(self, term: int) -> int:
         places = (run.postings(term) for run in self._runs)
@@ -128,7 +140,8 @@ class Lexical:
 
     def _idf(self, frequency: int) -> np.float32:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
-        return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
+        idf: np.float32 = np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
+        return idf
 
 
 def _merged(runs: list[_Run]) -> list[_Run]:

@@ -15,6 +15,10 @@ from treering.score.terms import Terms
 Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 
+FULL_COVERAGE = np.float32(0.4)
+"""Typical coverage is 0.7 where BM25 does well and below 0.2 where it does badly; anything from 0.3
+to 0.7 recalls equally well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Raw:
@@ -47,11 +51,23 @@ def raw_scores(
     return Raw(bm25, cosine)
 
 
-def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:  # noqa: ARG001
-    """Standardise both scores over the space and add them."""
+def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:
+    """Standardise both scores over the space and add them, BM25 by how much it has to say.
+
+    BM25 counts fully once one fragment holds ``FULL_COVERAGE`` of the query by idf, and in
+    proportion below: where query and text share few words its best hits are accidents.
+    """
     terms: dict[str, Floats] = {}
     if raw.bm25 is not None:
         terms["lexical"] = standardised(raw.bm25)
+        if raw.cosine is not None:
+            best = raw.bm25.argmax(axis=0).tolist()
+            coverage = [
+                snapshot.lexical.coverage(query, row)
+                for query, row in zip(queries, best, strict=True)
+            ]
+            weights = np.minimum(1, np.array(coverage, dtype=np.float32) / FULL_COVERAGE)
+            terms["lexical"] *= weights
     if raw.cosine is not None:
         terms["dense"] = standardised(raw.cosine, snapshot)
     return Own(terms)

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from treering.errors import TextEncodingError
 
 MAX_ENTRY_CHARS = 32_768
-"""A longer text becomes several entries. Small enough to read for one hit, large enough that the
-journal of a 1 GB text has some 30,000 rows."""
+"""A longer text becomes several entries. Small enough to read for a hit, large enough that the
+journal of a 1 GB text has 30,000 rows."""
 
 _BLOCK_BYTES = 1 << 20
 _BOMS = (

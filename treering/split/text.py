@@ -11,7 +11,7 @@ from collections.abc import Iterator
 Span = tuple[int, int]
 
 MAX_FRAGMENT_CHARS = 1_000
-"""About 200 tokens: what the bundled embedder reads (256) without cutting, at 4.5 characters each."""
+"""About 220 tokens; the bundled embedder reads 256 and would not see the rest."""
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|\n\s*|(?<=[。！？])")
