@@ -8,6 +8,7 @@ from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.records import Entry, Forgotten
+from treering.tree import store as tree
 
 VIEW = "scrub"
 """Work left when the file could not be rewritten: erased rows may still be in its bytes."""
@@ -41,9 +42,10 @@ def forget(database: Database, space: int, found: Sequence[tuple[int, Entry]]) -
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    summaries = tree.erase(writer, space, seqs)
     gone = store.erase(writer, space, seqs)
     entries.erase(writer, seqs)
-    return gone
+    return gone | {"summaries": summaries}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

@@ -51,6 +51,8 @@ from treering.relate import settings as fitted
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
+from treering.tree import store as tree_store
+from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
 
@@ -78,6 +80,14 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._tree = TreeView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
+        )
 
     @classmethod
     def open(
@@ -187,15 +197,20 @@ class Memory:
             if entries.has_digest(writer, seq, draft.digest()):
                 draft = replace(draft, key=old.id)
             space = self._id(writer)
+            tree_store.erase(writer, space, [seq])
             store.erase(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
         self._build(None)
         return self.get(entry_id)
 
-    def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
         self._builder.build(progress)
+        self._tree.settle(progress, upgrade=upgrade)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
@@ -325,9 +340,16 @@ class Memory:
         found = self._matching(entry_id, to_filter(where))
         if not state or not found:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        return forgetting.forget(self._database, state.space, found)
+        forgotten = forgetting.forget(self._database, state.space, found)
+        self._tree.grow()
+        return forgotten
 
     # ------------------------------------------------------------------ looking after it
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree of summaries: look at it, search it, draw it."""
+        return self._tree
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -458,6 +480,7 @@ class Memory:
             self._builder.build(progress)
         except EmbeddingError as error:
             log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
+        self._tree.grow()
 
     def _catch_up(self) -> None:
         if 0 < self._pending() <= CATCH_UP_ENTRIES:
@@ -466,7 +489,9 @@ class Memory:
     def _pending(self) -> int:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            return sum(work.counts(reader, state.space).values()) if state else 0
+            waiting = work.counts(reader, state.space) if state else {}
+        # A summary that is still to be made keeps nothing from being found.
+        return sum(count for view, count in waiting.items() if view != tree_store.SUMMARIES)
 
     def _defaults(self) -> Plan:
         with self._database.read() as reader:

@@ -7,6 +7,7 @@ what the parent hears without v itself. Both passes are O(nodes · queries); no 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,13 +19,14 @@ from treering.relate.contract import MISSING, Codes, Floats, Items
 Doubles = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TreeRelation:
     """Relatives in a tree: the items' parents, siblings, cousins, the nearer the stronger.
 
-    ``parents`` gives the parent of every node, ``MISSING`` for one that has none: nodes of different
-    trees of such a forest are not related. ``nodes`` gives the node of every item, ``MISSING`` for
-    none; items of one node are at distance 0. ``w`` is the weight of one step, 0 < w < 1.
+    ``parents`` gives the parent of every node, ``MISSING`` for one that has none: nodes of
+    different trees of such a forest are not related. ``nodes`` gives the node of every item,
+    ``MISSING`` for none; items of one node are at distance 0. ``w`` is the weight of one step,
+    0 < w < 1. Two relations are equal only if they are the same object: columns are not compared.
     """
 
     parents: Codes = field(repr=False)
@@ -37,7 +39,7 @@ class TreeRelation:
             raise InputError(f"the tree relation's w is {self.w}; it must lie between 0 and 1")
 
     def bind(self, items: Items) -> TreeOperator:
-        """The operator over ``items``, which must be the items ``nodes`` speaks of, in its order."""
+        """The operator over ``items``: those ``nodes`` speaks of, in its order."""
         if len(items) != len(self.nodes):
             raise InputError(
                 f"the tree relation knows the nodes of {len(self.nodes)} items, not of the "
@@ -57,7 +59,7 @@ class TreeOperator:
         place[order] = np.arange(len(order))
         self._w = w
         self._parent = place[parents[order]]
-        self._levels = list(zip(starts[:-1], starts[1:], strict=True))
+        self._levels = list(itertools.pairwise(starts.tolist()))
         self._place = place[nodes]
         self._mass: Floats | None = None
 

@@ -1,7 +1,9 @@
-"""Summaries without a language model: the most central sentences of some texts.
+"""Summaries without a language model: the sentences that say most of what some texts say.
 
-A sentence is central if it shares many of the texts' characteristic words: the cosine of its tf-idf
-vector and the mean of all of them. Nothing is drawn by chance, so equal texts give equal summaries.
+A word weighs as many sentences as it occurs in. The sentence that adds the most weight of words not
+yet said, for its length, is taken again and again: budgeted greedy coverage (Lin and Bilmes, 2010),
+which passes over greetings and repetitions alike. Nothing is drawn by chance, so equal texts give
+equal summaries.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from scipy.sparse import csr_array
 
 from treering.score.terms import terms
 
-SAME_SENTENCE: Final = 0.7
-"""Cosine above which a sentence says what a chosen one says: reworded, not merely on the topic."""
+LENGTH_POWER: Final = 0.5
+"""How strongly a sentence's length counts against it: at 1 greetings win, at 0 monologues."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+|(?<=[。！？])")
 
@@ -25,25 +27,29 @@ Count = Callable[[str], int]
 
 
 def central_sentences(texts: Sequence[str], limit: int, count: Count) -> str:
-    """The most central sentences of ``texts``, in their order, within ``limit`` tokens.
+    """The sentences of ``texts`` that cover most of them within ``limit`` tokens, in their order.
 
-    Everything is kept if it fits. A sentence longer than ``limit`` is cut after a word if nothing
-    else was chosen before it. ``count`` counts the tokens of a text.
+    Everything is kept if it fits. If not even one sentence fits, the best is cut after a word.
+    ``count`` counts the tokens of a text.
     """
     sentences = list(dict.fromkeys(s for text in texts for s in _sentences(text)))
-    lengths = [count(sentence) for sentence in sentences]
-    if sum(lengths) <= limit:
+    lengths = np.array([count(sentence) for sentence in sentences], dtype=np.int64)
+    if lengths.sum() <= limit:
         return " ".join(sentences)
-    rows = _tf_idf(sentences)
-    centrality = rows @ np.asarray(rows.mean(axis=0)).ravel()
+    says, weights = _words(sentences)
+    divisor = np.maximum(lengths, 1) ** LENGTH_POWER
+    best_alone = int((says @ weights / divisor).argmax())
     chosen: list[int] = []
-    left = limit
-    for index in np.argsort(-centrality, kind="stable"):
-        if lengths[index] <= left and not _said(rows, chosen, index):
-            chosen.append(int(index))
-            left -= lengths[index]
+    while True:
+        left = limit - int(lengths[chosen].sum())
+        gains = np.where(lengths <= left, says @ weights / divisor, 0.0)
+        index = int(gains.argmax())
+        if gains[index] <= 0:
+            break
+        chosen.append(index)
+        weights[says.indices[says.indptr[index] : says.indptr[index + 1]]] = 0.0
     if not chosen:
-        return _cut(sentences[int(centrality.argmax())], limit, count)
+        return _cut(sentences[best_alone], limit, count)
     return " ".join(sentences[index] for index in sorted(chosen))
 
 
@@ -51,25 +57,14 @@ def _sentences(text: str) -> list[str]:
     return [stripped for part in _SENTENCE_END.split(text) if (stripped := part.strip())]
 
 
-def _tf_idf(sentences: Sequence[str]) -> csr_array:
-    """Unit rows, one a sentence; a sentence of stop words alone has an empty row."""
-    counted = [terms(sentence) for sentence in sentences]
-    ends = np.cumsum([0, *(len(found) for found in counted)])
-    pairs = np.concatenate(counted)
-    words, columns = np.unique(pairs[:, 0], return_inverse=True)
-    frequency = np.bincount(columns, minlength=len(words))
-    weights = pairs[:, 1] * np.log1p(len(sentences) / frequency)[columns]
-    rows = csr_array((weights, columns, ends), shape=(len(sentences), max(len(words), 1)))
-    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    rows.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(ends))
-    return rows
-
-
-def _said(rows: csr_array, chosen: Sequence[int], index: int) -> bool:
-    if not chosen:
-        return False
-    similar: NDArray[np.float64] = (rows[chosen] @ rows[[index]].T).toarray()
-    return bool(similar.max() > SAME_SENTENCE)
+def _words(sentences: Sequence[str]) -> tuple[csr_array, NDArray[np.float64]]:
+    """Which words (columns) each sentence (row) has, and in how many sentences each word is."""
+    found = [terms(sentence)[:, 0] for sentence in sentences]
+    ends = np.cumsum([0, *(len(one) for one in found)])
+    words, columns = np.unique(np.concatenate(found), return_inverse=True)
+    shape = (len(sentences), max(len(words), 1))
+    says = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
+    return says, np.bincount(columns, minlength=shape[1]).astype(np.float64)
 
 
 def _cut(sentence: str, limit: int, count: Count) -> str:

@@ -131,6 +131,8 @@ class Settler:
                 current = summary.text
                 entries = max(len(set(tree.children(number)).difference(wanted)), 1)
             news = _texts(reader, state.space, tree, wanted)
+            if current is None and not news:
+                return None
             return _Job(replace(summary, taken=tree.bound - 1), current, news, entries)
 
     def _take(self, done: dict[Future[Aggregate], _Job], queue: _Queue) -> list[LLMError]:
@@ -185,9 +187,10 @@ class Settler:
 
 def _texts(reader: Reader, space: int, tree: Tree, wanted: list[int]) -> tuple[str, ...]:
     """The texts of nodes in the order given; a summary that is not made yet has none."""
-    leaves = store.leaf_texts(reader, space, [node for node in wanted if tree.is_leaf(node)])
+    leaves = store.said(reader, space, [node for node in wanted if tree.is_leaf(node)])
     made = store.summaries(reader, space, [node for node in wanted if not tree.is_leaf(node)])
-    texts = leaves | {number: summary.text for number, summary in made.items() if summary.text}
+    texts = {number: leaf.text for number, leaf in leaves.items()}
+    texts |= {number: summary.text for number, summary in made.items() if summary.text}
     return tuple(texts[node] for node in wanted if node in texts)
 
 

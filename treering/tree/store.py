@@ -173,14 +173,40 @@ def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def leaf_texts(reader: Reader, space: int, numbers: Sequence[int]) -> dict[int, str]:
-    """The texts of leaves; one whose fragments were erased is left out."""
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A leaf's text, where it is from, and how many more times exactly this was added."""
+
+    text: str
+    entry_id: str
+    source: str
+    repeats: int
+
+
+def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
+    """What leaves say; one whose fragments were erased is left out."""
     found = {}
     for number in numbers:
-        standing_here = fragments_of(reader, space, number)[:1]
-        for _, text, speaker in fragments.texts(reader, standing_here):
-            found[number] = spoken(text, speaker)
+        standing_here = fragments_of(reader, space, number)
+        row = reader.row(
+            "SELECT e.text, f.start, f.stop, e.speaker, e.id, s.name FROM fragment f"
+            " JOIN entry e ON e.seq = f.entry JOIN source s ON s.id = e.source WHERE f.id = ?",
+            standing_here[:1] or [0],
+        )
+        if row is not None:
+            text = spoken(str(row[0])[row[1] : row[2]], row[3])
+            found[number] = Said(text, str(row[4]), str(row[5]), len(standing_here) - 1)
     return found
+
+
+def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
+    """The leaves that an entry's fragments stand on, in its order."""
+    rows = reader.rows(
+        "SELECT l.number FROM leaf l JOIN fragment f ON f.id = l.fragment"
+        " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
+        (space, seq),
+    )
+    return list(dict.fromkeys(int(row[0]) for row in rows))
 
 
 def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
@@ -221,6 +247,18 @@ def save_summary(
     )
 
 
+def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]]:
+    """Number, text and vector of the summaries that have a vector of that width, by number."""
+    rows = reader.rows(
+        "SELECT n.number, n.text, n.vector FROM node n JOIN model m ON m.id = n.model"
+        " JOIN space s ON s.id = n.space"
+        " WHERE n.space = ? AND n.vector IS NOT NULL AND n.model = s.model AND m.dimension = ?"
+        " ORDER BY n.number",
+        (space, width),
+    )
+    return [(int(row[0]), str(row[1]), fragments.to_vector(row[2], width)) for row in rows]
+
+
 def texts_of_others(reader: Reader, space: int, model: fragments.Model) -> list[tuple[int, str]]:
     """Summaries whose vector is of another model, with their texts."""
     rows = reader.rows(
@@ -249,18 +287,19 @@ def queue_upgrade(writer: Writer, space: int, made_by: str) -> None:
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
-    """Take fragments off their leaves and clear every summary above one that is left empty.
+    """Take the fragments of entries off their leaves; clear every summary above an empty leaf.
 
-    Called in the transaction that erases the fragments: from then on no row holds anything that
-    was derived from their texts. Returns how many summaries were cleared; they are queued, and so
-    are the empty leaves.
+    Called before the fragments go, in the same transaction: from then on no row holds anything
+    that was derived from their texts. Returns how many summaries were cleared; they are queued,
+    and so are the empty leaves.
     """
     numbers = set()
-    for fragment in erased:
-        row = writer.row("SELECT number FROM leaf WHERE fragment = ?", (fragment,))
-        if row is not None:
-            numbers.add(int(row[0]))
-            writer.execute("DELETE FROM leaf WHERE fragment = ?", (fragment,))
+    for entry in erased:
+        for fragment, _, _ in fragments.spans(writer, entry):
+            row = writer.row("SELECT number FROM leaf WHERE fragment = ?", (fragment,))
+            if row is not None:
+                numbers.add(int(row[0]))
+                writer.execute("DELETE FROM leaf WHERE fragment = ?", (fragment,))
     empty = sorted(number for number in numbers if not fragments_of(writer, space, number))
     above = sorted({node for leaf in empty for node in _line(writer, space, leaf)})
     for number in above:
@@ -276,7 +315,7 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
 
 def _line(reader: Reader, space: int, number: int) -> list[int]:
     """The summary nodes above a node, by their rows."""
-    line = []
+    line: list[int] = []
     while True:
         row = reader.row("SELECT parent FROM node WHERE space = ? AND number = ?", (space, number))
         if row is None or int(row[0]) == ROOT:
