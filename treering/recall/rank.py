@@ -41,11 +41,15 @@ class Ranking:
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
         scores = self.scores[:, query]
-        rows = np.arange(len(scores)) if allowed is None else np.flatnonzero(allowed)
-        if k < len(rows):
-            # All that reach the k-th best score, so that ties do not depend on the partition.
-            threshold = -np.partition(-scores[rows], k - 1)[k - 1]
-            rows = rows[scores[rows] >= threshold]
+        if allowed is not None:
+            scores = np.where(allowed, scores, -np.inf)
+        total = len(scores) if allowed is None else int(allowed.sum())
+        k = min(k, total)
+        if not k:
+            return np.zeros(0, dtype=np.int64)
+        # All that reach the k-th best score, so that ties do not depend on the partition.
+        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+        rows = np.flatnonzero(scores >= threshold)
         order = np.argsort(-scores[rows], kind="stable")
         best: Codes = rows[order][:k]
         return best

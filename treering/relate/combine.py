@@ -23,29 +23,34 @@ class Relations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version: int | None = None
-        self._bound: OrderedDict[Relation, Operator] = OrderedDict()
+        self._bound: OrderedDict[Relation, tuple[Operator, Floats]] = OrderedDict()
 
     def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
         """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
-        operator = self._operator(relation, items, version)
-        mass = operator.mass()
+        operator, share = self._operator(relation, items, version)
         env = operator.propagate(own)
-        safe = np.where(mass > 0, mass, 1)
-        env /= safe if own.ndim == 1 else safe[:, None]
+        env *= share if own.ndim == 1 else share[:, None]
         return env
 
-    def _operator(self, relation: Relation, items: Items, version: int) -> Operator:
+    def _operator(self, relation: Relation, items: Items, version: int) -> tuple[Operator, Floats]:
+        """The bound operator and ``1 / W·1``."""
         with self._lock:
             if self._version != version:
                 self._bound.clear()
                 self._version = version
-            operator = self._bound.get(relation)
-            if operator is None:
-                operator = self._bound[relation] = relation.bind(items)
+            found = self._bound.get(relation)
+            if found is None:
+                operator = relation.bind(items)
+                found = self._bound[relation] = (operator, _inverse(operator.mass()))
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
             self._bound.move_to_end(relation)
-            return operator
+            return found
+
+
+def _inverse(mass: Floats) -> Floats:
+    inverse: Floats = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
+    return inverse
 
 
 def relation_terms(

@@ -19,6 +19,8 @@ FULL_COVERAGE = np.float32(0.4)
 """Typical coverage is 0.7 where BM25 does well and below 0.2 where it does badly; anything from 0.3
 to 0.7 recalls equally well."""
 
+FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
+
 
 @dataclass(frozen=True, slots=True)
 class Raw:
@@ -81,9 +83,13 @@ def standardised(scores: Floats, snapshot: Snapshot | None = None) -> Floats:
     """
     partial = snapshot is not None and not snapshot.embedded.all()
     known = scores[snapshot.embedded] if snapshot is not None and partial else scores
-    mean = known.mean(axis=0, dtype=np.float64).astype(np.float32)
-    deviation = known.std(axis=0, dtype=np.float64).astype(np.float32)
-    result: Floats = (scores - mean) / np.where(deviation > 0, deviation, 1)
+    centre = known.mean(axis=0, dtype=np.float64).astype(np.float32)
+    result: Floats = scores - centre
+    spread = result[snapshot.embedded] if snapshot is not None and partial else result
+    deviation = np.sqrt(np.einsum("nq,nq->q", spread, spread) / max(len(spread), 1))
+    # Equal scores leave rounding errors, which must not be blown up to scores of their own.
+    flat = deviation <= FLAT * np.maximum(np.abs(centre), 1)
+    result *= np.where(flat, 0, 1 / np.where(flat, 1, deviation)).astype(np.float32)
     if snapshot is not None and partial:
         result[~snapshot.embedded] = 0
     return result
