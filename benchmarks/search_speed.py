@@ -51,7 +51,7 @@ def snapshot(size: int) -> Snapshot:
     )
     kind = np.full(size, KINDS.index("text"), dtype=np.int8)
     embedded = np.ones(size, dtype=np.bool_)
-    return Snapshot(rows, rows, kind, items, Lexical(), embedded, (), version=1)
+    return Snapshot(rows, rows, kind, items, Lexical(), embedded, (), ("text",), version=1)
 
 
 def measure(size: int) -> dict[str, float]:

@@ -218,15 +218,14 @@ def enqueue_all(writer: Writer, space: int, model: Model) -> None:
     )
 
 
-def to_vector(data: bytes, dimension: int) -> Floats:
-    """A stored vector. Raises DimensionMismatch."""
-    vector = np.frombuffer(data, dtype="<f4")
-    if len(vector) != dimension:
+def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
+    """Stored vectors, shape (len(data), dimension). Raises DimensionMismatch."""
+    if wrong := {len(one) for one in data} - {4 * dimension}:
         raise DimensionMismatch(
-            f"a stored vector has {len(vector)} dimensions, its model {dimension}; "
+            f"a stored vector has {wrong.pop()} bytes, its model {dimension} dimensions; "
             "the file is damaged: run `treering reembed`"
         )
-    return vector
+    return np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
 
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from treering.fragments import store
 from treering.fragments.store import State
 from treering.journal.contract import Reader, Row
-from treering.records import KINDS
+from treering.records import KINDS, Kind
 from treering.relate.contract import MISSING, Codes, Items
 from treering.score.lexical import Lexical
 
@@ -23,6 +24,9 @@ SESSION_GAP_S = 4 * 3600.0
 """A silence after which a chat without session names is taken to begin a new session."""
 
 T = TypeVar("T", bound=np.generic)
+K = TypeVar("K")
+
+_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
 
 
 class Column(Generic[T]):
@@ -71,6 +75,7 @@ class Snapshot:
     lexical: Lexical
     embedded: NDArray[np.bool_]
     speakers: tuple[str, ...]  # by speaker code
+    kinds: tuple[Kind, ...]  # those that occur
     version: int
 
     def __len__(self) -> int:
@@ -155,16 +160,13 @@ class Table:
     def _read(self, reader: Reader, state: State) -> None:
         """Take in the fragments and vectors that are new in the database."""
         last = int(self._fragment.values[-1]) if len(self._fragment.values) else 0
-        chunk: list[Row] = []
-        for row in store.rows(reader, state.space, last):
-            chunk.append(row)
-            if len(chunk) == LOAD_ROWS:
-                self._append(chunk)
-                chunk = []
-        if chunk:
+        rows = store.rows(reader, state.space, last)
+        while chunk := list(islice(rows, LOAD_ROWS)):
             self._append(chunk)
         if state.model is not None:
-            self._read_vectors(reader, state.space, state.model)
+            vectors = store.vectors(reader, state.space, state.model, self._last_vector)
+            while chunk := list(islice(vectors, LOAD_ROWS)):
+                self._place_vectors(chunk, state.model)
 
     def _append(self, rows: Sequence[Row]) -> None:
         fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
@@ -176,41 +178,25 @@ class Table:
         self._source.extend(source)
         self._position.extend(position)
         self._at.extend([np.nan if stamp is None else stamp / 1e6 for stamp in at])
-        self._speaker.extend([self._speaker_code(name) for name in speaker])
-        self._session.extend(
-            [self._session_code(*pair) for pair in zip(source, session, strict=True)]
+        self._speaker.extend(_codes(speaker, self._speakers))
+        named = (
+            None if name is None else (of, name) for of, name in zip(source, session, strict=True)
         )
-        self._kind.extend([KINDS.index(name) for name in kind])
+        self._session.extend(_codes(named, self._sessions))
+        self._kind.extend([_KIND_CODES[name] for name in kind])
         self._vectors.extend(len(rows))
         self._embedded.extend(len(rows))
-        self._lexical = self._lexical.extended(
-            [np.frombuffer(blob, dtype="<u4").reshape(-1, 2) for blob in terms]
-        )
+        flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
+        sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
+        self._lexical = self._lexical.extended(flat, sizes)
 
-    def _read_vectors(self, reader: Reader, space: int, model: store.Model) -> None:
-        fragments, vectors, embedded = (
-            self._fragment.values,
-            self._vectors.values,
-            self._embedded.values,
-        )
-        row_of = 0
-        for identity, fragment, data in store.vectors(reader, space, model, self._last_vector):
-            # Vectors mostly come in the order of their fragments: the next row is the likely one.
-            if row_of >= len(fragments) or fragments[row_of] != fragment:
-                row_of = int(np.searchsorted(fragments, fragment))
-            if row_of < len(fragments) and fragments[row_of] == fragment:
-                vectors[row_of] = store.to_vector(data, model.dimension)
-                embedded[row_of] = True
-                row_of += 1
-            self._last_vector = identity
-
-    def _speaker_code(self, name: str | None) -> int:
-        return MISSING if name is None else self._speakers.setdefault(name, len(self._speakers))
-
-    def _session_code(self, source: int, name: str | None) -> int:
-        if name is None:
-            return MISSING
-        return self._sessions.setdefault((source, name), len(self._sessions))
+    def _place_vectors(self, chunk: Sequence[Row], model: store.Model) -> None:
+        identities, fragments, data = zip(*chunk, strict=True)
+        vectors = store.to_vectors(data, model.dimension)
+        places = np.searchsorted(self._fragment.values, fragments)
+        self._vectors.values[places] = vectors
+        self._embedded.values[places] = True
+        self._last_vector = identities[-1]
 
     def _freeze(self) -> Snapshot:
         source = self._source.values.astype(np.int64)
@@ -232,8 +218,14 @@ class Table:
             lexical=self._lexical,
             embedded=self._embedded.values.copy(),
             speakers=tuple(self._speakers),
+            kinds=tuple(KINDS[code] for code in np.unique(kind)),
             version=self._version,
         )
+
+
+def _codes(names: Iterable[K | None], known: dict[K, int]) -> list[int]:
+    """A number for each name, new ones counted on; MISSING for None."""
+    return [MISSING if name is None else known.setdefault(name, len(known)) for name in names]
 
 
 def _ranks(order: Codes, source: Codes) -> Codes:

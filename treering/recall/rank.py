@@ -69,9 +69,7 @@ def rank(
     own = fuse(snapshot, raw, counted)
     shape = (len(snapshot), len(queries))
     total = own.total() if own.terms else np.zeros(shape, dtype=np.float32, order="F")
-    related = relation_terms(
-        relations, plan, snapshot.items, snapshot.kind, snapshot.version, total
-    )
+    related = relation_terms(relations, plan, snapshot, total)
     if plan.get("chat") and mode != "dense":
         related |= _named(snapshot, queries)
     scores = total + sum(related.values()) if related else total

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.errors import InputError
+from treering.fragments.table import Snapshot
 from treering.records import KINDS, Kind
 from treering.relate.contract import Floats, Items, Operator, Relation
 from treering.relate.defaults import Weighted
@@ -56,9 +56,7 @@ def _inverse(mass: Floats) -> Floats:
 def relation_terms(
     relations: Relations,
     plan: Mapping[Kind, Sequence[Weighted]],
-    items: Items,
-    kind: NDArray[np.int8],
-    version: int,
+    snapshot: Snapshot,
     own: Floats,
 ) -> dict[str, Floats]:
     """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
@@ -66,13 +64,12 @@ def relation_terms(
     Each kind of content has its own relations, so an item's terms are those of its kind.
     """
     terms: dict[str, Floats] = {}
-    present = [KINDS[code] for code in np.unique(kind)]
-    for name in present:
+    for name in snapshot.kinds:
         for weighted in plan.get(name, ()):
-            env = relations.environment(weighted.relation, items, version, own)
+            env = relations.environment(weighted.relation, snapshot.items, snapshot.version, own)
             env *= np.float32(weighted.alpha)
-            if len(present) > 1:
-                env[kind != KINDS.index(name)] = 0
+            if len(snapshot.kinds) > 1:
+                env[snapshot.kind != KINDS.index(name)] = 0
             key = weighted.relation.name
             terms[key] = terms[key] + env if key in terms else env
     return terms

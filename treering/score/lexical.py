@@ -68,12 +68,8 @@ class Lexical:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def extended(self, documents: Sequence[Terms]) -> Lexical:
-        """This index and one more row for each of ``documents``, given as terms with counts."""
-        if not documents:
-            return self
-        sizes = np.fromiter((len(one) for one in documents), dtype=np.int64)
-        flat = np.concatenate(documents)
+    def extended(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
+        """This index and one more row a size: row i has the next ``sizes[i]`` terms of ``flat``."""
         rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
         lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)

@@ -33,8 +33,8 @@ def check_text(text: str, what: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise TextEncodingError(
-            f"{what} has a lone surrogate {text[error.start]!r} at offset {error.start}; decode the "
-            "original bytes with the right encoding"
+            f"{what} has a lone surrogate {text[error.start]!r} at offset {error.start}; decode "
+            "the original bytes with the right encoding"
         ) from error
     return text
 
