@@ -2,9 +2,9 @@
 
     python -m benchmarks.tree_retrieval DATA [--sets NAME ...] [--sample 100] [--budget 150 400 ...]
 
-DATA holds ``fairytaleqa``, ``locomo``, ``quality`` and ``narrativeqa``. Every policy gives a context of
-at most ``--budget`` tokens; what is measured is the share of the reference answer's content words
-found in it (the best of several references). FairytaleQA tells local questions from those that
+DATA holds ``fairytaleqa``, ``locomo``, ``quality`` and ``narrativeqa``. Every policy gives a
+context of at most ``--budget`` tokens; what is measured is the share of the reference answer's
+content words found in it (the best of several references). FairytaleQA tells local questions from those that
 need several sections (summary), LoCoMo single-hop from multi-hop ones: these are narrow and broad.
 For QuALITY the reference is the right option, for NarrativeQA the answer.
 """
@@ -183,7 +183,10 @@ def locomo(data: Path) -> Iterator[Corpus]:
             for name, turns in talk.items():
                 if re.fullmatch(r"session_\d+", name):
                     memory.add(
-                        [{"role": "user", "name": t["speaker"], "content": t["text"]} for t in turns],
+                        [
+                            {"role": "user", "name": t["speaker"], "content": t["text"]}
+                            for t in turns
+                        ],
                         source="chat",
                         session=name,
                     )
@@ -215,7 +218,9 @@ def corpora(data: Path, chosen: Sequence[str], longest: int) -> Iterator[Corpus]
     if "quality" in chosen:
         yield from books(data, "quality", "articles.jsonl")
     if "narrativeqa" in chosen:
-        stories = {one["doc"]: len(one["text"]) for one in lines(data / "narrativeqa/stories.jsonl")}
+        stories = {
+            one["doc"]: len(one["text"]) for one in lines(data / "narrativeqa/stories.jsonl")
+        }
         for corpus in books(data, "narrativeqa", "stories.jsonl"):
             if stories[corpus.name.split("/", 1)[1]] <= longest:
                 yield corpus
@@ -226,7 +231,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", nargs="*", default=["fairytaleqa", "locomo", "quality"])
-    parser.add_argument("--sample", type=int, default=100, help="questions of a group of a corpus, at most")
+    parser.add_argument(
+        "--sample", type=int, default=100, help="questions of a group of a corpus, at most"
+    )
     parser.add_argument("--longest", type=int, default=300_000, help="characters of a story")
     parser.add_argument("--budget", type=int, nargs="*", default=[150, 400, 1000])
     options = parser.parse_args()
@@ -242,8 +249,9 @@ def main() -> None:
             settled = time.perf_counter()
             shape = memory.tree.stats().shape
             print(
-                f"{corpus.name}: {shape.leaves} leaves, {shape.nodes} nodes, depth {shape.max_depth},"
-                f" add {added - started:.1f} s, settle {settled - added:.1f} s",
+                f"{corpus.name}: {shape.leaves} leaves, {shape.nodes} nodes,"
+                f" depth {shape.max_depth}, add {added - started:.1f} s,"
+                f" settle {settled - added:.1f} s",
                 flush=True,
             )
             for question in sampled(corpus.questions, options.sample):

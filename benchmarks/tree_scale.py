@@ -55,7 +55,10 @@ def main() -> None:
         median, high = np.percentile(times[-LAST:], [50, 99])
         topics = len(tree.children(ROOT))
         ratio = median / math.log2(len(tree))
-        print(f"{len(tree)} {tree.leaf_count} {topics} {median:.3f} {high:.3f} {ratio:.4f}", flush=True)
+        print(
+            f"{len(tree)} {tree.leaf_count} {topics} {median:.3f} {high:.3f} {ratio:.4f}",
+            flush=True,
+        )
         if wanted >= options.to:
             break
         wanted = min(2 * wanted, options.to)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.tree_shape DATA [--texts 1500]
 
-DATA holds ``locomo``, ``lihua_world`` and ``multihop_rag``. The trees are built from embeddings alone,
-and also by the paper's route (``content``), summaries made extractively after every ``--every``
-inserts. A path is what the paper pays a language model call for each node of; ``merged`` is how
+DATA holds ``locomo``, ``lihua_world`` and ``multihop_rag``. The trees are built from embeddings
+alone, and also by the paper's route (``content``), summaries made extractively after every
+``--every`` inserts. A path is what the paper pays a language model call for each node of; ``merged`` is how
 many calls an insert are left when the summaries of ``--every`` inserts are made together.
 """
 
@@ -21,9 +21,9 @@ import numpy as np
 from treering.embed.minilm import MiniLM
 from treering.llm.tokens import estimate_tokens
 from treering.relate.contract import Floats
+from treering.tree.aggregate import SUMMARY_TOKENS
 from treering.tree.diagnose import depths, odd_one_out, shape
 from treering.tree.extract import central_sentences
-from treering.tree.aggregate import SUMMARY_TOKENS
 from treering.tree.family import direction
 from treering.tree.otd import otd_revenue
 from treering.tree.revenue import revenue, separation

@@ -35,6 +35,11 @@ def test_the_outline_shows_summaries_leaves_repetitions_and_what_is_pending() ->
     assert lines[2] == "  - Ana sails. (×2)  #3"
 
 
+def test_nothing_in_a_text_can_act_on_a_terminal() -> None:
+    shown = draw.outline([Branch(1, "red \x1b[31m bell \x07 right-to-left \u202e", "", leaf=True)])
+    assert shown.isprintable()
+
+
 def test_the_page_is_self_contained_and_shows_texts_as_texts() -> None:
     page = Page()
     page.feed(draw.page(TREE, "memory <1>"))

@@ -108,4 +108,3 @@ class Written:
             if room < 0 and size:
                 return list(waiting[:size])
         return list(waiting)
-

@@ -1,7 +1,7 @@
 """Mixing altitudes: a summary or its leaves, never both, whichever covers more per token.
 
 The question makes some leaves relevant. A leaf covers itself; a summary covers each leaf below it
-as far as their embeddings agree. Coverage, ``Σ_leaves relevance · best agreement of a chosen node``,
+as far as their embeddings agree. Coverage, ``Σ_leaves relevance · best agreement of a node shown``,
 is a facility-location function (Lin and Bilmes, 2011), so that taking the node with the greatest
 gain per token, again and again, comes close to the best that fits.
 """

@@ -1,4 +1,4 @@
-"""What a tree looks like and whether it makes sense (MemTree, section 5.3, table 5, A.3.7, A.3.8)."""
+"""What a tree looks like and whether it makes sense (MemTree, table 5, A.3.7, A.3.8)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def depths(tree: Tree) -> dict[int, int]:
 
 
 def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:
-    """The figures of a tree; ``tokens`` holds the length of the nodes' texts, where they have one."""
+    """The figures of a tree; ``tokens`` holds the lengths of the texts that there are."""
     by_depth: dict[int, list[int]] = {}
     for node, depth in depths(tree).items():
         by_depth.setdefault(depth, []).append(node)

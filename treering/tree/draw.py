@@ -115,7 +115,9 @@ def _mermaid(char: str) -> str:
 
 
 def _short(text: str, limit: int) -> str:
+    """One line; control characters, which could act on a terminal, are shown as such."""
     line = " ".join(text.split())
+    line = "".join(char if char.isprintable() else "�" for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -54,7 +54,7 @@ class Grower:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Writer, State, Tree] | None]:
-        """As ``reading``, for changes; what changed in memory is dropped if the rows are not kept."""
+        """As ``reading``, for changes; those in memory are dropped if the rows are not kept."""
         with self._lock:
             try:
                 with self._database.write() as writer:

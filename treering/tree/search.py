@@ -22,6 +22,7 @@ from treering.relate.contract import MISSING, Codes, Floats, Items
 from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
 from treering.relate.tree import TreeRelation
+from treering.score.lexical import Lexical
 from treering.score.terms import terms
 from treering.tree import store
 from treering.tree.retrieve import collapsed, traversal
@@ -114,7 +115,7 @@ def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int)
         entry=np.concatenate([base.entry, np.full(more, MISSING)]),
         kind=np.concatenate([base.kind, np.full(more, _usual(base.kind), dtype=np.int8)]),
         items=items,
-        lexical=base.lexical.extended([terms(text) for text in texts]),
+        lexical=_with_texts(base.lexical, texts),
         embedded=np.concatenate([base.embedded, np.ones(more, dtype=np.bool_)]),
         version=version,
     )
@@ -151,6 +152,13 @@ def _extended(items: Items, vectors: Floats) -> Items:
         at=np.concatenate([items.at, np.full(more, np.nan)]),
         vectors=np.concatenate([items.vectors, vectors]),
     )
+
+
+def _with_texts(lexical: Lexical, texts: Sequence[str]) -> Lexical:
+    if not texts:
+        return lexical
+    found = [terms(text) for text in texts]
+    return lexical.extended(np.concatenate(found), np.array([len(one) for one in found]))
 
 
 def _usual(kind: NDArray[np.int8]) -> int:

@@ -355,9 +355,7 @@ class Tree:
         family.delete(slot)
         self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
 
-    def _add(
-        self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT
-    ) -> None:
+    def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
         """Add to the totals from the root down and let the routing vectors follow."""
         for node in line:
             family = self._families[node]

@@ -9,7 +9,7 @@ from typing import Final
 
 from treering.fragments import store as fragments
 from treering.journal import work
-from treering.journal.contract import Reader, Writer
+from treering.journal.contract import Reader, Row, Writer
 from treering.tree.family import Vector
 from treering.tree.shape import ROOT, Node
 
@@ -104,7 +104,7 @@ def leaf_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int
         " WHERE l.space = ? AND v.model = ? ORDER BY l.fragment DESC",
         (space, model.id),
     )
-    return {int(row[0]): fragments.to_vector(row[1], model.dimension) for row in rows}
+    return _by_number(rows, model.dimension)
 
 
 def summary_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, Vector]:
@@ -113,13 +113,22 @@ def summary_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[
         "SELECT number, vector FROM node WHERE space = ? AND model = ? AND vector IS NOT NULL",
         (space, model.id),
     )
-    return {int(row[0]): fragments.to_vector(row[1], model.dimension) for row in rows}
+    return _by_number(rows, model.dimension)
+
+
+def _by_number(rows: Iterable[Row], dimension: int) -> dict[int, Vector]:
+    """Vectors by number, from rows of both."""
+    numbers, data = [], []
+    for number, blob in rows:
+        numbers.append(int(number))
+        data.append(blob)
+    return dict(zip(numbers, fragments.to_vectors(data, dimension), strict=True))
 
 
 def new_leaves(
     reader: Reader, space: int, model: fragments.Model, mark: int, limit: int
 ) -> tuple[int, list[NewLeaf]]:
-    """Fragments of texts and chats embedded since a mark that stand on no leaf, and the new mark."""
+    """Fragments of texts and chats embedded since a mark without a leaf, and the new mark."""
     rows = reader.rows(
         "SELECT v.id, v.fragment, v.data, e.text, f.start, f.stop, e.speaker, e.kind, l.number"
         " FROM vector v JOIN fragment f ON f.id = v.fragment JOIN entry e ON e.seq = f.entry"
@@ -127,14 +136,15 @@ def new_leaves(
         " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
         (space, model.id, mark, limit),
     )
-    found = []
-    for identity, fragment, data, text, start, stop, speaker, kind, number in rows:
-        mark = int(identity)
-        if number is None and kind != "code":
-            said = spoken(str(text)[start:stop], speaker)
-            vector = fragments.to_vector(data, model.dimension)
-            found.append(NewLeaf(int(fragment), said, vector))
-    return mark, found
+    found = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in found], model.dimension)
+    return int(found[-1][0]) if found else mark, [
+        NewLeaf(int(fragment), spoken(str(text)[start:stop], speaker), vector)
+        for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
+            found, vectors, strict=True
+        )
+        if number is None and kind != "code"
+    ]
 
 
 def spoken(text: str, speaker: str | None) -> str:
@@ -219,9 +229,7 @@ def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, S
             (space, number),
         )
         if row is not None:
-            found[number] = Summary(
-                number, row[0], row[1], int(row[2]), bool(row[3]), int(row[4])
-            )
+            found[number] = Summary(number, row[0], row[1], int(row[2]), bool(row[3]), int(row[4]))
     return found
 
 
@@ -256,7 +264,9 @@ def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]
         " ORDER BY n.number",
         (space, width),
     )
-    return [(int(row[0]), str(row[1]), fragments.to_vector(row[2], width)) for row in rows]
+    found = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in found], width)
+    return [(int(row[0]), str(row[1]), vector) for row, vector in zip(found, vectors, strict=True)]
 
 
 def texts_of_others(reader: Reader, space: int, model: fragments.Model) -> list[tuple[int, str]]:
@@ -322,5 +332,3 @@ def _line(reader: Reader, space: int, number: int) -> list[int]:
             return line
         number = int(row[0])
         line.append(number)
-
-

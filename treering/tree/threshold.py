@@ -16,8 +16,8 @@ class Threshold:
     """θ(depth): the least cosine at which an insert descends from a node into its best child.
 
     ``form="scaled"`` is A.1.3's ``base · e^(rate · depth / max_depth)``. ``form="printed"`` is the
-    main text's ``base · e^(rate · depth)``; with the paper's own 0.4 and 0.5 it passes 1 at depth 2,
-    so nothing ever gets below depth 3, against the depth of 13 that the paper reports.
+    main text's ``base · e^(rate · depth)``; with the paper's own 0.4 and 0.5 it passes 1 at depth
+    2, so nothing ever gets below depth 3, against the depth of 13 that the paper reports.
 
     ``max_depth`` also bounds the tree: an insert that would go below it becomes a sibling instead,
     which keeps an insert's cost bounded when thousands of texts are nearly the same. The paper

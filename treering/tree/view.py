@@ -71,7 +71,7 @@ class Shown:
 
 
 class TreeView:
-    """A tree of summaries that grows with every entry. All methods may be called from any thread."""
+    """A tree of summaries that grows with every entry. Safe to use from many threads."""
 
     def __init__(
         self,
