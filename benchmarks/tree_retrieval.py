@@ -4,9 +4,9 @@
 
 DATA holds ``fairytaleqa``, ``locomo``, ``quality`` and ``narrativeqa``. Every policy gives a
 context of at most ``--budget`` tokens; what is measured is the share of the reference answer's
-content words found in it (the best of several references). FairytaleQA tells local questions from those that
-need several sections (summary), LoCoMo single-hop from multi-hop ones: these are narrow and broad.
-For QuALITY the reference is the right option, for NarrativeQA the answer.
+content words found in it (the best of several references). FairytaleQA tells local questions
+from those that need several sections (summary), LoCoMo single-hop from multi-hop ones: these are
+narrow and broad. For QuALITY the reference is the right option, for NarrativeQA the answer.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 DATA holds ``locomo``, ``lihua_world`` and ``multihop_rag``. The trees are built from embeddings
 alone, and also by the paper's route (``content``), summaries made extractively after every
-``--every`` inserts. A path is what the paper pays a language model call for each node of; ``merged`` is how
-many calls an insert are left when the summaries of ``--every`` inserts are made together.
+``--every`` inserts. A path is what the paper pays a language model call for each node of;
+``merged`` is how many calls an insert are left when the summaries of ``--every`` inserts are made
+together.
 """
 
 from __future__ import annotations

@@ -55,10 +55,10 @@ def test_no_node_is_shown_with_one_above_it_and_the_budget_holds(
 
 def test_collapsed_takes_the_best_of_all_nodes_above_the_cut() -> None:
     tree = one_topic(4)
-    nodes = sorted(node for node in tree.walk() if node != ROOT)
-    scores = dict(zip(nodes, np.linspace(0, 1, len(nodes)).astype(np.float32), strict=True))
-    found = collapsed(nodes, lambda some: np.array([scores[one] for one in some]), 3, least=0.7)
-    assert [node for node, _ in found] == nodes[:-4:-1][: len(found)]
+    nodes = np.array(sorted(node for node in tree.walk() if node != ROOT))
+    scores = np.linspace(0, 1, len(nodes)).astype(np.float32)
+    found = collapsed(nodes, scores, 3, least=0.7)
+    assert [node for node, _ in found] == nodes[:-4:-1].tolist()[: len(found)]
     assert all(score >= 0.7 for _, score in found)
 
 

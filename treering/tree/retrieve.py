@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,23 @@ from numpy.typing import NDArray
 from treering.errors import InputError
 from treering.tree.shape import ROOT, Tree
 
-Score = Callable[[Sequence[int]], NDArray[np.float32]]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Score = Callable[[Sequence[int]], Floats]
 """Scores of the given nodes for the query at hand, such as cosines."""
 
 
 def collapsed(
-    nodes: Sequence[int], score: Score, k: int, *, least: float = -math.inf
+    nodes: Ints, scores: Floats, k: int, *, least: float = -math.inf
 ) -> list[tuple[int, float]]:
     """The ``k`` best of all nodes with a score of at least ``least``, best first.
 
-    ``least`` is the paper's θ_retrieve. Equal scores stand in the order of ``nodes``.
+    ``nodes`` and ``scores`` have equal length; ``least`` is the paper's θ_retrieve. Equal scores
+    stand in the order of ``nodes``.
     """
     _check(k)
-    return _best(nodes, score, k, least)
+    order = np.argsort(-scores, kind="stable")[:k]
+    return [(int(nodes[i]), float(scores[i])) for i in order if scores[i] >= least]
 
 
 def traversal(
@@ -34,33 +38,10 @@ def traversal(
     found: list[tuple[int, float]] = []
     level = tree.children(ROOT)
     while level:
-        best = _best(level, score, k, least)
+        best = collapsed(np.array(level), score(level), k, least=least)
         found += best
         level = [child for node, _ in best for child in tree.children(node)]
     return found
-
-
-def without_relatives(tree: Tree, ranked: Iterable[int]) -> list[int]:
-    """``ranked`` without every node that has an ancestor or descendant ranked before it."""
-    kept: list[int] = []
-    taken: set[int] = set()
-    above_taken: set[int] = set()
-    for node in ranked:
-        path = tree.path(node)
-        if node in above_taken or not taken.isdisjoint(path):
-            continue
-        kept.append(node)
-        taken.add(node)
-        above_taken.update(path)
-    return kept
-
-
-def _best(nodes: Sequence[int], score: Score, k: int, least: float) -> list[tuple[int, float]]:
-    if not nodes:
-        return []
-    scores = score(nodes)
-    order = np.argsort(-scores, kind="stable")[:k]
-    return [(nodes[i], float(scores[i])) for i in order if scores[i] >= least]
 
 
 def _check(k: int) -> None:

@@ -34,21 +34,27 @@ METHODS: Final = ("related", "collapsed", "traversal")
 TREE_ALPHA: Final = 0.5
 """Weight of the tree relation where it is asked for: FragRel's default for any relation."""
 
+NEVER_NONE: Final = 0.01
+"""What the least relevant leaf is worth where all leaves are candidates."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wide:
     """Fragments, then summaries, as one snapshot; ``node`` is the node of every row.
 
     Of fragments that repeat each other exactly only the first has a node, the others MISSING.
+    ``row`` gives the row of every node that has one.
     """
 
     snapshot: Snapshot
     node: Codes
+    row: Mapping[int, int]
     relation: TreeRelation
 
-    def row_of(self) -> dict[int, int]:
-        """The row of every node that has one."""
-        return {int(node): row for row, node in enumerate(self.node) if node != MISSING}
+    def rows(self, *, leaves_only: bool = False) -> Codes:
+        """The rows that have a node."""
+        last = int((self.snapshot.fragment != MISSING).sum()) if leaves_only else len(self.node)
+        return np.flatnonzero(self.node[:last] != MISSING)
 
 
 class TreeSearch:
@@ -87,16 +93,16 @@ def pick(
     """The nodes that a method finds, with their scores of shape (rows,)."""
     if method not in METHODS:
         raise InputError(f"method is {method!r}; it can be {', '.join(METHODS)}")
-    row = wide.row_of()
     cut = -math.inf if least is None else least
+    if method != "traversal":
+        rows = wide.rows()
+        return collapsed(wide.node[rows], scores[rows], k, least=cut)
 
-    def score(nodes: Sequence[int]) -> NDArray[np.float32]:
-        known = [scores[row[node]] if node in row else -np.inf for node in nodes]
+    def score(nodes: Sequence[int]) -> Floats:
+        known = [scores[wide.row[node]] if node in wide.row else -np.inf for node in nodes]
         return np.array(known, dtype=np.float32)
 
-    if method == "traversal":
-        return [found for found in traversal(tree, score, k, least=cut) if found[0] in row]
-    return collapsed(sorted(row), score, k, least=cut)
+    return [found for found in traversal(tree, score, k, least=cut) if found[0] in wide.row]
 
 
 def cosines(wide: Wide, query: str, embedder: Embedder) -> Floats:
@@ -124,7 +130,8 @@ def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int)
     node = np.concatenate([_first_only(of_fragments), numbers]).astype(np.int64)
     parents = tree.parents()
     parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
-    return Wide(snapshot, node, TreeRelation(parents, node))
+    row = {int(node[index]): int(index) for index in np.flatnonzero(node != MISSING)}
+    return Wide(snapshot, node, row, TreeRelation(parents, node))
 
 
 def _summaries(
@@ -173,15 +180,11 @@ def _first_only(nodes: Codes) -> Codes:
     return np.where(first, nodes, MISSING)
 
 
-def relevance(tree: Tree, wide: Wide, scores: Floats, most: int) -> Mapping[int, float]:
-    """The ``most`` best leaves, each with what its score is above the next leaf's after them."""
-    leaves = {node: row for node, row in wide.row_of().items() if tree.is_leaf(node)}
-    order = sorted(leaves, key=lambda node: (-scores[leaves[node]], node))
-    if not order:
+def relevance(wide: Wide, scores: Floats, most: int) -> dict[int, float]:
+    """The ``most`` best leaves, each with what its score is above the best one left out."""
+    rows = wide.rows(leaves_only=True)
+    order = rows[np.argsort(-scores[rows], kind="stable")[: most + 1]]
+    if not len(order):
         return {}
-    floor = float(scores[leaves[order[min(most, len(order) - 1)]]])
-    return {
-        node: float(scores[leaves[node]]) - floor
-        for node in order[:most]
-        if scores[leaves[node]] > floor or len(order) == 1
-    }
+    floor = float(scores[order[-1]]) - (NEVER_NONE if len(order) <= most else 0.0)
+    return {int(wide.node[row]): float(scores[row]) - floor for row in order[:most]}

@@ -219,8 +219,7 @@ class TreeView:
             if method == "related":
                 ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
                 picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
-                row = wide.row_of()
-                why = {node: ranking.why(row[node], 0) for node, _ in picked}
+                why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
             else:
                 scores = cosines(wide, query, self._embedder())
                 picked, why = pick(tree, wide, scores, k, method, least), {}
@@ -250,8 +249,8 @@ class TreeView:
                 return Shown(query, (), "", 0)
             reader, state, tree = found
             ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
-            relevant = relevance(tree, wide, ranking.scores[:, 0], RELEVANT_LEAVES)
-            row = wide.row_of()
+            relevant = relevance(wide, ranking.scores[:, 0], RELEVANT_LEAVES)
+            row = wide.row
             wanted = {*relevant, *(node for leaf in relevant for node in tree.path(leaf))}
             shown = _nodes(reader, state.space, tree, [one for one in sorted(wanted) if one in row])
             text = {node.number: _line(node) for node in shown}
