@@ -37,20 +37,22 @@ def main() -> None:
     embedder = MiniLM()
     embedder.embed(["load the model"])
     bare = added = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        with Memory.open(Path(folder) / "benchmark.db", embedder=embedder) as memory:
-            for start in range(0, len(texts), BATCH):
-                batch = texts[start : start + BATCH]
-                begin = time.perf_counter()
-                embedder.embed([embedded_text(text, "Ana") for text in batch])
-                middle = time.perf_counter()
-                memory.add(
-                    [{"role": "user", "name": "Ana", "content": text} for text in batch],
-                    source="chat",
-                )
-                bare += middle - begin
-                added += time.perf_counter() - middle
-            pending = memory.stats().pending
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory.open(Path(folder) / "benchmark.db", embedder=embedder) as memory,
+    ):
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            begin = time.perf_counter()
+            embedder.embed([embedded_text(text, "Ana") for text in batch])
+            middle = time.perf_counter()
+            memory.add(
+                [{"role": "user", "name": "Ana", "content": text} for text in batch],
+                source="chat",
+            )
+            bare += middle - begin
+            added += time.perf_counter() - middle
+        pending = memory.stats().pending
     figures = {
         "turns": len(texts),
         "bare_a_second": len(texts) / bare,

@@ -20,6 +20,7 @@ from treering.records import Context, Entry, Passage, Spent
 
 CHAT_WHOLE_TOKENS = 1_000  # FragRel, appendix B.3: up to here the model sees the whole history
 CHAT_WHOLE_ROUNDS = 10
+CHAT_SHOWN = 2 * CHAT_WHOLE_ROUNDS + 1  # entries that are read: one more tells that it is long
 CHAT_REPLY_TOKENS = 400
 CHAT_TEMPERATURE = 0.2  # MemoChat, table 2
 RECENT_JOIN = " ### "  # MemoChat's mark between dialogue lines
@@ -137,7 +138,7 @@ def chat_messages(message: str, recent: Sequence[Entry], context: Context | None
 
 def _is_long(history: Sequence[Entry], count: CountTokens) -> bool:
     """Whether a conversation has outgrown the prompt and is recalled instead of shown."""
-    if len(history) > 2 * CHAT_WHOLE_ROUNDS:
+    if len(history) >= CHAT_SHOWN:
         return True
     return sum(count(entry.text) for entry in history) > CHAT_WHOLE_TOKENS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
 from typing import Any
 
 from treering.errors import InputError
@@ -20,6 +19,11 @@ VERSION = 1
 def header(settings: dict[str, Any]) -> str:
     """The first line of an export."""
     return json.dumps({"format": FORMAT, "version": VERSION, "settings": settings})
+
+
+def source_line(name: str, digest: bytes) -> str:
+    """The digest of a file that was read, so that adding the unchanged file stays a no-op."""
+    return json.dumps({"source": name, "digest": digest.hex()}, ensure_ascii=False)
 
 
 def line(entry: Entry) -> str:
@@ -54,22 +58,24 @@ def read_header(lines: Iterator[str]) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft]]:
-    """Source and draft of each line after the header. Raises InputError naming the line."""
+def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
+    """Source and draft, or digest, of each line after the header.
+
+    Raises InputError naming the line.
+    """
     for number, text in enumerate(lines, start=2):
         if not text.strip():
             continue
         found = _parse(text, number)
         try:
-            yield str(found["source"]), _draft(found, f"line {number}")
-        except (KeyError, TypeError) as error:
+            if "digest" in found:
+                yield str(found["source"]), bytes.fromhex(found["digest"])
+            else:
+                yield str(found["source"]), _draft(found, f"line {number}")
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"line {number}: field {error} is missing or wrong") from error
-
-
-def by_source(lines: Iterable[str]) -> Iterator[tuple[str, Iterator[Draft]]]:
-    """Runs of entries of one source, in the order of the export."""
-    for source, group in groupby(read_entries(lines), key=lambda pair: pair[0]):
-        yield source, (draft for _, draft in group)
 
 
 def _parse(text: str, number: int) -> dict[str, Any]:

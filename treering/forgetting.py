@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
-from treering.records import Entry, Forgotten
+from treering.records import Forgotten
 from treering.tree import store as tree
 
 VIEW = "scrub"
@@ -20,20 +20,21 @@ NEEDLE_CHARS = 32
 MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
 
 
-def forget(database: Database, space: int, found: Sequence[tuple[int, Entry]]) -> Forgotten:
+def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
     """Erase entries for good; ``scrubbed`` in the result tells whether the file was rewritten.
 
     The rows go in one transaction. Rewriting the file comes after it and stays queued as pending
     work until it has been done.
     """
-    seqs = [seq for seq, _ in found]
     with database.write() as writer:
+        erased = entries.identities(writer, seqs)
+        pieces = _pieces(writer, seqs)
         views = remove(writer, space, seqs)
         sources = entries.drop_empty_sources(writer, space)
         work.enqueue(writer, space, VIEW, [0])
-    needles = _needles(database, [entry for _, entry in found])
+        needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
     return Forgotten(
-        entries=tuple(entry.id for _, entry in found),
+        entries=tuple(erased),
         sources=tuple(sources),
         views=views,
         scrubbed=scrub(database, space, needles),
@@ -57,16 +58,12 @@ def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool
     return clean
 
 
-def _needles(database: Database, erased: Sequence[Entry]) -> list[bytes]:
-    """Pieces of erased texts that no remaining entry holds."""
-    step = max(len(erased) // MAX_NEEDLES, 1)
-    pieces = [_middle(entry.text) for entry in erased[::step][:MAX_NEEDLES]]
-    with database.read() as reader:
-        return [
-            piece.encode()
-            for piece in pieces
-            if len(piece) >= MIN_NEEDLE_CHARS and not _occurs(reader, piece)
-        ]
+def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
+    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards."""
+    step = max(len(seqs) // MAX_NEEDLES, 1)
+    found = entries.by_seq(reader, seqs[::step][:MAX_NEEDLES]).values()
+    pieces = [_middle(entry.text) for entry in found]
+    return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
 
 
 def _middle(text: str) -> str:
@@ -75,5 +72,6 @@ def _middle(text: str) -> str:
 
 
 def _occurs(reader: Reader, piece: str) -> bool:
+    """Whether an entry that stays holds a piece; then finding it proves nothing."""
     row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
     return row is not None

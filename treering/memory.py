@@ -10,12 +10,13 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
-from treering.answer import Answer, Answerer
+from treering.answer import CHAT_SHOWN, Answer, Answerer
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, UnknownName
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
+from treering.fragments.store import State
 from treering.ingest import files
 from treering.ingest.drafts import (
     Envelope,
@@ -27,7 +28,7 @@ from treering.ingest.drafts import (
 )
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Writer
+from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import Draft
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
@@ -295,7 +296,9 @@ class Memory:
         memory relates to it, within ``budget`` tokens. Both sides of the round are added to
         ``source``.
         """
-        history = [entry for entry in self.entries(source=source) if entry.role]
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
         answer = self._answerer.chat(
             check_text(message, "the message"),
             history,
@@ -337,10 +340,10 @@ class Memory:
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-        found = self._matching(entry_id, to_filter(where))
-        if not state or not found:
+            seqs = self._matching(reader, state, entry_id, to_filter(where)) if state else []
+        if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        forgotten = forgetting.forget(self._database, state.space, found)
+        forgotten = forgetting.forget(self._database, state.space, seqs)
         self._tree.grow()
         return forgotten
 
@@ -385,7 +388,9 @@ class Memory:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             settings = ledger.settings(reader, state.space) if state else {}
+            digests = list(entries.source_digests(reader, state.space)) if state else []
         yield exchange.header(settings)
+        yield from (exchange.source_line(*pair) for pair in digests)
         yield from (exchange.line(entry) for entry in self.entries())
 
     def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
@@ -399,10 +404,13 @@ class Memory:
         receipts: list[Receipt] = []
         with self._database.write() as writer:
             space = self._id(writer)
-            for source, drafts in exchange.by_source(stream):
+            for source, found in exchange.read_entries(stream):
                 place = entries.source_id(writer, space, source)
-                ready = (numbering.number(draft, source) for draft in drafts)
-                done = entries.append(writer, space, place, ready, store.VIEW)
+                if isinstance(found, bytes):
+                    entries.set_source_digest(writer, space, source, found)
+                    continue
+                draft = numbering.number(found, source)
+                done = entries.append(writer, space, place, [draft], store.VIEW)
                 receipts.append(Receipt(tuple(done.ids), done.unchanged))
             if settings:
                 ledger.save_settings(writer, space, settings)
@@ -483,7 +491,10 @@ class Memory:
         self._tree.grow()
 
     def _catch_up(self) -> None:
-        if 0 < self._pending() <= CATCH_UP_ENTRIES:
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            fresh = store.untried(reader, state) if state else 0
+        if 0 < fresh <= CATCH_UP_ENTRIES:
             self._build(None)
 
     def _pending(self) -> int:
@@ -502,11 +513,11 @@ class Memory:
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         return plan(self._defaults(), relations, alpha)
 
-    def _matching(self, entry_id: str | None, condition: Filter) -> list[tuple[int, Entry]]:
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None:
-                return []
-            seqs = list(entries.matching(reader, state.space, condition))
-            found = sorted(entries.by_seq(reader, seqs).items())
-        return [(seq, entry) for seq, entry in found if entry_id in (None, entry.id)]
+    def _matching(
+        self, reader: Reader, state: State, entry_id: str | None, condition: Filter
+    ) -> list[int]:
+        seqs = list(entries.matching(reader, state.space, condition))
+        if entry_id is None:
+            return seqs
+        wanted, _ = entries.find(reader, state.space, entry_id)
+        return [wanted] if wanted in seqs else []

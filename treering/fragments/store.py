@@ -182,6 +182,17 @@ def last_gone(reader: Reader, space: int) -> int:
     return int(row[0]) if row else 0
 
 
+def untried(reader: Reader, state: State) -> int:
+    """How much work of this view nobody has tried; what has failed waits for ``settle``."""
+    views = [VIEW] + [model.view for model in (state.model, state.next) if model]
+    marks = ", ".join("?" * len(views))
+    row = reader.row(
+        f"SELECT count(*) FROM work WHERE space = ? AND attempts = 0 AND view IN ({marks})",
+        (state.space, *views),
+    )
+    return int(row[0]) if row else 0
+
+
 def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
     """Delete what was derived from entries; return how many rows of each kind went."""
     gone = {"fragments": 0, "vectors": 0}

@@ -93,6 +93,15 @@ def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
     return row[0] if row else None
 
 
+def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
+    """The sources that were read from files, with the digests of those."""
+    rows = reader.rows(
+        "SELECT name, digest FROM source WHERE space = ? AND digest IS NOT NULL ORDER BY id",
+        (space,),
+    )
+    return ((str(row[0]), bytes(row[1])) for row in rows)
+
+
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes) -> None:
     """Note the digest of the file that a source was read from."""
     writer.execute(
@@ -186,6 +195,22 @@ def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
         (space, *params),
     )
     return (int(row[0]) for row in rows)
+
+
+def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
+    """The last messages of a conversation, oldest first."""
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
+        (space, source, limit),
+    )
+    return [entry_of(row) for row in rows][::-1]
+
+
+def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
+    """The ids of entries."""
+    rows = (reader.row("SELECT id FROM entry WHERE seq = ?", (seq,)) for seq in seqs)
+    return [str(row[0]) for row in rows if row is not None]
 
 
 def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:

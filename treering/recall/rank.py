@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.fragments.table import Snapshot
-from treering.records import Why
+from treering.records import KINDS, Why
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Codes, Floats
 from treering.relate.defaults import NAMED_SPEAKER
@@ -72,8 +72,22 @@ def rank(
     related = relation_terms(relations, plan, snapshot, total)
     if plan.get("chat") and mode != "dense":
         related |= _named(snapshot, queries)
-    scores = total + sum(related.values()) if related else total
-    return Ranking(snapshot, scores, own.terms | related, raw)
+    parts = own.terms | related
+    if len(snapshot.kinds) > 1:
+        parts = _comparable(parts, snapshot, plan)
+    scores = np.asfortranarray(sum(parts.values())) if parts else total
+    return Ranking(snapshot, scores, parts, raw)
+
+
+def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dict[str, Floats]:
+    """Terms divided by ``1 + Σα`` of their kind of content.
+
+    The more relations a kind has the larger are its scores; where several kinds compete, each
+    score becomes a weighted mean of own and environment scores. The order within a kind stays.
+    """
+    weights = [1 + sum(one.alpha for one in plan.get(kind, ())) for kind in KINDS]
+    share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
+    return {name: values * share for name, values in parts.items()}
 
 
 def _named(snapshot: Snapshot, queries: Sequence[str]) -> dict[str, Floats]:

@@ -1,9 +1,9 @@
 """Choosing the relations' weights and parameters for a space, without labels.
 
 FragRel sets α and w_rel by hand (its limitation 1). Here a space asks itself: some words of a
-fragment are taken away and become the query, and what is left of it must be found among all other
-fragments. Relations that help to find it are worth their weight. What one half of such
-pseudo-queries chooses is kept only if it gains on the other half.
+fragment become a query, most of them are taken away from it, and what is left must be found among
+all other fragments. Relations that help to find it are worth their weight. What one half of such
+pseudo-queries chooses is kept only if it gains on the other half by more than chance.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import InputError
@@ -31,14 +30,15 @@ from treering.relate.semantic import Semantic
 from treering.score.own import fuse, raw_scores
 from treering.score.terms import Terms, terms
 
-QUERIES = 240  # half to choose by, half to test on
+QUERIES = 400  # half to choose by, half to test on
 MIN_QUERIES = 40
 MIN_WORDS = 8  # a fragment needs words for a query and words to be found by
-QUERY_SHARE = 0.4
+QUERY_SHARE = 0.4  # of a fragment's words, as in a question about it
+TAKEN_SHARE = 0.6  # of the query's words: questions share some words with their answers
 SAMPLE = 20_000  # fragments a target is ranked among; the scores are those of the whole space
 ALPHAS = (0.25, 0.5, 1.0, 2.0, 3.0)
 WIDTHS = (0.3, 0.5, 0.7, 0.85)
-MIN_GAIN = 0.005  # in mean reciprocal rank; less is noise at this number of queries
+MIN_ERRORS = 2.0  # standard errors of the mean gain: what chance gives in one of forty fits
 BATCH = 16  # pseudo-queries scored at once: columns of N scores
 SEED = 7
 
@@ -121,10 +121,14 @@ def _fit_kind(
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     chosen = tuple(default)
     for family in families:
-        chosen = max(_variants(chosen, family), key=lambda one: trial.reciprocal_rank(one, tuning))
-    before = trial.reciprocal_rank(default, test)
-    after = trial.reciprocal_rank(chosen, test)
-    return Report(kind, len(queries), before, after, chosen, after - before > MIN_GAIN)
+        variants = _variants(chosen, family)
+        chosen = max(variants, key=lambda one: float(trial.reciprocal_ranks(one, tuning).mean()))
+    before = trial.reciprocal_ranks(default, test)
+    after = trial.reciprocal_ranks(chosen, test)
+    gain = after - before
+    error = float(gain.std() / np.sqrt(len(gain)))
+    kept = float(gain.mean()) > MIN_ERRORS * error
+    return Report(kind, len(queries), float(before.mean()), float(after.mean()), chosen, kept)
 
 
 def _variants(
@@ -172,14 +176,15 @@ class _Trial:
                 progress(min(start + BATCH, len(queries)), len(queries))
         return cls(own, env, np.searchsorted(sample, queries.rows))
 
-    def reciprocal_rank(self, weighted: Sequence[Weighted], which: NDArray[np.int64]) -> float:
-        """The mean reciprocal rank of the answers to some of the queries."""
+    def reciprocal_ranks(self, weighted: Sequence[Weighted], which: Codes) -> Floats:
+        """The reciprocal ranks of the answers to some of the queries, shape of ``which``."""
         scores = self.own[:, which]
         for one in weighted:
             scores = scores + np.float32(one.alpha) * self.env[one.relation][:, which]
         answers = scores[self.target[which], np.arange(len(which))]
         ranks = 1 + (scores > answers).sum(axis=0)
-        return float((1 / ranks).mean())
+        reciprocal: Floats = (1 / ranks).astype(np.float32)
+        return reciprocal
 
 
 def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Floats:
@@ -211,9 +216,11 @@ def _pseudo_queries(
         words = found[0][1].split() if found else []
         if len(words) < MIN_WORDS or len(kept) == QUERIES:
             continue
-        taken = rng.random(len(words)) < QUERY_SHARE
-        question = " ".join(word for word, take in zip(words, taken, strict=True) if take)
-        rest = " ".join(word for word, take in zip(words, taken, strict=True) if not take)
+        draw = rng.random((2, len(words)))
+        asks = draw[0] < QUERY_SHARE
+        stays = ~asks | (draw[1] > TAKEN_SHARE)
+        question = " ".join(word for word, ask in zip(words, asks, strict=True) if ask)
+        rest = " ".join(word for word, stay in zip(words, stays, strict=True) if stay)
         if len(terms(question)) and len(terms(rest)):
             kept.append(row)
             asked.append(question)
