@@ -1,4 +1,4 @@
-"""Tree against flat retrieval at equal budget, without a language model.
+"""Tree against flat retrieval at equal budget, without a language model or with one.
 
     python -m benchmarks.tree_retrieval DATA [--sets NAME ...] [--sample 100] [--budget 150 400 ...]
 
@@ -236,22 +236,28 @@ def main() -> None:
     )
     parser.add_argument("--longest", type=int, default=300_000, help="characters of a story")
     parser.add_argument("--budget", type=int, nargs="*", default=[150, 400, 1000])
+    parser.add_argument("--only", nargs="*", help="names of corpora, such as quality/1")
+    parser.add_argument("--llm", help="writes the summaries, such as a path of a GGUF file")
     options = parser.parse_args()
     embedder = Remembering()
     scores: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for corpus in corpora(options.data, options.sets, options.longest):
+        if options.only and corpus.name not in options.only:
+            continue
         with tempfile.TemporaryDirectory() as folder:
-            memory = Memory.open(Path(folder) / "memory.db", embedder=embedder)
+            memory = Memory.open(Path(folder) / "memory.db", embedder=embedder, llm=options.llm)
             started = time.perf_counter()
             corpus.add(memory)
             added = time.perf_counter()
             memory.tree.settle()
             settled = time.perf_counter()
-            shape = memory.tree.stats().shape
+            stats = memory.tree.stats()
+            shape = stats.shape
             print(
                 f"{corpus.name}: {shape.leaves} leaves, {shape.nodes} nodes,"
                 f" depth {shape.max_depth}, add {added - started:.1f} s,"
-                f" settle {settled - added:.1f} s",
+                f" settle {settled - added:.1f} s,"
+                f" {stats.calls_per_leaf:.2f} calls and {stats.tokens_per_leaf:.0f} tokens a leaf",
                 flush=True,
             )
             for question in sampled(corpus.questions, options.sample):
