@@ -160,6 +160,13 @@ def test_a_removal_stops_inserts_from_following_a_summary_of_what_is_gone() -> N
     assert np.allclose(tree.vector(topic), plane(0, 20).mean(axis=0), atol=1e-6)
 
 
+@given(SEEDS, COUNTS)
+def test_the_place_of_a_node_sorts_as_a_walk_visits(seed: int, count: int) -> None:
+    tree = grown(random_vectors(count, seed=seed), settings(0.2))
+    walked = [node for node in tree.walk() if node != ROOT]
+    assert sorted(walked, key=tree.place) == walked
+
+
 def test_numbers_are_never_given_twice() -> None:
     tree = grown(random_vectors(5))
     last = tree.bound - 1

@@ -150,6 +150,10 @@ class Tree:
         """0 for the root, 1 for its children."""
         return 0 if node == ROOT else len(self.path(node)) + 1
 
+    def place(self, node: int) -> tuple[int, ...]:
+        """A key that sorts nodes as ``walk`` visits them."""
+        return tuple(int(self._rank[one]) for one in (*self.path(node), node))
+
     def walk(self, start: int = ROOT) -> Iterator[int]:
         """``start`` and all below it, each before its children, in order of arrival."""
         stack = [self._known(start)]

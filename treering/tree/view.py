@@ -250,18 +250,18 @@ class TreeView:
             reader, state, tree = found
             ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
             relevant = relevance(wide, ranking.scores[:, 0], RELEVANT_LEAVES)
-            row = wide.row
             wanted = {*relevant, *(node for leaf in relevant for node in tree.path(leaf))}
-            shown = _nodes(reader, state.space, tree, [one for one in sorted(wanted) if one in row])
-            text = {node.number: _line(node) for node in shown}
-            tokens = {number: count_tokens(line) + 1 for number, line in text.items()}
-            vectors = {number: wide.snapshot.items.vectors[row[number]] for number in text}
-            chosen = set(cover(tree, candidates(tree, relevant, tokens, vectors), budget))
-            order = [number for number in tree.walk() if number in chosen]
-            by_number = {node.number: node for node in shown}
-            whole = "\n\n".join(text[number] for number in order)
-            picked = tuple(by_number[number] for number in order)
-            return Shown(query, picked, whole, count_tokens(whole))
+            made = [number for number in sorted(wanted) if number in wide.row]
+            nodes = {one.number: one for one in _nodes(reader, state.space, tree, made)}
+            tokens = {number: count_tokens(_line(node)) + 1 for number, node in nodes.items()}
+            vectors = {one: wide.snapshot.items.vectors[wide.row[one]] for one in nodes}
+            taken = cover(tree, candidates(tree, relevant, tokens, vectors), budget)
+            while True:
+                order = sorted(taken, key=tree.place)
+                text = "\n\n".join(_line(nodes[number]) for number in order)
+                if (cost := count_tokens(text)) <= budget:
+                    return Shown(query, tuple(nodes[number] for number in order), text, cost)
+                taken.pop()  # the pieces fit, but what joins them does not
 
     # ------------------------------------------------------------------ inside
 
