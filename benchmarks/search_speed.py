@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from treering.fragments.store import State
 from treering.fragments.table import Snapshot
 from treering.recall.rank import rank
 from treering.records import KINDS
@@ -51,7 +52,8 @@ def snapshot(size: int) -> Snapshot:
     )
     kind = np.full(size, KINDS.index("text"), dtype=np.int8)
     embedded = np.ones(size, dtype=np.bool_)
-    return Snapshot(rows, rows, kind, items, Lexical(), embedded, (), ("text",), version=1)
+    state = State(space=1, revision=1, model=None, next=None)
+    return Snapshot(rows, rows, kind, items, Lexical(), embedded, (), ("text",), 1, state)
 
 
 def measure(size: int) -> dict[str, float]:

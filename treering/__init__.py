@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from treering.answer import Answer
-from treering.errors import TreeringError
-from treering.memory import Memory
-from treering.records import Context, Entry, Filter, Forgotten, Hit, Passage, Receipt, Stats, Why
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treering.aio import AsyncMemory
+    from treering.answer import Answer
+    from treering.errors import TreeringError
+    from treering.memory import Memory
+    from treering.records import (
+        Context,
+        Entry,
+        Filter,
+        Forgotten,
+        Hit,
+        Passage,
+        Receipt,
+        Stats,
+        Why,
+    )
 
 __all__ = [
     "Answer",
+    "AsyncMemory",
     "Context",
     "Entry",
     "Filter",
@@ -23,3 +39,26 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Answer": "treering.answer",
+    "AsyncMemory": "treering.aio",
+    "Memory": "treering.memory",
+    "TreeringError": "treering.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for on first use.
+
+    Numerics and the model runtime take most of a second, which ``treering --help`` need not pay.
+    """
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES.get(name, "treering.records")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from treering.fragments import store
 from treering.fragments.store import State
-from treering.journal.contract import Reader, Row
+from treering.journal.contract import Database, Reader, Row
 from treering.records import KINDS, Kind
 from treering.relate.contract import MISSING, Codes, Items
 from treering.score.lexical import Lexical
@@ -26,6 +27,7 @@ SESSION_GAP_S = 4 * 3600.0
 T = TypeVar("T", bound=np.generic)
 K = TypeVar("K")
 
+_versions = count(1)
 _KIND_CODES = {name: code for code, name in enumerate(KINDS)}
 
 
@@ -76,34 +78,45 @@ class Snapshot:
     embedded: NDArray[np.bool_]
     speakers: tuple[str, ...]  # by speaker code
     kinds: tuple[Kind, ...]  # those that occur
-    version: int
+    version: int  # no two snapshots of this process share it
+    state: State
 
     def __len__(self) -> int:
         return len(self.fragment)
 
 
 class Table:
-    """The columns of a space. ``snapshot`` refreshes them first; safe to call from any thread."""
+    """The columns of a space. ``reading`` refreshes them first; safe to call from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state: State | None = None
-        self._version = 0
         self._snapshot: Snapshot | None = None
         self._clear(width=0)
 
-    def snapshot(self, reader: Reader, state: State) -> Snapshot:
-        """The table as of ``state``, read from the same transaction."""
-        with self._lock:
-            if self._state is None or self._state.model != state.model:
-                self._load(reader, state)
-            elif self._state.revision != state.revision:
-                self._update(reader, state)
-            self._state = state
-            if self._snapshot is None:
-                self._version += 1
-                self._snapshot = self._freeze()
-            return self._snapshot
+    @contextmanager
+    def reading(self, database: Database, space: str) -> Iterator[tuple[Reader, Snapshot | None]]:
+        """A read transaction and the table as of it; None while nothing was added to the space."""
+        with ExitStack() as stack:
+            with self._lock:  # else a thread might bring an older state than the table has
+                reader = stack.enter_context(database.read())
+                state = store.state(reader, space)
+                snapshot = self._snapshot_of(reader, state) if state else None
+            yield reader, snapshot
+
+    def _snapshot_of(self, reader: Reader, state: State) -> Snapshot:
+        if self._state is not None and state.revision < self._state.revision:
+            # Inside a transaction that the thread began earlier: a table of its own.
+            return Table()._snapshot_of(reader, state)
+        known, self._state = self._state, None  # what an error leaves behind is loaded anew
+        if known is None or known.model != state.model:
+            self._load(reader, state)
+        elif known.revision != state.revision:
+            self._update(reader, state)
+        self._state = state
+        if self._snapshot is None:
+            self._snapshot = self._freeze(state)
+        return self._snapshot
 
     def _clear(self, width: int) -> None:
         self._fragment = Column(np.int64)
@@ -198,7 +211,7 @@ class Table:
         self._embedded.values[places] = True
         self._last_vector = identities[-1]
 
-    def _freeze(self) -> Snapshot:
+    def _freeze(self, state: State) -> Snapshot:
         source = self._source.values.astype(np.int64)
         order = np.lexsort((self._start.values, self._position.values, source))
         kind = self._kind.values.copy()
@@ -219,7 +232,8 @@ class Table:
             embedded=self._embedded.values.copy(),
             speakers=tuple(self._speakers),
             kinds=tuple(KINDS[code] for code in np.unique(kind)),
-            version=self._version,
+            version=next(_versions),
+            state=state,
         )
 
 

@@ -52,6 +52,16 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
             f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
             "`treering doctor` tells what is damaged"
         )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return JournalError(
+            f"{path}: no permission ({error}); the file and its folder must be readable and "
+            "writable"
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return JournalError(
+            f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
+            "disk, its free space and your quota, and repeat it"
+        )
     return JournalError(f"{path}: {error}")
 
 
@@ -102,7 +112,7 @@ class SqliteDatabase:
         self.url = str(path)
         self._path = path
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()  # protects _connections and _closed
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
@@ -124,7 +134,8 @@ class SqliteDatabase:
         try:
             yield _Transaction(connection, self._path)
         finally:
-            connection.rollback()
+            with _translated(self._path):
+                connection.rollback()
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
@@ -140,7 +151,8 @@ class SqliteDatabase:
                 with _translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
-                connection.rollback()
+                with _translated(self._path):
+                    connection.rollback()
                 raise
 
     def scrub(self, needles: Sequence[bytes]) -> bool:
@@ -161,18 +173,21 @@ class SqliteDatabase:
     def check(self) -> list[str]:
         """The findings of SQLite's integrity check and of the foreign keys."""
         with self.read() as reader:
-            findings = [str(row[0]) for row in reader.rows("PRAGMA integrity_check(20)")]
-            broken = [
-                f"{row[0]} row {row[1]} points to a missing {row[2]}"
-                for row in reader.rows("PRAGMA foreign_key_check")
-            ]
+            try:
+                findings = [str(row[0]) for row in reader.rows("PRAGMA integrity_check(20)")]
+                broken = [
+                    f"{row[0]} row {row[1]} points to a missing {row[2]}"
+                    for row in reader.rows("PRAGMA foreign_key_check")
+                ]
+            except JournalCorrupt as error:  # so damaged that even checking stops at it
+                return [str(error)]
         return [finding for finding in findings if finding != "ok"] + broken
 
     def close(self) -> None:
         """Close all connections of all threads."""
         with self._guard:
             self._closed = True
-            for connection in self._connections:
+            for connection in self._connections.values():
                 connection.close()
             self._connections.clear()
 
@@ -185,8 +200,13 @@ class SqliteDatabase:
                 connection = self._connect()
             self._local.connection = connection
             with self._guard:
-                self._connections.append(connection)
+                self._drop_connections_of_ended_threads()
+                self._connections[threading.current_thread()] = connection
         return connection
+
+    def _drop_connections_of_ended_threads(self) -> None:
+        for thread in [one for one in self._connections if not one.is_alive()]:
+            self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -211,6 +231,8 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self) -> None:
+        if self._path.is_dir():
+            raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         if self._path.is_file() and self._path.stat().st_size > 0:

@@ -148,4 +148,4 @@ class LLM(Protocol):
 
 
 LLMFactory = Callable[[str], LLM]
-"""What the entry point group ``treering.llms`` names: the text after ``#``, or ``""``, to a model."""
+"""What the entry point group ``treering.llms`` names: from the text after ``#``, or from ``""``."""

@@ -38,9 +38,12 @@ class _Run:
         return self.members[0]
 
     def follows(self, candidate: Candidate) -> bool:
-        """Whether a candidate continues this run, which is in reading order."""
+        """Whether a candidate continues this run, which is in reading order.
+
+        A new session of a chat begins a new run: weeks may lie between, and a run has one date.
+        """
         last = self.members[-1]
-        if last.hit.source != candidate.hit.source:
+        if (last.hit.source, last.hit.session) != (candidate.hit.source, candidate.hit.session):
             return False
         return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
 

@@ -47,11 +47,11 @@ class Searcher:
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
         check_queries(queries)
-        with self._database.read() as reader:
-            ranking = self._rank(reader, queries, mode, plan)
+        with self._table.reading(self._database, self._space) as (reader, snapshot):
+            ranking = self._rank(snapshot, queries, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
-            allowed = self._allowed(reader, ranking.snapshot, condition)
+            allowed = _allowed(reader, ranking.snapshot, condition)
             found = [ranking.best(at, k, allowed) for at in range(len(queries))]
             return [_hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
 
@@ -60,11 +60,11 @@ class Searcher:
     ) -> Iterator[Candidate]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
-        with self._database.read() as reader:
-            ranking = self._rank(reader, [query], mode, plan)
+        with self._table.reading(self._database, self._space) as (reader, snapshot):
+            ranking = self._rank(snapshot, [query], mode, plan)
             if ranking is None:
                 return
-            allowed = self._allowed(reader, ranking.snapshot, condition)
+            allowed = _allowed(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
@@ -75,24 +75,19 @@ class Searcher:
 
     def snapshot(self) -> Snapshot | None:
         """The fragments as they are now; None if the space is empty."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            return None if state is None else self._table.snapshot(reader, state)
+        with self._table.reading(self._database, self._space) as (_, snapshot):
+            return snapshot
 
     def _rank(
-        self, reader: Reader, queries: Sequence[str], mode: Mode, plan: Plan
+        self, snapshot: Snapshot | None, queries: Sequence[str], mode: Mode, plan: Plan
     ) -> Ranking | None:
         if mode not in MODES:
             raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
-        state = store.state(reader, self._space)
-        if state is None:
-            return None
-        snapshot = self._table.snapshot(reader, state)
-        if not len(snapshot):
+        if snapshot is None or not len(snapshot):
             return None
         vectors = None
-        if mode != "lexical" and state.model is not None:
-            self._ensure_model(state.model)
+        if mode != "lexical" and snapshot.state.model is not None:
+            self._ensure_model(snapshot.state.model)
             vectors = checked(self._embedder, list(queries), query=True)
         return rank(snapshot, self._relations, plan, queries, vectors, mode)
 
@@ -103,15 +98,13 @@ class Searcher:
                 f"memory was opened with {self._embedder.name!r}; open it again"
             )
 
-    def _allowed(
-        self, reader: Reader, snapshot: Snapshot, condition: Filter
-    ) -> NDArray[np.bool_] | None:
-        if condition == Filter():
-            return None
-        state = store.state(reader, self._space)
-        assert state is not None  # the snapshot is of this space
-        seqs = np.fromiter(entries.matching(reader, state.space, condition), dtype=np.int64)
-        return np.isin(snapshot.entry, seqs)
+
+def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
+    """Which rows meet a filter; None if all do."""
+    if condition == Filter():
+        return None
+    seqs = np.fromiter(entries.matching(reader, snapshot.state.space, condition), dtype=np.int64)
+    return np.isin(snapshot.entry, seqs)
 
 
 def check_queries(queries: Sequence[str]) -> None:

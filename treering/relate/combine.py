@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from treering.fragments.table import Snapshot
 from treering.records import KINDS, Kind
 from treering.relate.contract import Floats, Items, Operator, Relation
 from treering.relate.defaults import Weighted
+
+OWN_TERMS = frozenset({"lexical", "dense", "named"})
+"""Keys of ``Hit.why`` that no relation may take."""
 
 MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some bytes an item
 
@@ -76,9 +80,18 @@ def relation_terms(
 
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
-    """Raises InputError when a kind has two relations of one name, which ``why`` could not tell."""
+    """Raises InputError for weights that are none, and for names that ``why`` could not tell."""
     for kind, weighted in plan.items():
         names = [one.relation.name for one in weighted]
+        if taken := sorted(OWN_TERMS.intersection(names)):
+            raise InputError(
+                f"{taken[0]!r} is a term of the own score; give the relation another name"
+            )
+        for one in weighted:
+            if not 0 <= one.alpha < inf:
+                raise InputError(
+                    f"alpha of {one.relation.name} is {one.alpha}; it must be finite and at least 0"
+                )
         if len(set(names)) < len(names):
             raise InputError(
                 f"two relations for {kind} share a name ({', '.join(names)}); give one another name"

@@ -15,6 +15,9 @@ from treering.relate.contract import Floats, Items, Operator
 BLOCK = 65_536  # rows a block of Eᵀ·s: 20 % faster than one call, and few waits for other threads
 MATRIX_COLUMNS = 8  # below this, one matrix-vector product a column is faster than a thin matrix
 
+ROUNDING = np.float32(2e-6)
+"""A mean weight that float32 cosines cannot tell from 0: ``1 − cos`` of equal texts is not."""
+
 
 class SemanticOperator:
     """W = bias + scale·E·Eᵀ for unit rows E, shape (N, d)."""
@@ -38,7 +41,8 @@ class SemanticOperator:
     def mass(self) -> Floats:
         """``W·1``."""
         if self._mass is None:
-            self._mass = self.propagate(np.ones(len(self._vectors), dtype=np.float32))
+            mass = self.propagate(np.ones(len(self._vectors), dtype=np.float32))
+            self._mass = np.where(mass > ROUNDING * len(mass), mass, np.float32(0))
         return self._mass
 
     def _project(self, scores: Floats) -> Floats:

@@ -23,11 +23,15 @@ _BOMS = (
 )
 
 
-def check_text(text: str, what: str) -> str:
-    """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates."""
+def check_text(text: str, what: str, offset: int = 0) -> str:
+    """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates.
+
+    ``offset`` is that of the text in what it is a part of.
+    """
     if (nul := text.find("\0")) >= 0:
         raise TextEncodingError(
-            f"{what} has a NUL character at offset {nul}; remove it (is this a binary file?)"
+            f"{what} has a NUL character at offset {offset + nul}; remove it "
+            "(is this a binary file?)"
         )
     try:
         text.encode()
@@ -75,21 +79,23 @@ def decode(stream: BinaryIO, name: str) -> Iterator[str]:
     head = stream.read(_BLOCK_BYTES)
     encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
     decoder = codecs.getincrementaldecoder(encoding)()
-    offset = 0
+    read = decoded = 0
     block = head
     while True:
+        start = read - len(decoder.getstate()[0])  # it holds back a character cut by the block
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             raise TextEncodingError(
-                f"{name} is not {encoding} text: {error.reason} near byte {offset + error.start}; "
+                f"{name} is not {encoding} text: {error.reason} at byte {start + error.start}; "
                 "convert it to UTF-8 first"
             ) from error
         if text:
-            yield check_text(text, name)
+            yield check_text(text, name, decoded)
         if not block:
             return
-        offset += len(block)
+        read += len(block)
+        decoded += len(text)
         block = stream.read(_BLOCK_BYTES)
 
 

@@ -2,6 +2,7 @@
 
 Texts of users and of the memory are data in them: each is put in once and never read as a template
 again, and whatever looks like one of the template's own delimiters is broken up with a space.
+The paper's prompts are as printed, LongBench's "asconcisely" included.
 """
 
 from __future__ import annotations
@@ -11,15 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_TAG = re.compile(r"</?([a-z_]+)\b")
-_NUMBER_MARK = re.compile(r"\[(?=\d+(?:\s*,\s*\d+)*\])")
+_TAG = re.compile(r"</?([a-z_]+)\b", re.IGNORECASE)
+_NUMBER_MARK = re.compile(r"\[(?=\d+(?:\s*[,;]\s*\d+)*\])")
 _RATING_MARK = re.compile(r"\[(?=\[)|\](?=\])")
-
-
-class Filled(str):
-    """A filled-in prompt, which other prompts take in as it is."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +25,21 @@ class Prompt:
     version: int
     template: str
 
-    def fill(self, **values: str) -> Filled:
+    def fill(self, **values: str) -> str:
         """The template with every placeholder replaced by its value, delimiters in it broken up.
 
-        A ``Filled`` value is put in unchanged. The names must be exactly the placeholders.
+        The names must be exactly the placeholders.
         """
         names = set(_PLACEHOLDER.findall(self.template))
         if names != values.keys():
             raise TypeError(f"prompt {self.name!r} takes {sorted(names)}, not {sorted(values)}")
-        safe = {
-            name: value if isinstance(value, Filled) else self._neutralised(value)
-            for name, value in values.items()
-        }
+        safe = {name: self._neutralised(value) for name, value in values.items()}
         # One pass over the template: a placeholder inside a value is never seen.
-        return Filled(_PLACEHOLDER.sub(lambda found: safe[found[1]], self.template))
+        return _PLACEHOLDER.sub(lambda found: safe[found[1]], self.template)
 
     def _neutralised(self, text: str) -> str:
         tags = set(_TAG.findall(self.template))
-        text = _TAG.sub(lambda tag: f"< {tag[0][1:]}" if tag[1] in tags else tag[0], text)
+        text = _TAG.sub(lambda tag: f"< {tag[0][1:]}" if tag[1].lower() in tags else tag[0], text)
         if "[[" in self.template:
             text = _RATING_MARK.sub(lambda mark: f"{mark[0]} ", text)
         if "[" in self.template:

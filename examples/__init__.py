@@ -1,0 +1,1 @@
+"""Examples: programs that run as they stand, offline and without a key."""

@@ -1,0 +1,57 @@
+"""What most tests start from: a memory in a new file, with an embedder that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.embedders import HashingEmbedder
+from treering import Memory
+
+# Each example may open a file, on a machine that does other things too: no limit on its time.
+settings.register_profile(
+    "treering",
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("treering")
+
+Open = Callable[..., Memory]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "life.db"
+
+
+@pytest.fixture
+def open_memory(path: Path) -> Iterator[Open]:
+    """Opens ``path``, or another file, with the hashing embedder; closes all at the end."""
+    with ExitStack() as stack:
+
+        def opened(url: str | Path = path, **options: Any) -> Memory:
+            options = {"embedder": HashingEmbedder()} | options
+            return stack.enter_context(Memory.open(url, **options))
+
+        yield opened
+
+
+@pytest.fixture
+def memory(open_memory: Open) -> Memory:
+    return open_memory()
+
+
+@pytest.fixture
+def no_llm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that names no language model."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith(("TREERING_", "OPENAI_")):
+            monkeypatch.delenv(name)

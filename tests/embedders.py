@@ -1,0 +1,73 @@
+"""Embedders for tests: one that needs no model, and ones that fail in the ways that models do."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from treering.errors import EmbeddingError
+from treering.relate.contract import Floats
+
+WORD = re.compile(r"\w+")
+
+
+class HashingEmbedder:
+    """A bag of words under a fixed random projection: texts that share words are alike.
+
+    ``tamper`` may change the vectors of a call, or raise, to play a model that misbehaves.
+    """
+
+    def __init__(
+        self,
+        name: str = "hashing",
+        dimension: int = 64,
+        tamper: Callable[[Sequence[str], Floats], Floats] | None = None,
+    ) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.tamper = tamper
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        self.texts.extend(texts)
+        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in WORD.findall(text.lower()):
+                found[row] += self._projected(word)
+        return self.tamper(texts, found) if self.tamper else found
+
+    def _projected(self, word: str) -> Floats:
+        seed = f"{self.name} {word}".encode()
+        digest = hashlib.shake_128(seed).digest(self.dimension)
+        return np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - np.float32(127.5)
+
+
+def down(texts: Sequence[str], vectors: Floats) -> Floats:
+    """The model cannot be reached."""
+    raise EmbeddingError("connection refused")
+
+
+class Endpoint(HashingEmbedder):
+    """A model behind a network: while it is down, not even its dimension is known."""
+
+    def __init__(self, name: str = "endpoint", *, up: bool = True) -> None:
+        super().__init__(name)
+        self.up = up
+        self._dimension = self.__dict__.pop("dimension")
+
+    def __getattr__(self, attribute: str) -> object:
+        if attribute == "dimension":
+            self._answer()
+            return self._dimension
+        raise AttributeError(attribute)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        self._answer()
+        return super().embed(texts, query=query)
+
+    def _answer(self) -> None:
+        if not self.up:
+            raise EmbeddingError("connection refused")

@@ -1,0 +1,208 @@
+"""The table in memory: however it was brought up to date, it equals one freshly loaded."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder, down
+from treering import Memory, forgetting
+from treering.fragments import store
+from treering.fragments.table import Snapshot, Table
+from treering.journal import entries
+from treering.score.terms import terms
+
+WORDS = ("ana", "moved", "to", "porto", "her", "sister", "rows", "on", "the", "river", "daily")
+QUERY = "porto river sister"
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+
+
+def loaded(memory: Memory, table: Table | None = None) -> Snapshot:
+    with (table or Table()).reading(memory._database, memory._space) as (_, snapshot):
+        assert snapshot is not None
+        return snapshot
+
+
+def groups(codes: Any) -> list[int]:
+    """Codes by first occurrence: two tables may number the same groups differently."""
+    seen: dict[int, int] = {}
+    return [-1 if code == -1 else seen.setdefault(int(code), len(seen)) for code in codes.tolist()]
+
+
+def assert_equal(found: Snapshot, expected: Snapshot) -> None:
+    np.testing.assert_array_equal(found.fragment, expected.fragment)
+    np.testing.assert_array_equal(found.entry, expected.entry)
+    np.testing.assert_array_equal(found.kind, expected.kind)
+    np.testing.assert_array_equal(found.embedded, expected.embedded)
+    for name in ("document", "position", "at", "vectors"):
+        np.testing.assert_array_equal(getattr(found.items, name), getattr(expected.items, name))
+    for name in ("session", "speaker"):
+        one, other = getattr(found.items, name), getattr(expected.items, name)
+        assert groups(one) == groups(other)
+    assert found.kinds == expected.kinds
+    np.testing.assert_allclose(
+        found.lexical.score(terms(QUERY)), expected.lexical.score(terms(QUERY)), rtol=1e-5
+    )
+
+
+class IncrementalTable(RuleBasedStateMachine):
+    """One table sees every change; another handle changes the file too."""
+
+    entries: Bundle[str] = Bundle("entries")
+    folder: Path
+
+    @initialize()
+    def open(self) -> None:
+        import tempfile
+
+        self.scratch = tempfile.TemporaryDirectory()
+        path = Path(self.scratch.name) / "life.db"
+        self.embedder = HashingEmbedder()
+        self.memory = Memory.open(path, embedder=self.embedder)
+        self.other = Memory.open(path, space="other", embedder=HashingEmbedder())
+        self.table = Table()
+        self.models = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "memory"):
+            self.memory.close()
+            self.other.close()
+            self.scratch.cleanup()
+
+    @rule(target=entries, text=texts, source=st.sampled_from(["novel", "diary"]))
+    def add_text(self, text: str, source: str) -> Any:
+        return multiple(*self.memory.add(text, source=source).ids)
+
+    @rule(
+        target=entries,
+        said=st.lists(st.tuples(st.sampled_from(["Ana", "Ben"]), texts), min_size=1, max_size=4),
+        at=st.integers(0, 40_000),
+        session=st.sampled_from([None, "monday"]),
+    )
+    def add_chat(self, said: list[tuple[str, str]], at: int, session: str | None) -> Any:
+        messages = [
+            {"role": "user", "name": name, "content": text, "at": at + 60 * place}
+            for place, (name, text) in enumerate(said)
+        ]
+        return multiple(*self.memory.add(messages, session=session).ids)
+
+    @rule(text=texts)
+    def add_elsewhere(self, text: str) -> None:
+        self.other.add(text, source="novel")
+
+    @rule(entry=entries, text=texts)
+    def replace(self, entry: str, text: str) -> None:
+        self.memory.replace(entry, text)
+
+    @rule(entry=consumes(entries))
+    def forget(self, entry: str) -> None:
+        self.memory.forget(entry)
+
+    @rule(target=entries, text=texts)
+    def add_while_the_model_is_down(self, text: str) -> Any:
+        self.embedder.tamper = down
+        ids = self.memory.add(text, source="outage").ids
+        self.embedder.tamper = None
+        return multiple(*ids)
+
+    @rule()
+    def settle(self) -> None:
+        self.memory.settle()
+
+    @precondition(lambda self: self.models < 3)
+    @rule()
+    def reembed(self) -> None:
+        self.models += 1
+        self.embedder = HashingEmbedder(f"hashing-{self.models}", 16 * self.models)
+        self.memory.reembed(self.embedder)
+
+    @invariant()
+    def the_table_equals_one_freshly_loaded(self) -> None:
+        with self.memory._database.read() as reader:
+            known = store.state(reader, self.memory._space)
+        if known is not None:
+            assert_equal(loaded(self.memory, self.table), loaded(self.memory))
+
+
+TestIncrementalTable = IncrementalTable.TestCase
+TestIncrementalTable.settings = settings(deadline=None, max_examples=15, stateful_step_count=12)
+
+
+@given(first=texts, second=texts, forgotten=st.booleans())
+def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
+    first: str, second: str, forgotten: bool
+) -> None:
+    """Threads may reach the table in another order than that in which they began to read."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "life.db"
+        embedder = HashingEmbedder()
+        with (
+            Memory.open(path, embedder=embedder) as memory,
+            Memory.open(path, embedder=embedder) as other,
+        ):
+            memory.add(first, source="novel")
+            last = memory.add(f"{second} again", source="novel").ids[0]
+            table = Table()
+            before = loaded(memory, table)
+            with memory._database.read():
+                assert memory.stats().entries == 2  # this is when the transaction begins
+                if forgotten:
+                    _erase(other, last)
+                else:
+                    other.add(f"{second} once more", source="novel")
+                newer = loaded(other, table)
+                old = loaded(memory, table)
+            assert_equal(old, before)
+            assert old.version not in (before.version, newer.version)
+            assert_equal(loaded(memory, table), loaded(memory))
+
+
+def _erase(memory: Memory, entry: str) -> None:
+    """Forget, without the scrubbing that would wait for the reader."""
+    with memory._database.write() as writer:
+        state = store.state(writer, memory._space)
+        assert state is not None
+        seq, _ = entries.find(writer, state.space, entry)
+        forgetting.remove(writer, state.space, [seq])
+
+
+def test_searching_while_others_add_and_forget_never_fails(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add([{"role": "user", "content": f"Porto {n}"} for n in range(30)])
+    stop = threading.Event()
+
+    def keep_searching(_: int) -> int:
+        searches = 0
+        while not stop.is_set():
+            assert memory.search("porto river", k=5)
+            searches += 1
+        return searches
+
+    with ThreadPoolExecutor(4) as pool:
+        running = pool.map(keep_searching, range(4))
+        try:
+            for number in range(40):
+                new = memory.add(f"The river {number} in Porto.", source="rivers").ids
+                if number % 2:
+                    _erase(memory, new[0])
+        finally:
+            stop.set()
+        assert all(running)

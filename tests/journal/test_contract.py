@@ -1,0 +1,205 @@
+"""The contract of a database, on every backend."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.journal.conftest import OpenDatabase
+from treering.errors import JournalError
+from treering.journal.contract import Database, Reader
+
+
+def put(database: Database, *names: str) -> None:
+    with database.write() as writer:
+        writer.many("INSERT INTO space (name) VALUES (?)", ((name,) for name in names))
+
+
+def names(reader: Reader) -> list[str]:
+    return [row[0] for row in reader.rows("SELECT name FROM space ORDER BY id")]
+
+
+def stored(database: Database) -> list[str]:
+    with database.read() as reader:
+        return names(reader)
+
+
+def test_a_write_is_there_for_everybody_once_it_has_ended(open_database: OpenDatabase) -> None:
+    one, other = open_database(), open_database()
+    put(one, "ana")
+    assert stored(one) == stored(other) == ["ana"]
+
+
+def test_a_write_that_raises_leaves_no_trace(database: Database) -> None:
+    put(database, "ana")
+    with pytest.raises(LookupError), database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES ('ben')")
+        writer.execute("DELETE FROM space WHERE name = 'ana'")
+        raise LookupError
+    assert stored(database) == ["ana"]
+    put(database, "cem")
+    assert stored(database) == ["ana", "cem"]
+
+
+def test_a_statement_that_fails_rolls_the_write_back(database: Database) -> None:
+    with pytest.raises(JournalError), database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES ('ana')")
+        writer.execute("INSERT INTO nowhere VALUES (1)")
+    assert stored(database) == []
+
+
+def test_a_read_sees_one_state_while_another_writes(open_database: OpenDatabase) -> None:
+    reader_side, writer_side = open_database(), open_database()
+    put(writer_side, "ana")
+    with reader_side.read() as reader:
+        before = names(reader)
+        put(writer_side, "ben")
+        assert names(reader) == before == ["ana"]
+    assert stored(reader_side) == ["ana", "ben"]
+
+
+def test_a_read_inside_a_read_sees_the_same_state(open_database: OpenDatabase) -> None:
+    database, other = open_database(), open_database()
+    with database.read() as outer:
+        assert names(outer) == []
+        put(other, "ana")
+        with database.read() as inner:
+            assert names(inner) == []
+        assert names(outer) == []
+    assert stored(database) == ["ana"]
+
+
+def test_a_read_inside_a_write_sees_what_is_being_written(database: Database) -> None:
+    with database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES ('ana')")
+        with database.read() as reader:
+            assert names(reader) == ["ana"]
+        writer.execute("INSERT INTO space (name) VALUES ('ben')")
+    assert stored(database) == ["ana", "ben"]
+
+
+@pytest.mark.parametrize("outside", ["read", "write"])
+def test_a_write_inside_another_transaction_of_the_thread_is_refused(
+    database: Database, outside: str
+) -> None:
+    with (
+        getattr(database, outside)(),
+        pytest.raises(JournalError, match="inside another"),
+        database.write(),
+    ):
+        raise AssertionError("not reached")
+    put(database, "ana")
+    assert stored(database) == ["ana"]
+
+
+def test_writers_of_many_threads_wait_for_each_other(open_database: OpenDatabase) -> None:
+    handles = [open_database(), open_database()]
+    with handles[0].write() as writer:
+        writer.execute("INSERT INTO model (name, dimension) VALUES ('m', 0)")
+
+    def count(number: int) -> None:
+        with handles[number % 2].write() as writer:
+            row = writer.row("SELECT dimension FROM model")
+            assert row is not None
+            writer.execute("UPDATE model SET dimension = ?", (row[0] + 1,))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(count, range(40)))
+    with handles[0].read() as reader:
+        assert reader.row("SELECT dimension FROM model") == (40,)
+
+
+def test_rows_are_fetched_as_they_are_consumed(database: Database) -> None:
+    with database.write() as writer:
+        writer.many("INSERT INTO space (name) VALUES (?)", ((str(n),) for n in range(100)))
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+        assert next(writer.rows(endless)) == (1,)
+
+
+def test_insert_returns_the_id_and_execute_the_number_of_rows(database: Database) -> None:
+    with database.write() as writer:
+        first = writer.insert("INSERT INTO space (name) VALUES (?)", ("ana",))
+        second = writer.insert("INSERT INTO space (name) VALUES (?)", ("ben",))
+        assert writer.row("SELECT name FROM space WHERE id = ?", (second,)) == ("ben",)
+        assert writer.execute("DELETE FROM space WHERE id IN (?, ?)", (first, second)) == 2
+
+
+def test_ids_of_erased_rows_are_never_given_again(database: Database) -> None:
+    """Tables in memory and other processes tell rows by them."""
+    seen = set()
+    for _ in range(3):
+        with database.write() as writer:
+            seen.add(writer.insert("INSERT INTO space (name) VALUES ('ana')", ()))
+        with database.write() as writer:
+            writer.execute("DELETE FROM space")
+        database.scrub(())
+    assert len(seen) == 3
+
+
+def test_a_row_that_points_to_nothing_is_refused(database: Database) -> None:
+    with pytest.raises(JournalError), database.write() as writer:
+        writer.execute("INSERT INTO source (space, name) VALUES (99, 'nowhere')")
+
+
+def test_values_come_back_as_they_were(database: Database) -> None:
+    values = (None, -(2**63), 2**63 - 1, 0.1, "é\n😀", b"\0\xff")
+    with database.read() as reader:
+        assert reader.row("SELECT ?, ?, ?, ?, ?, ?", values) == values
+        assert reader.row("SELECT 1 WHERE 1 = 0") is None
+
+
+def test_scrub_removes_what_was_deleted_and_says_when_it_is_still_there(
+    database: Database,
+) -> None:
+    put(database, "ana's secret name", "ben")
+    assert not database.scrub([b"ana's secret name"])
+    with database.write() as writer:
+        writer.execute("DELETE FROM space WHERE name LIKE 'ana%'")
+    assert database.scrub([b"ana's secret name"])
+    assert stored(database) == ["ben"]
+
+
+def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:
+    put(database, "ana")
+    assert database.check() == []
+    assert database.size() > 0
+
+
+def test_after_close_the_database_says_that_it_is_closed(database: Database) -> None:
+    database.close()
+    database.close()
+    for transaction in (database.read, database.write):
+        with pytest.raises(JournalError, match="closed"), transaction():
+            raise AssertionError("not reached")
+
+
+def test_closing_under_a_reader_raises_an_error_of_ours(database: Database) -> None:
+    put(database, "ana", "ben")
+    with pytest.raises(JournalError, match="closed"), database.read() as reader:
+        database.close()
+        names(reader)
+
+
+def test_connections_of_threads_that_ended_are_closed(
+    database: Database,
+) -> None:
+    """A server with a thread a request would run out of file handles."""
+
+    def in_a_thread() -> None:
+        thread = threading.Thread(target=stored, args=(database,))
+        thread.start()
+        thread.join()
+
+    in_a_thread()
+    before = _open_files(database)
+    for _ in range(20):
+        in_a_thread()
+    assert _open_files(database) <= before + 3
+
+
+def _open_files(database: Database) -> int:
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sum(database.url in str(link.readlink()) for link in links)

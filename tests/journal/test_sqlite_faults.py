@@ -1,0 +1,265 @@
+"""What can be wrong with an SQLite file: every error is ours and says what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from treering.errors import (
+    InputError,
+    JournalBusy,
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+    JournalVersionError,
+)
+from treering.journal import sqlite
+from treering.journal.open import open_database
+from treering.journal.sqlite import SqliteDatabase
+
+
+def fill(database: SqliteDatabase, rows: int = 400, start: int = 0) -> None:
+    names = ((f"{number:0200}",) for number in range(start, start + rows))
+    with database.write() as writer:
+        writer.many("INSERT INTO space (name) VALUES (?)", names)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[SqliteDatabase]:
+    with closing(SqliteDatabase(path)) as database:
+        yield database
+
+
+def rows_of(path: Path) -> int:
+    with opened(path) as database, database.read() as reader:
+        return len(list(reader.rows("SELECT name FROM space")))
+
+
+def test_another_writer_that_takes_too_long_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_S", 0.05)
+    with (
+        opened(path) as one,
+        opened(path) as other,
+        one.write(),
+        pytest.raises(JournalBusy, match=r"another process kept writing.*try again"),
+        other.write(),
+    ):
+        raise AssertionError("not reached")
+
+
+def test_a_file_that_may_not_grow_is_full_and_keeps_what_it_had(path: Path) -> None:
+    with opened(path) as database:
+        fill(database, 10)
+        with database.write() as writer:
+            pages = writer.row("PRAGMA page_count")
+            assert pages is not None
+            writer.row(f"PRAGMA max_page_count = {pages[0] + 2}")
+        with pytest.raises(JournalFull, match=r"no space left.*Free some disk space and repeat"):
+            fill(database, start=10)
+    assert rows_of(path) == 10
+
+
+def test_a_file_over_its_size_limit_says_that_nothing_was_stored(path: Path) -> None:
+    """RLIMIT_FSIZE: the write itself fails, as with a quota or a broken disk."""
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from treering.errors import JournalError
+from treering.journal.sqlite import SqliteDatabase
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+database = SqliteDatabase(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+try:
+    with database.write() as writer:
+        rows = ((str(n) * 100,) for n in range(9_000))
+        writer.many("INSERT INTO space (name) VALUES (?)", rows)
+except JournalError as error:
+    print(error)
+with database.read() as reader:
+    assert not list(reader.rows("SELECT * FROM space"))
+"""
+    done = _run(script, path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing of this change was stored" in done.stdout
+    assert rows_of(path) == 0
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(path: Path) -> None:
+    path.write_bytes(b"My sister moved to Porto.\n" * 400)
+    before = path.read_bytes()
+    with pytest.raises(JournalCorrupt, match=r"not a readable treering file.*import an export"):
+        SqliteDatabase(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmark (url)")
+    before = path.read_bytes()
+    with pytest.raises(JournalCorrupt, match="another program; give another path"):
+        SqliteDatabase(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Path) -> None:
+    with opened(path) as database, database.write() as writer:
+        writer.execute("PRAGMA user_version = 99")
+    with pytest.raises(JournalVersionError, match=r"version 99.*upgrade treering"):
+        SqliteDatabase(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (99,)
+
+
+def test_a_truncated_file_is_corrupt(path: Path) -> None:
+    with opened(path) as database:
+        fill(database)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(JournalCorrupt, match="Restore a copy"):
+        rows_of(path)
+
+
+@pytest.mark.parametrize("damaged", [1, 40, sqlite.PAGE_SIZE])
+def test_flipped_bytes_are_found_by_the_check_and_when_they_are_read(
+    path: Path, damaged: int
+) -> None:
+    with opened(path) as database:
+        fill(database)
+        page = _root_page(database, "space")
+    data = bytearray(path.read_bytes())
+    start = (page - 1) * sqlite.PAGE_SIZE
+    data[start : start + damaged] = bytes(byte ^ 0xFF for byte in data[start : start + damaged])
+    path.write_bytes(data)
+    with opened(path) as database:
+        assert database.check()
+        with pytest.raises(JournalCorrupt, match="Restore a copy"), database.read() as reader:
+            list(reader.rows("SELECT name FROM space NOT INDEXED"))
+
+
+def _root_page(database: SqliteDatabase, table: str) -> int:
+    with database.read() as reader:
+        row = reader.row("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
+    assert row is not None
+    return int(row[0])
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    path.touch()
+    with opened(path) as database:
+        fill(database, 3)
+    assert rows_of(path) == 3
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"nowhere is not a folder; create it"):
+        SqliteDatabase(tmp_path / "nowhere" / "life.db")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"is a folder; give the path of a file"):
+        SqliteDatabase(tmp_path)
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from treering.errors import JournalError
+from treering.journal.sqlite import SqliteDatabase
+if os.geteuid() == 0:  # nothing is read-only for root
+    os.setuid(65534)
+try:
+    database = SqliteDatabase(Path(sys.argv[1]))
+    with database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES ('ben')")
+except JournalError as error:
+    print(error)
+"""
+
+
+def test_a_file_without_permission_is_refused_with_what_to_change() -> None:
+    with tempfile.TemporaryDirectory(prefix="treering-") as name:  # others may enter this one
+        path = Path(name) / "life.db"
+        with opened(path) as database:
+            fill(database, 3)
+        path.chmod(0o444)
+        Path(name).chmod(0o755)
+        done = _run(READ_ONLY, path)
+        assert done.returncode == 0, done.stderr
+        assert "no permission" in done.stdout
+        assert "readable and writable" in done.stdout
+        path.chmod(0o600)
+        assert rows_of(path) == 3
+
+
+def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("url", ["postgres://ana:secret@host/db", "http://host/life.db"])
+def test_an_address_that_is_no_file_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InputError, match=r"cannot open .*give a path or sqlite:///") as refused:
+        open_database(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_database_in_memory_is_refused() -> None:
+    with pytest.raises(InputError, match="temporary folder"):
+        open_database(":memory:")
+
+
+def test_a_url_and_a_path_are_the_same_file(path: Path) -> None:
+    with closing(open_database(f"sqlite:///{path}")) as database:
+        assert database.url == str(path)
+    assert path.is_file()
+
+
+def test_many_processes_may_create_one_file_at_once(path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from treering.journal.sqlite import SqliteDatabase
+sys.stdin.readline()
+database = SqliteDatabase(Path(sys.argv[1]))
+with database.write() as writer:
+    writer.execute("INSERT INTO space (name) VALUES (?)", (sys.argv[2],))
+"""
+    crowd = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path), str(number)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    for one in crowd:
+        assert one.stdin
+        one.stdin.write("\n")
+        one.stdin.flush()
+    errors = [one.communicate(timeout=60)[1] for one in crowd]
+    assert errors == [""] * len(crowd)
+    assert rows_of(path) == len(crowd)
+
+
+def test_no_error_of_the_driver_escapes(path: Path) -> None:
+    with opened(path) as database, database.write() as writer:
+        for wrong in (
+            lambda: writer.execute("NONSENSE"),
+            lambda: writer.insert("INSERT INTO nowhere VALUES (1)", ()),
+            lambda: writer.many("INSERT INTO space (name) VALUES (?)", [("a",), ("a",)]),
+            lambda: writer.row("SELECT ?", ()),
+            lambda: list(writer.rows("SELECT nothing FROM space")),
+        ):
+            with pytest.raises(JournalError, match=str(path)):
+                wrong()

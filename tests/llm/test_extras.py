@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCK = "import sys; sys.modules.update(dict.fromkeys({names!r}))\n"
+
+
+def run(blocked: list[str], code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", BLOCK.format(names=blocked) + code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+EXTRAS = ["openai", "httpx2", "pydantic", "tenacity", "json_repair", "xllamacpp"]
+
+
+def test_everything_but_the_backends_imports_without_any_extra() -> None:
+    modules = "ask, contract, judge, prompts, scripted, settings, structured, tokens, wire"
+    done = run(EXTRAS, f"from treering.llm import {modules}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("blocked", "spec", "extra"),
+    [("openai", "http://localhost:1/v1#m", "llm"), ("xllamacpp", "m.gguf", "local")],
+)
+def test_a_missing_extra_names_its_install_command(blocked: str, spec: str, extra: str) -> None:
+    done = run([blocked], f"from treering.llm.settings import open_llm; open_llm({spec!r})")
+    assert f"{blocked} is not installed; run: pip install 'treering[{extra}]'" in done.stderr

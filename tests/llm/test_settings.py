@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.llm import chat_server as server
+from treering.errors import LLMNotConfigured, UnknownName
+from treering.llm.contract import LLM, Message
+from treering.llm.scripted import ScriptedLLM
+from treering.llm.settings import open_llm
+
+
+def told(llm: LLM) -> None:
+    llm.complete([Message("user", "hi")], max_tokens=9, temperature=0)
+    llm.close()
+
+
+def test_a_model_object_is_used_as_it_is() -> None:
+    llm = ScriptedLLM([])
+    assert open_llm(llm, environ={}) is llm
+
+
+def test_an_address_names_server_and_model() -> None:
+    with server.playing(server.says("ok")) as played:
+        told(open_llm(f"{played.url}#qwen2.5:7b", environ={"TREERING_LLM_API_KEY": "k1"}))
+    assert played.requests[0].body["model"] == "qwen2.5:7b"
+    assert played.requests[0].headers["authorization"] == "Bearer k1"
+
+
+def test_the_environment_names_server_model_key_and_window() -> None:
+    with server.playing(server.says("ok")) as played:
+        llm = open_llm(
+            environ={
+                "TREERING_LLM_BASE_URL": played.url,
+                "TREERING_LLM_MODEL": "m",
+                "TREERING_LLM_API_KEY": "k1",
+                "TREERING_LLM_CONTEXT_WINDOW": "32768",
+                "OPENAI_API_KEY": "not-this",
+            }
+        )
+        told(llm)
+    assert (llm.model, llm.context_window) == ("m", 32768)
+    assert played.requests[0].headers["authorization"] == "Bearer k1"
+
+
+def test_openais_key_goes_to_openais_base_url() -> None:
+    with server.playing(server.says("ok")) as played:
+        environ = {
+            "OPENAI_BASE_URL": played.url,
+            "OPENAI_API_KEY": "k2",
+            "TREERING_LLM_MODEL": "m",
+        }
+        told(open_llm(environ=environ))
+    assert played.requests[0].headers["authorization"] == "Bearer k2"
+
+
+def test_openais_key_goes_to_no_other_server() -> None:
+    with server.playing(server.says("ok")) as played:
+        environ = {"OPENAI_API_KEY": "k2", "TREERING_LLM_MODEL": "m"}
+        told(open_llm(played.url, environ=environ))
+    assert "k2" not in played.requests[0].headers["authorization"]
+
+
+def test_openais_key_and_a_model_mean_openai() -> None:
+    llm = open_llm(environ={"OPENAI_API_KEY": "k2", "TREERING_LLM_MODEL": "gpt-4o-mini"})
+    assert repr(llm) == "OpenAICompatible('https://api.openai.com/v1', 'gpt-4o-mini')"
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"OPENAI_API_KEY": "k2"},
+        {"OPENAI_API_KEY": "k2", "OPENAI_BASE_URL": "http://localhost:1/v1"},
+        {"TREERING_LLM_MODEL": "m"},
+        {"TREERING_LLM_BASE_URL": "", "TREERING_LLM_GGUF": ""},
+    ],
+)
+def test_nothing_configured_says_exactly_what_to_set(environ: dict[str, str]) -> None:
+    with pytest.raises(LLMNotConfigured) as caught:
+        open_llm(environ=environ)
+    for way in ("TREERING_LLM_BASE_URL=", "TREERING_LLM_MODEL=", "TREERING_LLM_GGUF=", "llm="):
+        assert way in str(caught.value)
+    assert "k2" not in str(caught.value)
+
+
+def test_a_server_without_a_model_asks_which() -> None:
+    with pytest.raises(LLMNotConfigured, match=r"or write http://localhost:1/v1#model"):
+        open_llm("http://ana:pw@localhost:1/v1", environ={})
+
+
+def test_two_configured_models_are_one_too_many() -> None:
+    environ = {"TREERING_LLM_GGUF": "m.gguf", "TREERING_LLM_BASE_URL": "http://localhost:1/v1"}
+    with pytest.raises(LLMNotConfigured, match="unset one"):
+        open_llm(environ=environ)
+
+
+@pytest.mark.parametrize("tokens", ["many", "0", "-1"])
+def test_a_context_window_that_is_no_number_is_refused(tokens: str) -> None:
+    environ = {"TREERING_LLM_CONTEXT_WINDOW": tokens}
+    with pytest.raises(LLMNotConfigured, match="is not a number of tokens"):
+        open_llm("http://localhost:1/v1#m", environ=environ)
+
+
+def test_an_unknown_name_lists_what_may_be_given() -> None:
+    with pytest.raises(UnknownName, match=r"'clippy' .* give a \*\.gguf path or an address"):
+        open_llm("clippy", environ={})
+
+
+def test_a_model_of_another_package_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "echo_llm.py").write_text(
+        "from treering.llm.scripted import ScriptedLLM\n"
+        "def make(model):\n    return ScriptedLLM(['hello'], model=model or 'default')\n"
+    )
+    info = tmp_path / "echo_llm-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-llm\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[treering.llms]\necho = echo_llm:make\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert open_llm("echo", environ={}).model == "default"
+    assert open_llm("echo#large", environ={}).model == "large"

@@ -1,0 +1,113 @@
+"""The one line of treering: score = own + Σ α·env, by kind of content."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.errors import InputError, UnknownName
+from treering.fragments.store import State
+from treering.fragments.table import Snapshot
+from treering.records import KINDS
+from treering.relate.combine import Relations, relation_terms
+from treering.relate.contract import Items, Relation
+from treering.relate.decay import Context, Time
+from treering.relate.defaults import DEFAULTS, Weighted
+from treering.relate.group import Session, Speaker
+from treering.relate.registry import Plan, plan, relation
+from treering.relate.semantic import Semantic
+from treering.score.lexical import Lexical
+
+
+def a_space(size: int, seed: int) -> Snapshot:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(size, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    items = Items(
+        document=rng.integers(0, 3, size),
+        position=rng.permutation(size),
+        session=rng.integers(-1, 3, size),
+        speaker=rng.integers(-1, 3, size),
+        at=rng.normal(size=size) * 1e5,
+        vectors=vectors,
+    )
+    codes = np.arange(size, dtype=np.int64)
+    return Snapshot(
+        fragment=codes,
+        entry=codes,
+        kind=rng.integers(0, len(KINDS), size).astype(np.int8),
+        items=items,
+        lexical=Lexical(),
+        embedded=np.ones(size, dtype=np.bool_),
+        speakers=("Ana", "Ben", "Cem"),
+        kinds=KINDS,
+        version=1,
+        state=State(space=1, revision=1, model=None, next=None),
+    )
+
+
+@given(seed=st.integers(0, 999), queries=st.sampled_from([1, 4]))
+def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, queries: int) -> None:
+    snapshot = a_space(12, seed)
+    own = np.random.default_rng(seed).normal(size=(12, queries)).astype(np.float32)
+    weighted: Plan = {
+        "text": [Weighted(Context(0.5), 1.0)],
+        "chat": [Weighted(Context(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
+        "code": [],
+    }
+    terms = relation_terms(Relations(), weighted, snapshot, own)
+    relations = Relations()
+    for code, kind in enumerate(KINDS):
+        expected = {
+            one.relation.name: one.alpha
+            * relations.environment(one.relation, snapshot.items, 1, own)
+            for one in weighted[kind]
+        }
+        rows = snapshot.kind == code
+        for name, values in terms.items():
+            wanted = expected.get(name, np.zeros_like(own))
+            np.testing.assert_allclose(values[rows], wanted[rows], rtol=1e-5, atol=1e-6)
+
+
+def test_a_relation_chosen_by_name_has_the_parameters_measured_for_each_kind() -> None:
+    chosen = plan(DEFAULTS, ["context", "speaker"], None)
+    assert chosen["chat"][0] == DEFAULTS["chat"][0]
+    assert chosen["text"][0] == DEFAULTS["text"][0]
+    assert chosen["chat"][1] == Weighted(Speaker(), 0.5)
+
+
+def test_alpha_reweighs_all_relations_or_those_it_names() -> None:
+    both: list[Relation] = [Context(0.3), Session()]
+    assert [one.alpha for one in plan(DEFAULTS, both, 0.2)["text"]] == [0.2, 0.2]
+    assert [one.alpha for one in plan(DEFAULTS, both, {"session": 0.9})["text"]] == [0.5, 0.9]
+
+
+def test_alpha_for_a_relation_that_takes_no_part_is_refused() -> None:
+    with pytest.raises(UnknownName, match="alpha for speaker"):
+        plan(DEFAULTS, ["context"], {"speaker": 1.0})
+
+
+def test_an_unknown_relation_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UnknownName, match=r"no relation 'kinship'.*context.*semantic"):
+        relation("kinship")
+
+
+def test_two_relations_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="share a name"):
+        plan(DEFAULTS, [Context(0.2), Context(0.9)], None)
+    plan(DEFAULTS, [Context(0.2), Context(0.9, name="wide context")], None)
+
+
+@pytest.mark.parametrize("name", ["lexical", "dense", "named"])
+def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) -> None:
+    """Else the terms of ``hit.why`` would no longer add up to the score."""
+    with pytest.raises(InputError, match=name):
+        plan(DEFAULTS, [Time(name=name)], None)
+
+
+@pytest.mark.parametrize("alpha", [float("nan"), float("inf"), -1.0])
+def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
+    with pytest.raises(InputError, match="alpha"):
+        plan(DEFAULTS, [Semantic()], alpha)

@@ -1,0 +1,219 @@
+"""Every relation's operator equals its formula, written out over all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from treering.errors import InputError
+from treering.relate.combine import Relations
+from treering.relate.contract import MISSING, Floats, Items, Operator, Relation
+from treering.relate.decay import Context, Time
+from treering.relate.group import Session, Speaker
+from treering.relate.semantic import Semantic
+
+Matrix = NDArray[np.float64]
+Formula = Callable[[Items], Matrix]
+MAX_ITEMS = 24
+DIMENSION = 5
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> Items:
+    """Items in any order: several documents, gaps in positions, missing codes and times."""
+    size = draw(st.integers(0, MAX_ITEMS))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    document = rng.integers(MISSING, 3, size)
+    vectors = rng.normal(size=(size, DIMENSION))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[rng.random(size) < 0.2] = 0  # not embedded yet
+    at = rng.choice(1.7e9 + rng.integers(0, 400_000, max(size, 1)), size)  # some times coincide
+    at[rng.random(size) < 0.25] = np.nan
+    return Items(
+        document=document,
+        position=rng.permutation(3 * size)[:size],
+        session=rng.integers(MISSING, 3, size),
+        speaker=rng.integers(MISSING, 3, size),
+        at=at,
+        vectors=vectors.astype(np.float32),
+    )
+
+
+def context(w: float, within: str) -> Formula:
+    """Eq. 7; within a session, a pair counts if no session border lies between the two."""
+
+    def formula(items: Items) -> Matrix:
+        size = len(items)
+        result = np.zeros((size, size))
+        for i in range(size):
+            for j in range(size):
+                if items.document[i] != items.document[j] or items.document[i] == MISSING:
+                    continue
+                low, high = sorted((items.position[i], items.position[j]))
+                between = (
+                    (items.document == items.document[i])
+                    & (items.position >= low)
+                    & (items.position <= high)
+                )
+                if within == "document" or len(set(items.session[between])) == 1:
+                    result[i, j] = w ** int(high - low)
+        return result
+
+    return formula
+
+
+def time(tau: float) -> Formula:
+    def formula(items: Items) -> Matrix:
+        gap = np.abs(items.at[:, None] - items.at[None, :])
+        return np.where(np.isnan(gap), 0, np.exp(-np.nan_to_num(gap) / tau))
+
+    return formula
+
+
+def same(column: str) -> Formula:
+    def formula(items: Items) -> Matrix:
+        codes = getattr(items, column)
+        known = codes != MISSING
+        equal: Matrix = ((codes[:, None] == codes[None, :]) & known[:, None]).astype(np.float64)
+        return equal
+
+    return formula
+
+
+def semantic(form: str) -> Formula:
+    def formula(items: Items) -> Matrix:
+        vectors = items.vectors.astype(np.float64)
+        cosine: Matrix = vectors @ vectors.T
+        return 1 - cosine if form == "printed" else (1 + cosine) / 2
+
+    return formula
+
+
+CASES = [
+    *(
+        pytest.param(Context(w, within), context(w, within), id=f"context {w} within {within}")
+        for w in (0.0, 0.3, 0.8, 0.99)
+        for within in ("document", "session")
+    ),
+    *(pytest.param(Time(tau), time(tau), id=f"time {tau}") for tau in (60.0, 86_400.0)),
+    pytest.param(Session(), same("session"), id="session"),
+    pytest.param(Speaker(), same("speaker"), id="speaker"),
+    *(
+        pytest.param(Semantic(form), semantic(form), id=f"semantic {form}")
+        for form in ("similarity", "printed")
+    ),
+]
+
+
+def assert_close(found: Floats, expected: Matrix, scale: float) -> None:
+    assert found.dtype == np.float32
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * scale)
+
+
+def scores_of(size: int, columns: int, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(size, columns)).astype(np.float32)
+    return np.asfortranarray(scores)
+
+
+@pytest.mark.parametrize(("relation", "formula"), CASES)
+@given(items=spaces(), columns=st.sampled_from([1, 3, 9]), seed=st.integers(0, 99))
+def test_an_operator_equals_its_formula_for_one_query_and_for_many(
+    relation: Relation, formula: Formula, items: Items, columns: int, seed: int
+) -> None:
+    operator: Operator = relation.bind(items)
+    matrix = formula(items)
+    scores = scores_of(len(items), columns, seed)
+    scale = float(np.abs(scores).sum(axis=0).max(initial=1.0))
+    expected = matrix @ scores.astype(np.float64)
+    assert_close(operator.mass(), matrix.sum(axis=1), max(len(items), 1))
+    assert_close(operator.propagate(scores), expected, scale)
+    for column in range(columns):
+        assert_close(operator.propagate(scores[:, column]), expected[:, column], scale)
+
+
+@pytest.mark.parametrize(("relation", "formula"), CASES)
+@given(items=spaces(), seed=st.integers(0, 99))
+def test_the_environment_is_the_weighted_mean_and_zero_where_nothing_is_related(
+    relation: Relation, formula: Formula, items: Items, seed: int
+) -> None:
+    scores = scores_of(len(items), 2, seed)
+    before = scores.copy()
+    env = Relations().environment(relation, items, version=1, own=scores)
+    matrix = formula(items)
+    mass = matrix.sum(axis=1)
+    related = mass > 1e-6 * max(len(items), 1)
+    expected = np.zeros(scores.shape)
+    expected[related] = (matrix @ scores.astype(np.float64))[related] / mass[related, None]
+    np.testing.assert_allclose(env, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(scores, before)
+
+
+@pytest.mark.parametrize("form", ["similarity", "printed"])
+@given(size=st.sampled_from([1, 2, 3, 1_000]), seed=st.integers(0, 99))
+@example(size=2, seed=39)
+def test_the_semantic_environment_of_equal_texts_stays_within_their_scores(
+    form: str, size: int, seed: int
+) -> None:
+    """By the printed form equal texts are not related at all; rounding must not relate them."""
+    vector = np.random.default_rng(seed).normal(size=384)
+    vectors = np.tile((vector / np.linalg.norm(vector)).astype(np.float32), (size, 1))
+    codes = np.zeros(size, dtype=np.int64)
+    items = Items(codes, np.arange(size), codes, codes, np.zeros(size), vectors)
+    scores = scores_of(size, 1, seed)
+    env = Relations().environment(Semantic(form), items, version=1, own=scores)
+    assert np.abs(env).max() <= np.abs(scores).max() + 1e-5
+
+
+def test_a_worked_example_of_the_context_relation() -> None:
+    """Three fragments of one document, one of another; w = 0.5, scores 8, 0, 4 and 1."""
+    items = Items(
+        document=np.array([0, 0, 0, 1]),
+        position=np.array([0, 1, 2, 0]),
+        session=np.full(4, MISSING),
+        speaker=np.full(4, MISSING),
+        at=np.full(4, np.nan),
+        vectors=np.zeros((4, 0), dtype=np.float32),
+    )
+    own = np.array([8, 0, 4, 1], dtype=np.float32)
+    operator = Context(w=0.5).bind(items)
+    np.testing.assert_allclose(operator.propagate(own), [9, 6, 6, 1])
+    np.testing.assert_allclose(operator.mass(), [1.75, 2, 1.75, 1])
+
+
+def test_operators_that_are_bound_once_are_bound_again_for_another_version() -> None:
+    relations = Relations()
+    own = np.array([1, 2, 3], dtype=np.float32)
+
+    def items(document: list[int]) -> Items:
+        codes = np.array(document)
+        nothing = np.zeros((3, 0), dtype=np.float32)
+        return Items(codes, np.arange(3), codes, codes, np.full(3, np.nan), nothing)
+
+    first = relations.environment(Session(), items([0, 0, 1]), 1, own)
+    second = relations.environment(Session(), items([0, 1, 1]), 2, own)
+    np.testing.assert_allclose(first, [1.5, 1.5, 3])
+    np.testing.assert_allclose(second, [1, 2.5, 2.5])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Context(w=1.0),
+        lambda: Context(w=-0.1),
+        lambda: Context(w=float("nan")),
+        lambda: Context(within="paragraph"),
+        lambda: Time(tau=0),
+        lambda: Time(tau=float("nan")),
+        lambda: Semantic(form="euclidean"),
+    ],
+)
+def test_parameters_that_make_no_weights_are_refused(make: Callable[[], Relation]) -> None:
+    with pytest.raises(InputError, match=r"it (must|can) be"):
+        make()

@@ -1,0 +1,147 @@
+"""BM25 equals its formula and a reference implementation, however the index came to be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from treering.relate.contract import Floats
+from treering.score.lexical import K1, B, Lexical
+from treering.score.terms import Terms
+
+VOCABULARY = 12
+Document = list[int]
+documents = st.lists(st.lists(st.integers(1, VOCABULARY), max_size=12), max_size=20)
+questions = st.lists(st.integers(1, VOCABULARY + 3), max_size=6)
+
+
+def counted(document: Document) -> Terms:
+    found = [(term, document.count(term)) for term in sorted(set(document))]
+    return np.array(found, dtype=np.uint32).reshape(-1, 2)
+
+
+def extended(start: Lexical, corpus: list[Document]) -> Lexical:
+    rows = [counted(one) for one in corpus]
+    flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *rows])
+    return start.extended(flat, np.array([len(one) for one in rows], dtype=np.int64))
+
+
+def index(corpus: list[Document]) -> Lexical:
+    return extended(Lexical(), corpus)
+
+
+def formula(corpus: list[Document], query: Document) -> list[float]:
+    """BM25 with idf = ln(1 + (N - n + 0.5)/(n + 0.5)), each term of the query once."""
+    if not corpus:
+        return []
+    average = sum(map(len, corpus)) / len(corpus)
+    scores = []
+    for document in corpus:
+        score = 0.0
+        for term in set(query):
+            count = document.count(term)
+            holding = sum(term in other for other in corpus)
+            idf = math.log(1 + (len(corpus) - holding + 0.5) / (holding + 0.5))
+            if count:
+                norm = K1 * (1 - B + B * len(document) / average)
+                score += idf * count * (K1 + 1) / (count + norm)
+        scores.append(score)
+    return scores
+
+
+def assert_scores(found: Floats, expected: list[float]) -> None:
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@given(corpus=documents, query=questions)
+def test_scores_equal_the_formula(corpus: list[Document], query: Document) -> None:
+    assert_scores(index(corpus).score(counted(query)), formula(corpus, query))
+
+
+@given(corpus=documents.filter(any), query=questions)
+def test_scores_equal_the_reference_but_for_its_idf(
+    corpus: list[Document], query: Document
+) -> None:
+    reference = BM25Okapi(corpus, k1=K1, b=B)
+    size = len(corpus)
+    for term in reference.idf:
+        holding = sum(term in one for one in corpus)
+        reference.idf[term] = math.log1p((size - holding + 0.5) / (holding + 0.5))
+    assert_scores(index(corpus).score(counted(query)), reference.get_scores(sorted(set(query))))
+
+
+@given(
+    chunks=st.lists(documents, max_size=6),
+    query=questions,
+    erased=st.lists(st.booleans(), min_size=120, max_size=120),
+)
+def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
+    chunks: list[list[Document]], query: Document, erased: list[bool]
+) -> None:
+    grown = Lexical()
+    corpus: list[Document] = []
+    for number, chunk in enumerate(chunks):
+        grown = extended(grown, chunk)
+        corpus += chunk
+        if number % 2:
+            kept = ~np.array(erased[: len(corpus)], dtype=np.bool_)
+            grown = grown.kept(kept)
+            corpus = [one for one, keep in zip(corpus, kept, strict=True) if keep]
+    assert len(grown) == len(corpus)
+    assert_scores(grown.score(counted(query)), formula(corpus, query))
+
+
+@given(corpus=documents, query=questions, seed=st.integers(0, 99))
+def test_the_order_of_documents_does_not_matter(
+    corpus: list[Document], query: Document, seed: int
+) -> None:
+    places = np.random.default_rng(seed).permutation(len(corpus))
+    shuffled = index([corpus[place] for place in places]).score(counted(query))
+    expected = index(corpus).score(counted(query))[places]
+    np.testing.assert_allclose(shuffled, expected, rtol=1e-5, atol=1e-6)
+
+
+@given(corpus=documents.filter(len), query=questions)
+def test_an_index_does_not_change_when_it_is_extended(
+    corpus: list[Document], query: Document
+) -> None:
+    first = index(corpus)
+    before = first.score(counted(query))
+    extended(first, [[1, 2, 3]])
+    first.kept(np.zeros(len(corpus), dtype=np.bool_))
+    np.testing.assert_array_equal(first.score(counted(query)), before)
+
+
+@given(corpus=documents.filter(any), query=questions, row=st.integers(0, 19))
+def test_a_text_scores_as_the_row_that_holds_it(
+    corpus: list[Document], query: Document, row: int
+) -> None:
+    built, row = index(corpus), row % len(corpus)
+    alone = built.score_text(counted(query), counted(corpus[row]))
+    assert alone == pytest.approx(float(built.score(counted(query))[row]), rel=1e-5, abs=1e-6)
+
+
+@given(corpus=documents.filter(any), query=questions.filter(bool), row=st.integers(0, 19))
+def test_coverage_is_the_share_of_the_querys_idf_that_a_row_holds(
+    corpus: list[Document], query: Document, row: int
+) -> None:
+    row %= len(corpus)
+    idf = {
+        term: math.log1p((len(corpus) - n + 0.5) / (n + 0.5))
+        for term in set(query)
+        for n in [sum(term in one for one in corpus)]
+    }
+    expected = sum(idf[term] for term in idf if term in corpus[row]) / sum(idf.values())
+    assert index(corpus).coverage(counted(query), row) == pytest.approx(expected, abs=1e-5)
+
+
+def test_an_empty_index_and_an_empty_query_score_nothing() -> None:
+    assert Lexical().score(counted([1])).shape == (0,)
+    assert index([[1], [2]]).score(counted([])).tolist() == [0, 0]
+    assert index([[], []]).score(counted([1])).tolist() == [0, 0]

@@ -1,0 +1,57 @@
+"""Text to terms: what lexical scoring sees as the same word."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.score.terms import dated, terms
+
+
+def same(one: str, other: str) -> bool:
+    return np.array_equal(terms(one), terms(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Sisters", "sister"),
+        ("Ana's sister", "ana sister"),
+        ("Ana’s sister", "Ana's sister"),
+        ("moved moving", "move moves"),
+        ("getUserName", "get user name"),
+        ("the cat and the dog", "cat dog"),
+    ],
+)
+def test_forms_of_a_word_are_one_term(one: str, other: str) -> None:
+    assert same(one, other)
+
+
+def test_counts_are_kept() -> None:
+    assert terms("porto porto lisbon")[:, 1].tolist() in ([1, 2], [2, 1])
+
+
+def test_a_stop_word_with_an_apostrophe_is_not_another_word() -> None:
+    assert len(terms("we'll")) == 0
+    assert len(terms("well water")) == 2
+
+
+def test_a_month_is_a_word() -> None:
+    assert len(terms("may")) == 1
+
+
+@given(st.text())
+def test_any_text_has_terms_sorted_by_hash_each_once(text: str) -> None:
+    found = terms(text)
+    assert found.shape[1:] == (2,)
+    assert (np.diff(found[:, 0].astype(np.int64)) > 0).all()
+    assert (found[:, 1] > 0).all()
+
+
+def test_a_date_is_put_in_words() -> None:
+    assert dated("We met.", datetime(2026, 5, 3, tzinfo=UTC)) == "We met. 3 May 2026"
+    assert dated("We met.", None) == "We met."

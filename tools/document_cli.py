@@ -1,0 +1,73 @@
+"""Write the reference part of ``docs/cli.md`` from the help texts of the commands.
+
+Run as ``python -m tools.document_cli``. A test compares the result with what is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from treering.cli.main import app
+from treering.cli.options import Globals, option_names
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+MARK = "<!-- What follows is written by tools/document_cli.py; change the help texts instead. -->"
+_EVERYWHERE = frozenset(option_names(Globals)) | {"help"}
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of sub-apps too."""
+    yield from _below("treering", typer.main.get_command(app))
+
+
+def document(text: str) -> str:
+    """The page with its reference part written anew."""
+    root = typer.main.get_command(app)
+    parts = [text.partition(MARK)[0] + MARK, "## Options of every command"]
+    parts.append(_table(one for one in root.params if one.name in _EVERYWHERE))
+    for name, found in commands():
+        parts.append(f"## `{name}`\n\n{found.help}")
+        parts.append(f"`{name} {' '.join(_usage(found))}`")
+        parts.append(_table(one for one in found.params if one.name not in _EVERYWHERE))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    found = found.load() if hasattr(found, "load") else found
+    if not hasattr(found, "list_commands"):
+        yield name, found
+        return
+    with typer.Context(found) as context:
+        for one in found.list_commands(context):
+            yield from _below(f"{name} {one}", found.get_command(context, one))
+
+
+def _usage(found: Any) -> Iterator[str]:
+    for one in found.params:
+        if one.param_type_name == "argument":
+            shown = f"{_argument(one)}..." if one.nargs == -1 else _argument(one)
+            yield shown if one.required else f"[{shown}]"
+    yield "[OPTIONS]"
+
+
+def _table(parameters: Any) -> str:
+    rows = [f"| {_names(one)} | {' '.join((one.help or '').split())} |" for one in parameters]
+    return "\n".join(["| | |", "|---|---|", *(row for row in rows)]) if rows else ""
+
+
+def _names(one: Any) -> str:
+    if one.param_type_name == "argument":
+        return f"`{_argument(one)}`"
+    return ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
+
+
+def _argument(one: Any) -> str:
+    return str(one.metavar or one.name).strip("[]").upper()
+
+
+if __name__ == "__main__":
+    TARGET.write_text(document(TARGET.read_text("utf-8")), "utf-8")

@@ -1,0 +1,267 @@
+"""AsyncMemory: Memory for asyncio. Written by tools/generate_async.py from memory.py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from treering.answer import Answer
+from treering.embed.contract import Embedder
+from treering.fragments.build import Progress
+from treering.ingest.where import Where
+from treering.llm.contract import LLM
+from treering.llm.tokens import estimate_tokens
+from treering.memory import DEFAULT_SPACE, Alpha, Memory, Message
+from treering.recall.context import CountTokens
+from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt, Stats
+from treering.relate import fit as fitting
+from treering.relate.registry import Chosen
+from treering.score.own import Mode
+
+T = TypeVar("T")
+PAGE = 256
+"What an iterator fetches at a time: a change of threads for each entry would cost more."
+
+
+class AsyncMemory:
+    """Memory for asyncio: the same methods, each run in a worker thread.
+
+    Open one with ``await AsyncMemory.open(...)``. Calls may be awaited side by side. A call that is
+    cancelled is not waited for any more but runs to its end, so what it adds is added as a whole.
+    ``progress`` and other callbacks are called in the worker thread.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @classmethod
+    async def open(
+        cls,
+        url: str | Path,
+        *,
+        space: str = DEFAULT_SPACE,
+        embedder: str | Embedder | None = None,
+        llm: str | LLM | None = None,
+    ) -> Self:
+        """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
+
+        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        the bundled model) and ``llm`` (default: from the environment, when first needed) are
+        specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
+
+        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        """
+        return cls(
+            await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
+        )
+
+    async def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        return await asyncio.to_thread(self._memory.close)
+
+    async def add(
+        self,
+        content: str | Path | Message | Iterable[Message],
+        *,
+        source: str | None = None,
+        kind: Kind | None = None,
+        at: Any = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
+
+        What a source holds already is left alone, so adding again is safe. A file that has changed
+        replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
+        ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
+
+        An embedder that fails delays the embedding, which is queued, and loses nothing:
+        ``Receipt.pending`` counts the entries that are not fully searchable yet.
+
+        Raises InputError (and then nothing was added) and JournalError.
+        """
+        return await asyncio.to_thread(
+            self._memory.add,
+            content,
+            source=source,
+            kind=kind,
+            at=at,
+            speaker=speaker,
+            session=session,
+            metadata=metadata,
+            progress=progress,
+        )
+
+    async def replace(self, entry_id: str, text: str) -> Entry:
+        """Give an entry another text; its id, place, time, speaker and metadata stay.
+
+        Raises UnknownName, EmptyText, TextEncodingError.
+        """
+        return await asyncio.to_thread(self._memory.replace, entry_id, text)
+
+    async def settle(self, progress: Progress | None = None) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
+        return await asyncio.to_thread(self._memory.settle, progress)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        **where: Unpack[Where],
+    ) -> list[Hit]:
+        """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
+
+        ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
+        relations or ``Weighted`` relations (default: those measured best for each kind of content,
+        or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
+        Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+        """
+        return await asyncio.to_thread(
+            self._memory.search, query, k=k, mode=mode, relations=relations, alpha=alpha, **where
+        )
+
+    async def search_many(
+        self,
+        queries: Sequence[str],
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        **where: Unpack[Where],
+    ) -> list[list[Hit]]:
+        """As ``search`` for several queries in one pass over the space."""
+        return await asyncio.to_thread(
+            self._memory.search_many,
+            queries,
+            k=k,
+            mode=mode,
+            relations=relations,
+            alpha=alpha,
+            **where,
+        )
+
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int = 1000,
+        mode: Mode = "hybrid",
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        count_tokens: CountTokens = estimate_tokens,
+        **where: Unpack[Where],
+    ) -> Context:
+        """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
+
+        Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
+        the default is an estimate for current models.
+        """
+        return await asyncio.to_thread(
+            self._memory.context,
+            query,
+            budget=budget,
+            mode=mode,
+            relations=relations,
+            alpha=alpha,
+            count_tokens=count_tokens,
+            **where,
+        )
+
+    async def ask(self, question: str, *, budget: int = 1000, **where: Unpack[Where]) -> Answer:
+        """Answer a question from the memory, with citations.
+
+        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        """
+        return await asyncio.to_thread(self._memory.ask, question, budget=budget, **where)
+
+    async def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
+        """One round of a conversation that is remembered (FragRel's chat protocol).
+
+        While the conversation is short the model sees all of it, then the last round and what the
+        memory relates to it, within ``budget`` tokens. Both sides of the round are added to
+        ``source``.
+        """
+        return await asyncio.to_thread(self._memory.chat, message, source=source, budget=budget)
+
+    def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
+        """The entries that meet a filter, in the order they were added."""
+        return _paged(self._memory.entries(**where))
+
+    async def get(self, entry_id: str) -> Entry:
+        """The entry with that id. Raises UnknownName."""
+        return await asyncio.to_thread(self._memory.get, entry_id)
+
+    async def forget(self, entry_id: str | None = None, **where: Unpack[Where]) -> Forgotten:
+        """Erase entries by id or filter: from the journal, every view, and the file's bytes.
+
+        Raises UnknownName when nothing matches, InputError without any condition.
+        """
+        return await asyncio.to_thread(self._memory.forget, entry_id, **where)
+
+    async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
+        """Choose the relations' weights and parameters for this space, without labels.
+
+        Pseudo-queries are made from the space's own text, for each kind of content by itself; what
+        is found is kept only where it gains on held-out ones. Raises InputError when there is too
+        little text to tell.
+        """
+        return await asyncio.to_thread(self._memory.fit, progress=progress)
+
+    async def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
+        """Change the embedding model; the old one answers until the new one is complete.
+
+        Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
+        """
+        return await asyncio.to_thread(self._memory.reembed, embedder, progress=progress)
+
+    def export(self) -> AsyncIterator[str]:
+        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        return _paged(self._memory.export())
+
+    async def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+        """Take in an export; entries that are here already are left alone. All or nothing.
+
+        Raises InputError naming the line that cannot be read.
+        """
+        return await asyncio.to_thread(self._memory.import_, lines, progress=progress)
+
+    async def spaces(self) -> list[str]:
+        """The names of all spaces of the file."""
+        return await asyncio.to_thread(self._memory.spaces)
+
+    async def stats(self) -> Stats:
+        """Counts, sizes, the model, pending work, and what models have cost."""
+        return await asyncio.to_thread(self._memory.stats)
+
+    async def check(self) -> list[str]:
+        """Problems found in the file; empty if it is sound."""
+        return await asyncio.to_thread(self._memory.check)
+
+
+async def _paged(items: Iterator[T]) -> AsyncIterator[T]:
+    """The items of an iterator that is read in worker threads, a page at a time."""
+    while page := (await asyncio.to_thread(lambda: list(islice(items, PAGE)))):
+        for item in page:
+            yield item

@@ -1,0 +1,186 @@
+"""``treering doctor``: the parts of a memory one by one, so that none hides another's fault."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+import treering
+from treering.cli.failures import OTHER
+from treering.cli.options import command
+from treering.cli.output import note
+from treering.cli.run import Run
+from treering.errors import JournalError, TreeringError
+
+if TYPE_CHECKING:
+    from treering.journal.contract import Database
+
+commands = typer.Typer()
+
+State = Literal["ok", "warn", "fail"]
+_STYLES: dict[State, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
+SPARE_BYTES = 64 << 20  # room for the log of a large document beside a rewritten file
+PROBE = "The year rings of a tree tell its age."
+REPLY_TOKENS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    check: str
+    state: State
+    detail: str
+
+
+@command(commands)
+def doctor(run: Run) -> None:
+    """Check the file, the disk, pending work and the models; exit 1 if something is broken.
+
+    A language model is called once if one is configured, and an embedding model once.
+    """
+    findings = []
+    for check in (_versions, _file, _disk, _space, _embedder, _llm):
+        for finding in _guarded(check, run):
+            findings.append(finding)
+            if not run.out.as_json:
+                run.out.emit(
+                    finding,
+                    (f"{finding.state:<5}", _STYLES[finding.state]),
+                    f"{finding.check:<9} {finding.detail}",
+                )
+    sound = all(finding.state != "fail" for finding in findings)
+    if run.out.as_json:
+        run.out.emit({"ok": sound, "checks": [asdict(finding) for finding in findings]})
+    if not sound:
+        note("something is broken; see the lines marked fail")
+        raise typer.Exit(OTHER)
+
+
+def _guarded(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:
+    """A check's findings; what it raises is one."""
+    try:
+        yield from check(run)
+    except TreeringError as error:
+        yield Finding(check.__name__.strip("_"), "fail", str(error))
+
+
+def _versions(_: Run) -> Iterator[Finding]:
+    parts = [
+        f"treering {treering.__version__}",
+        f"Python {platform.python_version()}",
+        f"SQLite {sqlite3.sqlite_version}",
+        *(f"{name} {version(name)}" for name in ("numpy", "onnxruntime")),
+        platform.platform(terse=True),
+    ]
+    yield Finding("versions", "ok", ", ".join(parts))
+
+
+def _file(run: Run) -> Iterator[Finding]:
+    if not _is_there(run):
+        yield Finding("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
+        return
+    with _database(run) as database:
+        problems = database.check()
+        size = database.size()
+    for problem in problems:
+        yield Finding("file", "fail", f"{problem}; restore a copy or import an export")
+    if not problems:
+        yield Finding("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+
+
+def _disk(run: Run) -> Iterator[Finding]:
+    if run.path is None or not run.path.absolute().parent.is_dir():
+        return
+    free = shutil.disk_usage(run.path.absolute().parent).free
+    size = run.path.stat().st_size if run.path.exists() else 0
+    needed = 2 * size + SPARE_BYTES  # forgetting rewrites the file: a copy, and its log
+    told = f"{free / 1e9:,.1f} GB free"
+    if free < needed:
+        yield Finding("disk", "warn", f"{told}; forgetting may need {needed / 1e9:,.1f} GB")
+    else:
+        yield Finding("disk", "ok", told)
+
+
+def _space(run: Run) -> Iterator[Finding]:
+    from treering.fragments import store
+    from treering.journal import ledger, work
+
+    if not _is_there(run):
+        return
+    with _database(run) as database, database.read() as reader:
+        found = ledger.stats(reader, run.space, database.size())
+        state = store.state(reader, run.space)
+        errors = {
+            view: work.last_error(reader, state.space, view) if state else None
+            for view in found.pending
+        }
+    told = f"{found.space!r}: {found.entries:,} entries, {found.fragments:,} fragments"
+    yield Finding("space", "ok", told)
+    for view, count in found.pending.items():
+        last = f"; last error: {errors[view]}" if errors[view] else ""
+        yield Finding("pending", "warn", f"{count:,} of {view}; run `treering settle`{last}")
+
+
+def _embedder(run: Run) -> Iterator[Finding]:
+    from treering.embed.registry import open_embedder
+    from treering.fragments import store
+    from treering.fragments.build import checked, ensure_same_model
+
+    state = None
+    # A damaged file is the finding of the file's check; the model can be checked all the same.
+    with suppress(JournalError):
+        if _is_there(run):
+            with _database(run) as database, database.read() as reader:
+                state = store.state(reader, run.space)
+    built_with = state.model.name if state and state.model else None
+    embedder = open_embedder(run.embedder or built_with)
+    ensure_same_model(state, embedder, run.space)
+    start = time.perf_counter()
+    vectors = checked(embedder, [PROBE])
+    took = time.perf_counter() - start
+    told = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
+    yield Finding("embedder", "ok", told)
+
+
+def _llm(run: Run) -> Iterator[Finding]:
+    from treering.llm import settings
+    from treering.llm.contract import Message
+
+    variables = (settings.GGUF, settings.BASE_URL, settings.MODEL)
+    if not run.llm and not any(os.environ.get(name) for name in variables):
+        yield Finding("llm", "ok", "none is configured; only ask and chat need one")
+        return
+    llm = settings.open_llm(run.llm)
+    try:
+        start = time.perf_counter()
+        llm.complete([Message("user", "Say OK.")], max_tokens=REPLY_TOKENS, temperature=0.0)
+        took = time.perf_counter() - start
+    finally:
+        llm.close()
+    yield Finding("llm", "ok", f"{llm.model} answers, {took:.2f} s")
+
+
+def _is_there(run: Run) -> bool:
+    return run.path is None or run.path.exists()
+
+
+@contextmanager
+def _database(run: Run) -> Iterator[Database]:
+    from treering.journal.open import open_database
+
+    database = open_database(run.url)
+    try:
+        yield database
+    finally:
+        database.close()

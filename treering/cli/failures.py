@@ -1,0 +1,60 @@
+"""From what went wrong to one line for a person and an exit code for a script."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from treering.cli.output import note
+from treering.errors import EmbeddingError, InputError, JournalError, LLMError, TreeringError
+
+OTHER = 1
+INPUT = 2  # also what typer exits with when an option cannot be read
+JOURNAL = 3
+EMBEDDING = 4
+LLM = 5
+INTERRUPTED = 130  # what shells report for a process ended by SIGINT
+PIPE_CLOSED = 141  # and by SIGPIPE
+
+_CODES: tuple[tuple[type[TreeringError], int], ...] = (
+    (InputError, INPUT),
+    (JournalError, JOURNAL),
+    (EmbeddingError, EMBEDDING),
+    (LLMError, LLM),
+)
+
+
+def exit_code(error: TreeringError) -> int:
+    """The exit code that stands for an error."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), OTHER)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """End the process as documented instead of with a traceback; bugs keep theirs."""
+    try:
+        yield
+        sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
+    except TreeringError as error:
+        note(f"treering: {error}")
+        raise typer.Exit(exit_code(error)) from error
+    except BrokenPipeError as error:
+        _discard_stdout()
+        raise typer.Exit(PIPE_CLOSED) from error
+    except KeyboardInterrupt as error:
+        raise typer.Exit(INTERRUPTED) from error
+    except OSError as error:
+        # A file the user named cannot be read or written; the database translates its own.
+        note(f"treering: {error}")
+        raise typer.Exit(INPUT) from error
+
+
+def _discard_stdout() -> None:
+    """The reader has left: what is still buffered must not raise again when Python exits."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

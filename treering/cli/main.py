@@ -1,0 +1,53 @@
+"""The command line. Sub-apps are registered in ``treering.cli.subapps``."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+import treering
+from treering.cli import doctor, recall, taking_in, upkeep
+from treering.cli.options import Globals, environment, spelled_out
+from treering.cli.subapps import Root
+
+_EPILOG = (
+    "Exit codes: 0 done, also when nothing is found; 1 another failure, or doctor found a fault; "
+    "2 input that cannot be accepted; 3 the memory's file; 4 the embedding model; "
+    "5 the language model; 130 interrupted; 141 the reader of the output has left."
+)
+
+app = typer.Typer(
+    cls=Root,
+    no_args_is_help=True,
+    epilog=_EPILOG,
+    pretty_exceptions_enable=False,  # it would print local variables: keys and remembered text
+)
+for _module in (taking_in, recall, upkeep, doctor):
+    app.add_typer(_module.commands)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(treering.__version__)
+        raise typer.Exit()
+
+
+@app.callback()
+@spelled_out
+def root(
+    ctx: typer.Context,
+    options: Globals,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_version, help="Print the version."),
+    ] = False,
+) -> None:
+    """A long-term memory for language models and agents, in one file."""
+    del version  # its callback has ended the process
+    ctx.obj = options.over(environment(os.environ))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,100 @@
+"""What a command prints: text for people, JSON for programs, notes and progress on stderr.
+
+Stdout holds the result and nothing else. Remembered text is data: it is never read as markup, and
+on a terminal its control characters, which could move the cursor or hide text, are shown as codes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from typing import Any, TextIO
+
+Part = str | tuple[str, str]
+"""A text, or a text and a rich style."""
+
+# C0 but tab and line feed, DEL, C1, and what turns the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Text that does nothing to a terminal but appear on it."""
+    shown = text.replace("\r\n", "\n")
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+
+
+def to_json(value: object) -> str:
+    """A record on one line, in ASCII: whatever reads it needs to know no encoding."""
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    return json.dumps(plain, default=_plain)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number with its noun, such as "1 entry" and "2,000 entries"."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def note(*parts: Part) -> None:
+    """A line on stderr for whoever sits in front of it."""
+    _write(sys.stderr, parts)
+
+
+class Output:
+    """Where the results of one command go."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def emit(self, record: object, *parts: Part) -> None:
+        """One result: the record as a line of JSON, or the parts as text."""
+        if self.as_json:
+            sys.stdout.write(to_json(record) + "\n")
+        else:
+            _write(sys.stdout, parts)
+
+    def lines(self, lines: Iterator[str]) -> int:
+        """Lines that are ready as they are; how many there were."""
+        count = 0
+        for line in lines:
+            count += 1
+            sys.stdout.write((printable(line) if sys.stdout.isatty() else line) + "\n")
+        return count
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
+        """A bar on stderr, if that is a terminal, that the function given moves."""
+        if not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _write(stream: TextIO, parts: tuple[Part, ...]) -> None:
+    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    if not stream.isatty():
+        stream.write("".join(text for text, _ in pairs) + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    shown = Text.assemble(*((printable(text), style) for text, style in pairs))
+    Console(file=stream, highlight=False).print(shown)

@@ -1,0 +1,149 @@
+"""Commands that give something back: search, context, ask, chat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.options import Filters, Ranking, command
+from treering.cli.output import Part, note
+from treering.cli.run import Run
+from treering.errors import LLMUnavailable
+from treering.records import Hit, Passage
+
+commands = typer.Typer()
+
+Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
+Budget = Annotated[int, typer.Option(min=1, metavar="TOKENS", help="Tokens the passages may have.")]
+
+
+@command(commands)
+def search(
+    run: Run,
+    query: Query,
+    ranking: Ranking,
+    where: Filters,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many hits.")] = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
+    ] = False,
+) -> None:
+    """Find the fragments that answer a query best."""
+    with run.memory() as memory:
+        hits = memory.search(stdin.argument(query), k=k, **ranking.chosen(), **where.where())
+    for number, hit in enumerate(hits, start=1):
+        run.out.emit(hit, *_hit(number, hit, explain))
+    if not hits:
+        note("nothing found")
+
+
+@command(commands)
+def context(
+    run: Run,
+    query: Query,
+    ranking: Ranking,
+    where: Filters,
+    budget: Budget = 1000,
+) -> None:
+    """Print passages for a prompt: cited, in reading order, within a token budget."""
+    with run.memory() as memory:
+        found = memory.context(
+            stdin.argument(query), budget=budget, **ranking.chosen(), **where.where()
+        )
+    run.out.emit(found, str(found))
+    note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
+
+
+@command(commands)
+def ask(
+    run: Run,
+    question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
+    where: Filters,
+    budget: Budget = 1000,
+) -> None:
+    """Answer a question from the memory, with citations; needs a language model."""
+    with run.memory() as memory:
+        answer = memory.ask(stdin.argument(question), budget=budget, **where.where())
+    cited = [part for passage in answer.citations for part in _citation(passage)]
+    run.out.emit(replace(answer, context=None), answer.text, *cited)
+    if answer.dangling:
+        numbers = ", ".join(map(str, answer.dangling))
+        note(f"the answer cites passages that do not exist ({numbers}): do not trust it")
+
+
+@command(commands)
+def chat(
+    run: Run,
+    source: Annotated[str, typer.Option(help="The conversation to go on with.")] = "chat",
+    budget: Budget = 2000,
+) -> None:
+    """Talk with a language model that remembers; each round is kept. End with Ctrl-D.
+
+    Piped in, every line is a message and every reply is printed.
+    """
+    talking = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
+    with run.memory(create=True) as memory:
+        for message in _typed() if talking else stdin.piped_lines():
+            if not message.strip():
+                continue
+            try:
+                answer = memory.chat(message.strip(), source=source, budget=budget)
+            except LLMUnavailable as error:
+                if not talking:
+                    raise
+                note(f"{error}\nThis round was not kept; say it again.")
+                continue
+            run.out.emit(replace(answer, context=None), answer.text)
+            sys.stdout.flush()  # whoever pipes messages in waits for the reply
+
+
+def _typed() -> Iterator[str]:
+    with suppress(ImportError):  # it gives input() editing and a history, where there is one
+        import readline  # noqa: F401
+    while True:
+        try:
+            yield input("> ")
+        except EOFError:
+            return
+
+
+def _hit(number: int, hit: Hit, explain: bool) -> Iterator[Part]:
+    yield f"{number:2}  {hit.score:5.2f}  "
+    yield hit.source, "cyan"
+    yield f" #{hit.position}{_origin(hit.at, hit.speaker)}  "
+    yield hit.entry_id, "dim"
+    yield "\n" + _indented(hit.text)
+    if explain:
+        yield from _why(hit)
+
+
+def _why(hit: Hit) -> Iterator[Part]:
+    raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
+    for place, (name, value) in enumerate(hit.why.terms.items()):
+        label, score = raw.get(name, ("", None))
+        yield f"\n    {'=' if not place else '+'} "
+        yield f"{name:<10} {value:+6.2f}", "green" if value > 0 else "red"
+        yield f"   {label} {score:.2f}" if score is not None else ""
+    yield f"\n    = {'score':<10} {hit.score:+6.2f}"
+
+
+def _citation(passage: Passage) -> Iterator[Part]:
+    yield f"\n[{passage.number}] "
+    yield passage.source, "cyan"
+    yield _origin(passage.at, None)
+
+
+def _origin(at: datetime | None, speaker: str | None) -> str:
+    date = f"  {at:%Y-%m-%d %H:%M}" if at else ""
+    return f"{date}  {speaker}" if speaker else date
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.strip("\n").splitlines())

@@ -1,0 +1,58 @@
+"""Text from standard input and from files the user names, line by line as it comes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from treering.errors import InputError, TextEncodingError
+
+STDIN = "-"
+
+
+def is_piped() -> bool:
+    """Whether standard input comes from a file or a program rather than from a keyboard."""
+    return not sys.stdin.isatty()
+
+
+def argument(value: str) -> str:
+    """The value itself, or all of standard input for ``-``. Raises TextEncodingError."""
+    return "".join(piped_lines()) if value == STDIN else value
+
+
+def piped_lines() -> Iterator[str]:
+    """The lines of standard input. Raises TextEncodingError while iterating."""
+    return _decoded(sys.stdin.buffer, "standard input")
+
+
+def lines_of(name: str) -> Iterator[str]:
+    """The lines of a file, or of standard input for ``-``.
+
+    Raises InputError if there is no such file, TextEncodingError while iterating.
+    """
+    if name == STDIN:
+        return piped_lines()
+    path = Path(name)
+    if not path.is_file():
+        raise InputError(f"{path} is not a file")
+    return _file_lines(path)
+
+
+def _file_lines(path: Path) -> Iterator[str]:
+    with path.open("rb") as stream:
+        yield from _decoded(stream, str(path))
+
+
+def _decoded(stream: BinaryIO, name: str) -> Iterator[str]:
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
+    try:
+        yield from text
+    except UnicodeDecodeError as error:
+        raise TextEncodingError(
+            f"{name} is not UTF-8 text: {error.reason} at byte {error.start} of a block; convert it"
+        ) from error
+    finally:
+        text.detach()  # or it would close the stream, which is not ours

@@ -1,0 +1,179 @@
+"""Commands that take something in: add, replace, import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.options import command, metadata
+from treering.cli.output import counted, note
+from treering.cli.run import Run
+from treering.errors import InputError, TreeringError
+from treering.records import Kind, Receipt
+
+commands = typer.Typer()
+SKIPPED_SHOWN = 10
+
+
+@command(commands)
+def add(
+    run: Run,
+    content: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Files, folders, texts, or - for standard input (the default if it is piped).",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="What it is called. Default: the path, else 'notes' or 'chat'."),
+    ] = None,
+    kind: Annotated[
+        Kind | None, typer.Option(help="What it is. Default: by the file's name and content.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When it was said or written: ISO 8601."),
+    ] = None,
+    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
+    ] = False,
+) -> None:
+    """Remember texts, files, folders, or conversations.
+
+    A conversation is a .json or .jsonl file, or piped lines, of messages with "role" and "content"
+    (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
+    a file that has changed replaces what it left before.
+    """
+    contents = [_content(one, text) for one in content or [_piped()]]
+    receipts: list[Receipt] = []
+    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
+        try:
+            for one in contents:
+                receipt = memory.add(
+                    _from_stdin() if one == stdin.STDIN else one,
+                    source=source,
+                    kind=kind,
+                    at=at,
+                    speaker=speaker,
+                    session=session,
+                    metadata=metadata(meta),
+                    progress=progress,
+                )
+                receipts.append(receipt)
+        except TreeringError:
+            _say_what_was_added(receipts, len(contents))
+            raise
+    _show(run, Receipt.total(receipts))
+
+
+@command(commands)
+def replace(
+    run: Run,
+    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The entry.")],
+    text: Annotated[str, typer.Argument(help="Its new text, or - for standard input.")],
+) -> None:
+    """Give an entry another text; its place, time, speaker and metadata stay."""
+    with run.memory() as memory:
+        entry = memory.replace(entry_id, stdin.argument(text))
+    run.out.emit(entry, f"replaced {entry.id} in {entry.source}")
+
+
+@command(commands, name="import")
+def import_(
+    run: Run,
+    file: Annotated[str, typer.Argument(help="An export, or - for standard input.")] = stdin.STDIN,
+) -> None:
+    """Take in what `treering export` wrote; all of it or nothing."""
+    lines = stdin.lines_of(file)
+    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
+        receipt = memory.import_(lines, progress=progress)
+    _show(run, receipt)
+
+
+def _piped() -> str:
+    if not stdin.is_piped():
+        raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
+    return stdin.STDIN
+
+
+def _content(argument: str, as_text: bool) -> str | Path:
+    """What an argument means. Raises InputError for what looks like a path and leads nowhere."""
+    if as_text or argument == stdin.STDIN:
+        return argument
+    path = Path(argument)
+    if _exists(path):
+        return path
+    if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
+        raise InputError(
+            f"there is no file or folder {argument!r}; to remember it as a text, add --text"
+        )
+    return argument
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a text too long to be a name, or with a NUL in it
+        return False
+
+
+def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
+    """Messages, one a line, if the first line is one; else a text."""
+    lines = stdin.piped_lines()
+    first = next(lines, "")
+    if _is_message(first):
+        return _messages(chain([first], lines))
+    return first + "".join(lines)
+
+
+def _is_message(line: str) -> bool:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "role" in found and "content" in found
+
+
+def _messages(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(lines, start=1):
+        if line.isspace():
+            continue
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"standard input: line {number} is not JSON ({error})") from error
+
+
+def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
+    if receipts:
+        note(f"treering: {len(receipts)} of {arguments} arguments were added before this failed:")
+
+
+def _show(run: Run, receipt: Receipt) -> None:
+    changes = {
+        "unchanged": receipt.unchanged,
+        "removed": receipt.removed,
+        "skipped": len(receipt.skipped),
+    }
+    told = "".join(f", {count} {what}" for what, count in changes.items() if count)
+    run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{told}")
+    for skipped in receipt.skipped[:SKIPPED_SHOWN]:
+        note(f"skipped {skipped.path}: {skipped.reason}")
+    if len(receipt.skipped) > SKIPPED_SHOWN:
+        note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    if receipt.pending:
+        note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")

@@ -1,0 +1,233 @@
+"""Commands that look after a memory: list, show, forget, fit, reembed, settle, export, stats."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.options import Filters, command
+from treering.cli.output import Part, counted, note
+from treering.cli.run import Run
+from treering.errors import InputError, UnknownName
+from treering.records import Entry, Stats
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
+    from treering.relate.fit import Report
+
+commands = typer.Typer()
+
+EXCERPT_CHARS = 80
+SHOWN = 5  # entries named before they are forgotten; the count tells the rest
+EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
+
+
+@command(commands, name="list")
+def list_(
+    run: Run,
+    where: Filters,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="List sources with their numbers of entries.")
+    ] = False,
+) -> None:
+    """List entries in the order they were added."""
+    with run.memory() as memory:
+        found = memory.entries(**where.where())
+        if sources:
+            counts = Counter(entry.source for entry in found)
+            for name, count in islice(counts.items(), limit):
+                run.out.emit({"source": name, "entries": count}, f"{count:8}  ", (name, "cyan"))
+            return
+        for entry in islice(found, limit):
+            run.out.emit(entry, *_brief(entry))
+
+
+@command(commands)
+def show(run: Run, entry_id: EntryId) -> None:
+    """Show an entry as it was added."""
+    with run.memory() as memory:
+        entry = memory.get(entry_id)
+    fields = asdict(entry)
+    text = fields.pop("text")
+    told = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
+    run.out.emit(entry, *((line, "dim") for line in told), "\n", text)
+
+
+@command(commands)
+def forget(
+    run: Run,
+    where: Filters,
+    entry_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One entry.", show_default=False)
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
+    with run.memory() as memory:
+        _say_what_will_go(memory, entry_id, where)
+        if not yes:
+            _confirm()
+        done = memory.forget(entry_id, **where.where())
+    views = "".join(f", {count} of {view}" for view, count in done.views.items())
+    run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
+    if not done.scrubbed:
+        note(
+            "the file could not be rewritten while another process reads it: erased text may still "
+            "be in its bytes; run `treering settle` when that process is done"
+        )
+
+
+@command(commands)
+def fit(run: Run) -> None:
+    """Choose the relations' weights for this space from its own text, without labels."""
+    with run.memory() as memory, run.out.progress("scoring pseudo-queries") as progress:
+        reports = memory.fit(progress=progress)
+    for report in reports:
+        record = asdict(report) | {"gain": report.gain}
+        run.out.emit(record, *_report(report))
+
+
+@command(commands)
+def reembed(
+    run: Run,
+    model: Annotated[
+        str, typer.Argument(help="The new embedding model, written as for --embedder.")
+    ],
+) -> None:
+    """Change the embedding model; the old one answers until the new one is complete."""
+    with run.memory() as memory, run.out.progress("embedding") as progress:
+        stats = memory.reembed(model, progress=progress)
+    run.out.emit(stats, *_stats(stats))
+
+
+@command(commands)
+def settle(run: Run) -> None:
+    """Do all pending work now."""
+    with run.memory() as memory, run.out.progress("indexing") as progress:
+        stats = memory.settle(progress=progress)
+    run.out.emit(stats, *_stats(stats))
+
+
+@command(commands)
+def export(
+    run: Run,
+    file: Annotated[
+        str, typer.Argument(help="Where to write, or - for standard output.")
+    ] = stdin.STDIN,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write the space as lines of JSON, which `treering import` takes in."""
+    with run.memory() as memory:
+        if file == stdin.STDIN:
+            run.out.lines(memory.export())
+            return
+        count = _write(Path(file), memory.export(), force) - 1  # the header is no entry
+    run.out.emit(
+        {"file": file, "entries": count},
+        f"wrote {counted(count, 'entry', 'entries')} to {file}",
+    )
+
+
+@command(commands)
+def stats(run: Run) -> None:
+    """Show what a space holds, its model, pending work, and what models have cost."""
+    with run.memory() as memory:
+        found = memory.stats()
+    run.out.emit(found, *_stats(found))
+
+
+@command(commands)
+def spaces(run: Run) -> None:
+    """List the spaces of the file."""
+    with run.memory() as memory:
+        for name in memory.spaces():
+            run.out.emit({"space": name}, name)
+
+
+def _brief(entry: Entry) -> Iterator[Part]:
+    yield entry.id, "dim"
+    yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
+    yield f"{entry.source} #{entry.position}", "cyan"
+    yield f"  {entry.speaker}:" if entry.speaker else ""
+    flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
+    yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
+
+
+def _say_what_will_go(memory: Memory, entry_id: str | None, where: Filters) -> None:
+    """Name on stderr what a filter means. Raises UnknownName, InputError without a condition."""
+    conditions = where.where()
+    if entry_id is None and not conditions:
+        raise InputError("forget what? Give an id or a filter such as --source novel.txt")
+    found = (one for one in memory.entries(**conditions) if entry_id in (None, one.id))
+    first = list(islice(found, SHOWN))
+    if not first:
+        raise UnknownName("nothing to forget: no entry matches")
+    count = len(first) + sum(1 for _ in found)
+    note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
+    for entry in first:
+        note("  ", *_brief(entry))
+    if count > len(first):
+        note(f"  … and {count - len(first):,} more")
+
+
+def _confirm() -> None:
+    if stdin.is_piped():
+        raise InputError("nobody is there to confirm; give --yes to erase without being asked")
+    if not typer.confirm("Erase?", err=True):
+        raise typer.Exit(0)
+
+
+def _report(report: Report) -> Iterator[Part]:
+    yield report.kind, "bold"
+    yield (
+        f"  mean reciprocal rank on {report.queries // 2} held-out pseudo-queries: "
+        f"{report.default:.3f} by default, {report.fitted:.3f} fitted; "
+    )
+    yield "kept" if report.kept else "no gain: the defaults stay"
+    for one in report.chosen:
+        yield f"\n    α {one.alpha:g}  {one.relation}"
+
+
+def _write(path: Path, lines: Iterator[str], force: bool) -> int:
+    """Write beside the file and rename: it is complete or not there. The number of lines."""
+    if path.exists() and not force:
+        raise InputError(f"{path} is there already; give another name or --force")
+    part = path.with_name(f"{path.name}.part")
+    count = 0
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
+            for line in lines:
+                stream.write(f"{line}\n")
+                count += 1
+        os.replace(part, path)  # noqa: PTH105
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _stats(found: Stats) -> Sequence[Part]:
+    model = f"{found.model}, {found.dimension} dimensions" if found.model else "none yet"
+    pending = ", ".join(f"{count:,} {view}" for view, count in found.pending.items()) or "none"
+    rows = {
+        "space": found.space,
+        "entries": f"{found.entries:,} from {counted(found.sources, 'source', 'sources')}",
+        "fragments": f"{found.fragments:,}, {found.embedded:,} embedded",
+        "model": model,
+        "pending": pending,
+        "file": f"{found.bytes / 1e6:,.1f} MB, all spaces together",
+    }
+    for cost in found.spent:
+        rows[f"spent: {cost.operation}"] = (
+            f"{counted(cost.calls, 'call', 'calls')} of {cost.model}, "
+            f"{cost.prompt_tokens:,} + {cost.completion_tokens:,} tokens"
+        )
+    return ["\n".join(f"{name:<14} {value}" for name, value in rows.items())]
