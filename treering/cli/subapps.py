@@ -20,7 +20,9 @@ class SubApp:
     help: str
 
 
-SUB_APPS: dict[str, SubApp] = {}
+SUB_APPS: dict[str, SubApp] = {
+    "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
+}
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
 
 

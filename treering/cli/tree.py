@@ -2,129 +2,120 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from treering.memory import DEFAULT_SPACE, Memory
+from treering.cli import stdin
+from treering.cli.options import Globals, command, spelled_out
+from treering.cli.output import Part, note
+from treering.cli.run import Run
+from treering.tree.node import TreeNode
 from treering.tree.shape import ROOT
 
-app = typer.Typer(help="Look at the tree of summaries.", no_args_is_help=False)
+app = typer.Typer(help="Look at the tree of summaries.")
 
-
-class Form(StrEnum):
-    """What a tree can be drawn as."""
-
-    outline = "outline"
-    dot = "dot"
-    mermaid = "mermaid"
-    html = "html"
-    json = "json"
-
-
-class Way(StrEnum):
-    """How nodes are found."""
-
-    related = "related"
-    collapsed = "collapsed"
-    traversal = "traversal"
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Which space of which file a command is about."""
-
-    file: Path
-    space: str
-
-    def open(self) -> Memory:
-        return Memory.open(self.file, space=self.space)
+Branch = Annotated[
+    int, typer.Option("--root", metavar="NODE", help="Only the branch of this node.")
+]
 
 
 @app.callback(invoke_without_command=True)
-def tree(
-    context: typer.Context,
-    memory: Annotated[
-        Path, typer.Option("--memory", "-m", envvar="TREERING_MEMORY", help="The memory's file.")
-    ],
-    space: Annotated[str, typer.Option(help="The space to look at.")] = DEFAULT_SPACE,
-    root: Annotated[int, typer.Option(help="Show only the branch of this node.")] = ROOT,
-) -> None:
-    """Print the tree as an outline: [leaves] summary #number."""
-    context.obj = _Place(memory, space)
-    if context.invoked_subcommand is None:
-        with context.obj.open() as opened:
-            typer.echo(opened.tree.draw("outline", root=root))
+@spelled_out
+def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
+    """Print the tree as an outline: [leaves] summary #node, - text #node."""
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    if ctx.invoked_subcommand is not None:
+        return
+    run = Run.of(
+        memory=chosen.memory,
+        space=chosen.space,
+        embedder=chosen.embedder,
+        llm=chosen.llm,
+        as_json=chosen.as_json,
+    )
+    with run.memory() as memory:
+        drawn = memory.tree.draw("json" if chosen.as_json else "outline", root=root)
+    run.out.lines(iter(drawn.splitlines()))
+    if not drawn:
+        note("the tree is empty")
 
 
-@app.command()
+@command(app)
 def export(
-    context: typer.Context,
-    form: Annotated[Form, typer.Argument(help="Graphviz (dot), Mermaid, HTML, JSON or outline.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Default: print it.")] = None,
-    root: Annotated[int, typer.Option(help="Export only the branch of this node.")] = ROOT,
+    run: Run,
+    form: Annotated[
+        Literal["outline", "dot", "mermaid", "html", "json"],
+        typer.Argument(help="outline, dot (Graphviz), mermaid, html or json."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
+    ] = None,
+    root: Branch = ROOT,
 ) -> None:
-    """Draw the tree as Graphviz, Mermaid, JSON, or a page to open and close branches in."""
-    with context.obj.open() as opened:
-        drawn = opened.tree.draw(form.value, root=root, title=context.obj.space)
+    """Draw the tree; html is one page in which branches open and close."""
+    with run.memory() as memory:
+        drawn = memory.tree.draw(form, root=root)
     if out is None:
-        typer.echo(drawn)
+        run.out.lines(iter(drawn.splitlines()))
     else:
         out.write_text(drawn, encoding="utf-8")
+        note(f"written to {out}")
 
 
-@app.command()
+@command(app)
 def search(
-    context: typer.Context,
-    query: str,
-    k: Annotated[int, typer.Option("-k", help="How many nodes.")] = 10,
-    method: Annotated[Way, typer.Option(help="How nodes are scored.")] = Way.related,
+    run: Run,
+    query: Annotated[str, typer.Argument(help="What to look for, or - for standard input.")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many nodes.")] = 10,
+    method: Annotated[
+        Literal["related", "collapsed", "traversal"],
+        typer.Option(help="By words, meaning and relations, or one of the paper's two ways."),
+    ] = "related",
 ) -> None:
     """Find summaries and original texts that answer a query."""
-    table = Table("score", "node", "rests on", "text")
-    with context.obj.open() as opened:
-        for node in opened.tree.search(query, k=k, method=method.value):
-            origin = node.source if node.leaf else f"{node.leaves} texts"
-            table.add_row(
-                f"{node.score:.2f}", f"#{node.number}", _plain(origin or ""), _plain(node.text)
-            )
-    Console().print(table)
+    with run.memory() as memory:
+        found = memory.tree.search(stdin.argument(query), k=k, method=method)
+    for node in found:
+        run.out.emit(node, *_node(node))
+    if not found:
+        note("nothing found")
 
 
-@app.command()
+@command(app)
 def stats(
-    context: typer.Context,
+    run: Run,
     quality: Annotated[
         bool, typer.Option("--quality", help="Also judge the hierarchy; takes a while.")
     ] = False,
 ) -> None:
-    """Figures: nodes and tokens by depth, branching, cost; with --quality revenue, OTD, β."""
-    table = Table("depth", "leaves", "summaries", "tokens (median)")
-    with context.obj.open() as opened:
-        found = opened.tree.stats()
-        for level in found.shape.levels:
-            row = (level.depth, level.leaves, level.summaries, f"{level.tokens:.0f}")
-            table.add_row(*map(str, row))
-        judged = opened.tree.quality() if quality else None
-    Console().print(table)
-    typer.echo(f"nodes {found.shape.nodes}, topics {found.shape.topics}, pending {found.pending}")
-    typer.echo(f"children of a summary {found.shape.branching:.2f} on average")
-    typer.echo(
-        f"calls a text {found.calls_per_leaf:.2f}, tokens a text {found.tokens_per_leaf:.0f}"
+    """Figures: nodes and tokens by depth, branching, cost; with --quality revenue, OTD and β."""
+    with run.memory() as memory:
+        found = memory.tree.stats()
+        judged = memory.tree.quality() if quality else None
+    shape = found.shape
+    rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
+    rows += [
+        f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
+        for level in shape.levels
+    ]
+    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {found.pending} summaries pending")
+    rows.append(
+        f"{shape.branching:.2f} children a summary, {found.calls_per_leaf:.2f} calls a text"
     )
+    run.out.emit(found, "\n".join(rows))
     if judged:
-        typer.echo(f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}")
-        typer.echo(f"β {judged.separation.least:.3f}, 5 % quantile {judged.separation.low:.3f}")
-        odd = judged.odd_one_out
-        typer.echo(f"odd one out: easy {odd.easy:.1%}, hard {odd.hard:.1%}")
+        odd, beta = judged.odd_one_out, judged.separation
+        rows = [
+            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}",
+            f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}",
+            f"odd one out: easy {odd.easy:.1%}, hard {odd.hard:.1%}",
+        ]
+        run.out.emit(judged, "\n".join(rows))
 
 
-def _plain(text: str) -> str:
-    """A text as rich shows it: no markup, nothing that acts on a terminal."""
-    shown = "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
-    return shown.replace("[", "\\[")
+def _node(node: TreeNode) -> tuple[Part, ...]:
+    origin = f"{node.source}" if node.leaf else f"summary of {node.leaves} texts"
+    score = f"{node.score:.2f}  " if node.score is not None else ""
+    return (f"{score}#{node.number}  ", (origin, "bold"), f"\n{node.text}\n")
