@@ -61,6 +61,9 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
+TREE = "tree"
+"""The relation that needs to know the space: it is not made by name alone."""
+
 Message = Mapping[str, Any]
 Alpha = float | Mapping[str, float]
 
@@ -511,7 +514,8 @@ class Memory:
         return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
-        return plan(self._defaults(), relations, alpha)
+        chosen = relations and [self._tree.relation() if one == TREE else one for one in relations]
+        return plan(self._defaults(), chosen, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter

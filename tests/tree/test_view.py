@@ -325,6 +325,24 @@ def test_a_related_score_is_the_sum_of_its_terms_with_the_tree_among_them(memory
         assert "tree" in node.why.terms
 
 
+def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
+    fill(memory)
+    plain = memory.search("anchor", k=12, relations=())
+    related = memory.search("anchor", k=12, relations=["tree"], alpha=0.5)
+    leaf = {node.text: node.number for node in everything(memory) if node.leaf}
+    topic = {text: [node.number for node in memory.tree.path(leaf[text])][:1] for text in leaf}
+    share = {hit.text: hit.why.terms["tree"] for hit in related}
+    alone = [text for text in leaf if not topic[text]]
+    own = {hit.text: hit.score for hit in plain}
+    assert len(plain) == len(related) == len(SENTENCES)
+    for text in alone:  # related to itself only
+        assert share[text] == pytest.approx(0.5 * own[text], abs=1e-4)
+    found = next(text for text in leaf if "anchor" in text)
+    for text in leaf:
+        if topic[text] and topic[text] == topic[found]:
+            assert share[text] > 0.5 * own[text] or text == found
+
+
 def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
     fill(memory)
     memory.settle()

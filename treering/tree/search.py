@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -21,7 +21,7 @@ from treering.relate.combine import Relations
 from treering.relate.contract import MISSING, Codes, Floats, Items
 from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
-from treering.relate.tree import TreeRelation
+from treering.relate.tree import TreeOperator, TreeRelation
 from treering.score.lexical import Lexical
 from treering.score.terms import terms
 from treering.tree import store
@@ -55,6 +55,26 @@ class Wide:
         """The rows that have a node."""
         last = int((self.snapshot.fragment != MISSING).sum()) if leaves_only else len(self.node)
         return np.flatnonzero(self.node[:last] != MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class InTree:
+    """The tree relation over the fragments of a search, as of one revision of the tree.
+
+    ``places`` gives the forest's parents and the node of each fragment.
+    """
+
+    places: Callable[[Codes], tuple[Codes, Codes]]
+    revision: int
+    w: float = 0.5
+    name: str = "tree"
+
+    def bind(self, items: Items) -> TreeOperator:
+        """The operator over the fragments; those without a leaf are related to nothing."""
+        if items.fragment is None:
+            raise InputError("the tree relates only the fragments of the space it has grown over")
+        parents, nodes = self.places(items.fragment)
+        return TreeRelation(parents, nodes, self.w).bind(items)
 
 
 class TreeSearch:
@@ -125,13 +145,20 @@ def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int)
         embedded=np.concatenate([base.embedded, np.ones(more, dtype=np.bool_)]),
         version=version,
     )
-    standing = dict(store.standing(reader, space))
-    of_fragments = np.array([standing.get(int(one), MISSING) for one in base.fragment])
+    parents, of_fragments = places(reader, space, tree, base.fragment)
     node = np.concatenate([_first_only(of_fragments), numbers]).astype(np.int64)
-    parents = tree.parents()
-    parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
     row = {int(node[index]): int(index) for index in np.flatnonzero(node != MISSING)}
     return Wide(snapshot, node, row, TreeRelation(parents, node))
+
+
+def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
+    """The parents of all nodes without the root, and the leaf each fragment stands on."""
+    standing = dict(store.standing(reader, space))
+    leaves = [standing.get(int(one), MISSING) for one in fragments]
+    nodes = np.array([leaf if leaf in tree else MISSING for leaf in leaves], dtype=np.int64)
+    parents = tree.parents()
+    parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
+    return parents, nodes
 
 
 def _summaries(

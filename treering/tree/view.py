@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+import numpy as np
+
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMNotConfigured, UnknownName
 from treering.fragments.build import checked
@@ -15,6 +17,7 @@ from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.relate.contract import MISSING, Codes
 from treering.relate.registry import Plan
 from treering.tree import draw, store
 from treering.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
@@ -26,7 +29,17 @@ from treering.tree.grow import Grower
 from treering.tree.node import TreeNode
 from treering.tree.otd import otd_revenue
 from treering.tree.revenue import Separation, revenue, separation
-from treering.tree.search import TREE_ALPHA, Method, TreeSearch, Wide, cosines, pick, relevance
+from treering.tree.search import (
+    TREE_ALPHA,
+    InTree,
+    Method,
+    TreeSearch,
+    Wide,
+    cosines,
+    pick,
+    places,
+    relevance,
+)
 from treering.tree.settle import ALL, Progress, Settler
 from treering.tree.shape import ROOT, Settings, Tree
 
@@ -229,6 +242,12 @@ class TreeView:
                 for node, (_, score) in zip(shown, picked, strict=True)
             ]
 
+    def relation(self) -> InTree:
+        """The tree as a relation between fragments, for ``memory.search``."""
+        self.grow()
+        with self._grower.reading():
+            return InTree(self._places, self._grower.revision())
+
     def context(
         self,
         query: str,
@@ -298,6 +317,14 @@ class TreeView:
             for (number, text), vector in zip(stale, vectors, strict=True):
                 store.save_vector(writer, state.space, number, text, found[1].model, vector)
             self._grower.commit(writer, state.space, tree)
+
+    def _places(self, fragment: Codes) -> tuple[Codes, Codes]:
+        with self._grower.reading() as found:
+            if found is None:
+                nowhere = np.full(len(fragment), MISSING, dtype=np.int64)
+                return np.zeros(0, dtype=np.int64), nowhere
+            reader, state, tree = found
+            return places(reader, state.space, tree, fragment)
 
     def _wide(self, found: tuple[Reader, State, Tree] | None) -> Wide | None:
         base = self._snapshot()
