@@ -1,1 +1,1 @@
-"""Measuring: quality, cost and speed, through the public interface."""
+"""Measuring: benchmarks in their own file formats, honest baselines, and paired statistics."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.records import Context, Hit, Passage
 from treering.relate.contract import Floats
+from treering.split.text import spans
 
 CountTokens = Callable[[str], int]
 DUPLICATE_COSINE = 0.97
 """From here on two fragments say the same: a quoted or re-sent message, not a paraphrase."""
 
+LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
+SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
 MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
 
 
@@ -58,27 +61,51 @@ def assemble(
     """Take candidates, best first, while the whole stays within ``budget`` tokens.
 
     A candidate that repeats one already taken is dropped; one that does not fit is passed over,
-    since a shorter one behind it may.
+    since a shorter one behind it may. Where not even the best one fits, as many of its sentences
+    are taken as do.
     """
     taken: list[Candidate] = []
+    best: Candidate | None = None
     total = misses = 0
+    exact = True  # ``total`` is what was counted, not a sum of upper bounds
     for candidate in candidates:
         if misses == MAX_MISSES:
             break
+        best = best or candidate
         if _repeats(candidate, taken):
             continue
         cost = count(_show(1, [candidate])) + 1  # an upper bound: neighbours share a citation
-        if total + cost > budget:
-            total = _tokens(taken, count)
+        if total + cost > budget and not exact:
+            total, exact = _tokens(taken, count), True
+        if total + cost > budget and _has_neighbour(candidate, taken):
             cost = _tokens([*taken, candidate], count) - total
         if total + cost > budget:
             misses += 1
             continue
         taken.append(candidate)
-        total += cost
+        total, exact = total + cost, False
     while taken and _tokens(taken, count) > budget:
         taken.pop()
+    if not taken and best is not None:
+        taken = _beginning(best, budget, count)
     return _context(query, taken, budget, count)
+
+
+def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
+    """Whether a candidate could share a citation with one that was taken."""
+    source, rank = candidate.hit.source, candidate.rank
+    return any(one.hit.source == source and abs(one.rank - rank) <= 1 for one in taken)
+
+
+def _beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
+    """The longest run of whole sentences from the start of a fragment that fits; maybe none."""
+    hit = candidate.hit
+    for _, stop in reversed(spans(hit.text, SENTENCE_CHARS)):
+        cut = replace(hit, text=hit.text[:stop], end=hit.start + stop)
+        shorter = replace(candidate, hit=cut)
+        if _tokens([shorter], count) <= budget:
+            return [shorter]
+    return []
 
 
 def _tokens(taken: Sequence[Candidate], count: CountTokens) -> int:
@@ -141,7 +168,12 @@ def _text(runs: Sequence[_Run]) -> str:
 def _show(number: int, members: Sequence[Candidate]) -> str:
     hit = members[0].hit
     date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
-    return f"[{number}] {hit.source}{date}\n{_body(members)}"
+    return f"[{number}] {_label(hit.source)}{date}\n{_body(members)}"
+
+
+def _label(source: str) -> str:
+    """The end of a long source: what tells it apart, without paying for a whole URL or path."""
+    return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
 
 
 def _body(members: Sequence[Candidate]) -> str:

@@ -1,0 +1,77 @@
+"""A small world of our own: two chats and a story, and an embedder that needs no model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treering.bench.space import Space
+from treering.bench.task import Document, Piece, Question, Task
+from treering.memory import Memory
+from treering.relate.contract import Floats
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+SAID = (
+    ("Ana", "My sister moved to Porto in spring."),
+    ("Ben", "How does she like the river there?"),
+    ("Ana", "She rows on it every morning."),
+    ("Ben", "I bought a red bicycle yesterday."),
+    ("Ana", "Mine was stolen last week."),
+    ("Ben", "The library closes at noon on Fridays."),
+)
+
+
+class BagOfWords:
+    """Hashed words as vectors: equal words, equal directions."""
+
+    name = "bag-of-words"
+    dimension = 64
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[str, ...], bool]] = []
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        self.calls.append((tuple(texts), query))
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> Floats:
+        vector = np.full(self.dimension, 1e-3, dtype=np.float32)
+        for word in text.lower().replace("?", " ").replace(".", " ").split():
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimension] += 1
+        return vector
+
+
+def chat_task(space: str = "chat") -> Task:
+    pieces = tuple(
+        Piece(f"D{n}", text, speaker, at=START + timedelta(days=n))
+        for n, (speaker, text) in enumerate(SAID)
+    )
+    documents = (
+        Document("session 1", pieces[:3], chat=True),
+        Document("session 2", pieces[3:], chat=True),
+    )
+    questions = (
+        Question("1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"),
+        Question("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
+        Question("3", "What is the weather?", ("not said",), frozenset(), "none"),
+    )
+    return Task(space, documents, questions)
+
+
+@pytest.fixture
+def embedder() -> BagOfWords:
+    return BagOfWords()
+
+
+@pytest.fixture
+def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[Space]:
+    with Memory.open(tmp_path / "bench.db", embedder=embedder) as memory:
+        remembered = Space(memory, chat_task(), count=len)
+        remembered.remember()
+        yield remembered

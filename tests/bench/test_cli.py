@@ -1,0 +1,123 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from treering.bench.results import read
+from treering.cli import bench
+from treering.errors import InputError, UnknownName
+from treering.llm.scripted import ScriptedLLM
+
+STORY = {
+    "story": "fox",
+    "sections": [
+        {"section": "1", "text": "A fox lived under the old oak."},
+        {"section": "2", "text": "In winter the river froze."},
+    ],
+}
+ASKED = {
+    "story": "fox",
+    "question_id": "1",
+    "question": "Who lived under the oak?",
+    "answers": ["a fox"],
+    "gold_sections": ["1"],
+    "local_or_sum": "local",
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "fairy"
+    folder.mkdir()
+    (folder / "stories.jsonl").write_text(json.dumps(STORY) + "\n", encoding="utf-8")
+    (folder / "questions.jsonl").write_text(json.dumps(ASKED) + "\n", encoding="utf-8")
+    return folder
+
+
+def invoke(*arguments: object) -> str:
+    result = CliRunner().invoke(bench.app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def last_object(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
+def test_run_ends_with_one_json_object_after_its_tables(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    output = invoke("run", "fairytaleqa", "--data", data, "--policy", "dense", "--out", out)
+    assert "| dense | 1 | 100.0" in output
+    found = last_object(output)
+    assert found["benchmark"] == "fairytaleqa"
+    assert found["policies"]["dense"]["recall@5"] == 1.0
+    assert read(out)[0].data_sha256 == found["data_sha256"]
+
+
+def test_json_leaves_the_object_alone(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    arguments = ("run", "fairytaleqa", "--data", data, "--out", out, "--json")
+    output = invoke(*arguments, "--policy", "bm25")
+    assert len(output.splitlines()) == 1
+    again = invoke(*arguments, "--policy", "bm25", "--policy", "whole")
+    assert list(last_object(again)["policies"]) == ["bm25", "whole"]
+
+
+def test_run_with_a_model_answers(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    llm, out = ScriptedLLM(["A fox."]), tmp_path / "r.jsonl"
+    bench.run("fairytaleqa", data, ["dense"], out, llm=llm, temperature=1.0)  # type: ignore[arg-type]
+    found = last_object(capsys.readouterr().out)
+    assert found["level"] == "answers"
+    assert found["policies"]["dense"]["exact_match"] == 1.0
+    assert read(out)[0].settings["temperature"] == 1.0
+    assert llm.closed
+
+
+def test_data_tells_where_to_get_it_and_what_was_seen() -> None:
+    found = last_object(invoke("data", "locomo", "--json"))["locomo"]
+    assert found["licence"] == "CC BY-NC 4.0"
+    assert len(found["sha256"]["locomo5.json"]) == 64
+    assert "musique" in last_object(invoke("data", "--json"))
+    told = invoke("data")
+    assert "  from     https://github.com/snap-research/locomo" in told
+    assert "no real file yet" in told
+
+
+def test_report_renders_compares_and_plots(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    invoke("run", "fairytaleqa", "--data", data, "--policy", "dense", "--out", out)
+    assert "### FairytaleQA" in invoke("report", out, "--plot", tmp_path / "plots")
+    assert len(list((tmp_path / "plots").glob("r-*.svg"))) == 2
+    assert "| dense | 1 | 100.0 | 100.0 | +0.0" in invoke("report", out, "--against", out)
+
+
+def test_a_benchmark_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no benchmark is called 'nothing'"):
+        invoke("run", "nothing", "--data", tmp_path)
+
+
+def test_extend_and_questions_write_json_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = tmp_path / "chat.jsonl"
+    turns = [{"name": "Alex", "content": "Hi!"}, {"name": "Bob", "content": "Hello."}]
+    chat.write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+    pairs = [{"question": "Who?", "response": "Alex"}]
+    llm = ScriptedLLM(["Alex: A.\nBob: B.", json.dumps(pairs)])
+    bench.extend(chat, rounds=2, llm=llm)  # type: ignore[arg-type]
+    extended = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["name"] for line in extended] == ["Alex", "Bob"]
+    bench.questions(chat, count=1, llm=llm)  # type: ignore[arg-type]
+    assert last_object(capsys.readouterr().out) == pairs[0]
+
+
+def test_a_chat_line_without_words_is_named(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"name": "Alex"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no 'content'"):
+        bench.questions(chat)

@@ -1,0 +1,144 @@
+import re
+from collections.abc import Callable, Sequence
+from statistics import fmean, pstdev
+
+import pytest
+
+from tests.bench.conftest import SAID
+from treering.bench.metrics.evidence import Passage, ranked_units
+from treering.bench.policy.contract import Policy
+from treering.bench.policy.registry import policies
+from treering.bench.space import Space
+from treering.bench.task import Question
+from treering.errors import InputError, UnknownName
+from treering.relate.decay import Context
+from treering.relate.defaults import Weighted
+
+ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
+
+
+def named(name: str, seed: int = 0) -> Policy:
+    [policy] = policies([name], seed)
+    return policy
+
+
+def units(space: Space, name: str, question: int = 0, seed: int = 0) -> list[str]:
+    policy = named(name, seed)
+    assert policy.pick is not None
+    return ranked_units(policy.pick(space, space.task.questions[question]))
+
+
+def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: Space) -> None:
+    asked = space.task.questions[0]
+    first = space.search(asked)[0]
+    assert first.units == ("D0",)
+    assert first.text == "(2026-01-01) Ana: My sister moved to Porto in spring."
+    assert first.tokens == len(first.text)
+    assert space.scored(asked)[0].passage == first
+    assert [scored.passage.units[0] for scored in space.scored(asked)] == ALL_UNITS
+
+
+def test_whole_is_everything_in_reading_order(space: Space) -> None:
+    assert units(space, "whole") == ALL_UNITS
+
+
+def test_the_window_begins_with_the_latest(space: Space) -> None:
+    assert units(space, "window") == ALL_UNITS[::-1]
+
+
+def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: Space) -> None:
+    assert units(space, "middle-cut") == ["D0", "D5", "D1", "D4", "D2", "D3"]
+
+
+@pytest.mark.parametrize("name", ["treering", "own", "bm25", "dense", "fusion", "rank-fusion"])
+def test_every_searching_policy_ranks_all_and_finds_the_obvious(space: Space, name: str) -> None:
+    found = units(space, name)
+    assert found[0] == "D0"
+    assert sorted(found) == ALL_UNITS
+
+
+def test_spelled_relations_replace_the_defaults(space: Space) -> None:
+    asked = space.task.questions[1]
+    spelled = named("with:context(w=0.9)@2").pick
+    assert spelled is not None
+    related = [Weighted(Context(w=0.9), 2.0)]
+    assert spelled(space, asked) == space.search(asked, relations=related)
+    assert spelled(space, asked) != space.search(asked, relations=())
+
+
+def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
+    asked = space.task.questions[1]
+    scored = space.scored(asked)
+    bm25 = [one.bm25 for one in scored]
+    cosine = [one.cosine for one in scored]
+
+    def z(values: list[float], place: int) -> float:
+        return (values[place] - fmean(values)) / (pstdev(values) or 1)
+
+    def rank(values: list[float], place: int) -> int:
+        return 1 + sorted(range(len(values)), key=lambda n: -values[n]).index(place)
+
+    def best_first(score: Callable[[int], float]) -> list[str]:
+        return [ALL_UNITS[n] for n in sorted(range(len(scored)), key=lambda n: -score(n))]
+
+    assert units(space, "fusion", 1) == best_first(lambda n: z(bm25, n) + z(cosine, n))
+    assert units(space, "rank-fusion", 1) == best_first(
+        lambda n: (1 / (60 + rank(bm25, n)) if bm25[n] > 0 else 0) + 1 / (60 + rank(cosine, n))
+    )
+
+
+def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: Space) -> None:
+    asked, policy = space.task.questions[0], named("context")
+    assert policy.pick is None
+    [filled] = policy.within(space, asked, (), 120)
+    assert "D0" in filled.units
+    assert 0 < filled.tokens <= 120
+    assert "Porto" in filled.text
+
+
+def test_other_policies_fill_a_budget_with_the_head_of_their_ranking(space: Space) -> None:
+    picked: Sequence[Passage] = [Passage(("a",), 10), Passage(("b",), 10)]
+    assert named("dense").within(space, space.task.questions[0], picked, 15) == picked[:1]
+
+
+def test_memory_stream_adds_recency_to_relevance(space: Space) -> None:
+    # "Who has a bicycle?" is like D3 only; of the rest, the later a turn the higher.
+    nothing_alike = Question("x", "zebra")
+    picked = named("memory-stream").pick
+    assert picked is not None
+    ranking = ranked_units(picked(space, nothing_alike))
+    assert ranking.index("D5") < ranking.index("D0")
+
+
+def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:
+    kept = [set(units(space, "memory-bank", question)) for question in (0, 1, 2)]
+    assert kept[0] == kept[1] == kept[2]
+    assert "D5" in kept[0]  # said at the time of asking: R = 1
+    drawn = [len(units(space, "memory-bank", seed=seed)) for seed in range(40)]
+    # The expected number kept is Σ exp(-d/5) over d = 0…5 days: 3.85 of 6.
+    assert sum(drawn) / len(drawn) == pytest.approx(3.85, abs=0.5)
+
+
+def test_all_stands_for_treering_and_every_baseline() -> None:
+    names = [policy.name for policy in policies(["all", "with:session", "dense"], seed=0)]
+    assert names[0] == "treering"
+    assert {"context", "bm25", "dense", "fusion", "memory-stream", "memory-bank"} < set(names)
+    assert {"whole", "middle-cut", "window", "with:session"} < set(names)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("with:friendship", UnknownName, "no relation 'friendship'"),
+        ("with:context(w=)", InputError, "not of the form"),
+        ("with:context(w=1.5)", InputError, re.escape("1.5")),
+        ("with:context(speed=1)", InputError, "context takes w, within, not speed"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(
+    name: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        policies([name], seed=0)

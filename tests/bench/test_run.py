@@ -1,0 +1,169 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.conftest import BagOfWords, chat_task
+from treering.bench.answer import Answering
+from treering.bench.embedding import QuestionCache
+from treering.bench.policy.registry import policies
+from treering.bench.prompts import answer_prompt
+from treering.bench.registry import Benchmark, Data
+from treering.bench.report import Scores, summary
+from treering.bench.results import Results, this_run
+from treering.bench.run import (
+    Level,
+    answer_level,
+    evidence_level,
+    limited,
+    run_benchmark,
+    settings,
+)
+from treering.bench.task import Task
+from treering.llm.scripted import ScriptedLLM
+
+DATA = Path("not read")
+
+
+class Loader:
+    """Two chats, and how many tasks were taken."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def __call__(self, path: Path) -> Iterator[Task]:
+        for name in ("first", "second"):
+            self.taken += 1
+            yield chat_task(name)
+
+
+def measure(
+    out: Path,
+    *names: str,
+    level: Level | None = None,
+    limit: int | None = None,
+    loader: Loader | None = None,
+    embedder: BagOfWords | None = None,
+) -> Scores:
+    level = level or evidence_level()
+    bench = Benchmark("locomo", "ours", loader or Loader(), Data("https://x", "ours", "none"))
+    run = this_run("locomo", "0" * 64, 0, settings(level, "bag-of-words", None, None))
+    with Results(out, run) as results:
+        run_benchmark(
+            bench,
+            DATA,
+            policies(names, 0),
+            level,
+            results,
+            QuestionCache(embedder or BagOfWords()),
+            limit=limit,
+        )
+        return Scores.of(results.run, results.measured.values())
+
+
+def test_every_question_with_evidence_meets_every_policy(tmp_path: Path) -> None:
+    scores = measure(tmp_path / "r.jsonl", "all")
+    means = summary(scores)
+    assert {policy["n"] for policy in means.values()} == {4.0}
+    assert means["whole"]["recall@all"] == 1.0
+    assert "recall@10" not in means["whole"]
+    assert means["treering"]["recall@10"] == 1.0
+    assert "recall@all" not in means["context"]
+    assert means["context"]["recall@250tokens"] == 1.0
+
+
+def test_two_runs_measure_the_same(tmp_path: Path) -> None:
+    names = ("treering", "memory-bank", "context")
+    first = measure(tmp_path / "a.jsonl", *names)
+    second = measure(tmp_path / "b.jsonl", *names)
+    assert first.by_policy == second.by_policy
+
+
+def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) -> None:
+    loader = Loader()
+    scores = measure(tmp_path / "r.jsonl", "dense", limit=2, loader=loader)
+    assert list(scores.by_policy["dense"]) == [("first", "1"), ("first", "2")]
+    assert loader.taken == 1
+
+
+def test_a_limit_skips_tasks_whose_questions_do_not_count() -> None:
+    tasks = limited([chat_task("a"), chat_task("b")], lambda question: question.id == "3", 2)
+    assert [(task.space, len(task.questions)) for task in tasks] == [("a", 1), ("b", 1)]
+
+
+def test_a_run_goes_on_where_it_stopped_without_remembering_finished_tasks(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "r.jsonl"
+    measure(out, "dense", limit=3)
+    embedder = BagOfWords()
+    scores = measure(out, "dense", embedder=embedder)
+    assert len(scores.by_policy["dense"]) == 4
+    asked = [text for texts, query in embedder.calls if query for text in texts]
+    assert asked == ["Who has a bicycle?"]
+    added = [text for texts, query in embedder.calls if not query for text in texts]
+    assert len(added) == 6  # one task's turns, not both
+
+
+def test_each_question_is_embedded_once_for_all_policies(tmp_path: Path) -> None:
+    embedder = BagOfWords()
+    measure(tmp_path / "r.jsonl", "treering", "dense", "fusion", "context", embedder=embedder)
+    asked = [text for texts, query in embedder.calls if query for text in texts]
+    assert sorted(asked) == ["Where did my sister go in spring?", "Who has a bicycle?"]
+
+
+def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> None:
+    llm = ScriptedLLM(["Porto", "nobody", "it is not said"])
+    level = answer_level(Answering(llm, answer_prompt("search-results")), budget=200)
+    scores = measure(tmp_path / "r.jsonl", "whole", level=level, limit=3)
+    results = llm.requests[0].text.partition("[ Search Results ]")[2]
+    assert results.index("Porto in spring") < results.index("rows on it")
+    lines = list(scores.by_policy["whole"].values())
+    assert lines[0].metrics["token_f1"] == 1.0
+    assert lines[0].details["answer"] == "Porto"
+    assert lines[0].details["prompt_tokens"] > 0
+    assert lines[1].metrics["token_f1"] == 0.0
+
+
+def test_the_header_tells_the_models_temperature_judge_and_budget() -> None:
+    how = Answering(
+        ScriptedLLM([], model="small"),
+        answer_prompt("story"),
+        judge=ScriptedLLM([], model="large"),
+        temperature=1.0,
+    )
+    assert settings(answer_level(how, 500), "minilm", 500, how) == {
+        "level": "answers",
+        "embedder": "minilm",
+        "model": "small",
+        "temperature": 1.0,
+        "budget": 500,
+        "judge": "large",
+    }
+
+
+def test_progress_ends_with_all_questions_done(tmp_path: Path) -> None:
+    seen: list[tuple[int, int, str]] = []
+    level = evidence_level()
+    run = this_run("locomo", "0" * 64, 0, {})
+    with Results(tmp_path / "r.jsonl", run) as results:
+        run_benchmark(
+            Benchmark("locomo", "ours", Loader(), Data("https://x", "ours", "none")),
+            DATA,
+            policies(["bm25"], 0),
+            level,
+            results,
+            BagOfWords(),
+            progress=lambda *step: seen.append(step),
+        )
+    assert seen[0] == (0, 2, "adding first")
+    assert seen[-1] == (4, 4, "second")
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_question_cache_gives_the_models_own_vectors(again: int) -> None:
+    model = BagOfWords()
+    cached = QuestionCache(model)
+    for _ in range(again):
+        assert (cached.embed(["a b", "c"], query=True) == model.embed(["a b", "c"])).all()
+    assert (cached.name, cached.dimension) == ("bag-of-words", 64)

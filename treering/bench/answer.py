@@ -1,0 +1,122 @@
+"""Answers by a language model from retrieved text, scored against references and by a judge."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from treering.bench.metrics.answers import exact_match, rouge_l_recall, token_f1
+from treering.bench.prompts import AnswerPrompt, load
+from treering.bench.task import Question
+from treering.llm.contract import LLM, Message, Usage
+from treering.llm.prompts import load as load_shared
+
+LETTERS = string.ascii_uppercase
+_CHOICE = re.compile(r"\(?\b([A-Z])\b")
+_MATCH = re.compile(r"^\W*([01])\b")
+_RATING = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")
+_JUDGE_TOKENS = 256
+"""Room for the short explanation that the rating prompt asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How answers are made: the model, an optional judge, and the sampling, all recorded."""
+
+    llm: LLM
+    prompt: AnswerPrompt
+    judge: LLM | None = None
+    temperature: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A model's answer, what it scored, and what it cost.
+
+    A judge's verdict that cannot be read is no score: it is kept in ``unread`` and its metric is
+    missing, so that a report's ``n`` shows it.
+    """
+
+    text: str
+    metrics: Mapping[str, float]
+    usage: Usage
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer(question: Question, context: str, how: Answering) -> Answered:
+    """Ask ``how.llm`` the question with ``context`` before it, and score its answer."""
+    reply = how.llm.complete(
+        how.prompt.fill(question.text, context, _options(question)),
+        max_tokens=how.prompt.max_tokens,
+        temperature=how.temperature,
+        seed=how.seed,
+    )
+    text = reply.text.strip()
+    metrics = score(question, text)
+    unread: dict[str, str] = {}
+    usage = reply.usage
+    if how.judge is not None:
+        verdict, cost = _judged(question, text, context, how.judge, how.seed)
+        metrics |= verdict.metrics
+        unread |= verdict.unread
+        usage += cost
+    return Answered(text, metrics, usage, unread)
+
+
+def score(question: Question, text: str) -> dict[str, float]:
+    """Metrics that need no judge: of a choice its accuracy, else the overlap with references."""
+    if not question.answers:
+        return {}
+    if question.options:
+        return {"accuracy": float(_chosen(question, text) == question.answers[0])}
+    return {
+        "token_f1": token_f1(text, question.answers),
+        "exact_match": exact_match(text, question.answers),
+        "rouge_l_recall": rouge_l_recall(text, question.answers),
+    }
+
+
+def _options(question: Question) -> str:
+    return "\n".join(f"{letter}. {text}" for letter, text in _lettered(question))
+
+
+def _lettered(question: Question) -> list[tuple[str, str]]:
+    return list(zip(LETTERS, question.options, strict=False))
+
+
+def _chosen(question: Question, text: str) -> str | None:
+    """The option whose letter comes first in a reply; a reply without one chooses nothing."""
+    options = dict(_lettered(question))
+    return next((options[found] for found in _CHOICE.findall(text) if found in options), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    metrics: Mapping[str, float]
+    unread: Mapping[str, str]
+
+
+def _judged(
+    question: Question, text: str, context: str, judge: LLM, seed: int
+) -> tuple[_Verdict, Usage]:
+    """Match with the reference where there is one, else the 1–100 rating of faithfulness."""
+    if question.answers:
+        name, pattern, scale = "judged", _MATCH, 1
+        prompt = load("memtree_match").fill(
+            query=question.text, reference=question.answers[0], answer=text
+        )
+    else:  # MemoChat, table 9
+        name, pattern, scale = "rating", _RATING, 100
+        prompt = load_shared("fragrel_judge").fill(
+            history=context, question=question.text, response=text
+        )
+    reply = judge.complete(
+        [Message("user", prompt)], max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed
+    )
+    found = pattern.search(reply.text)
+    if found is None or int(found[1]) > scale:
+        return _Verdict({}, {name: reply.text}), reply.usage
+    return _Verdict({name: int(found[1]) / scale}, {}), reply.usage

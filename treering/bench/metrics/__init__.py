@@ -1,0 +1,1 @@
+"""What is measured: evidence found, and answers given."""

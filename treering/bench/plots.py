@@ -1,0 +1,74 @@
+"""Plots of results files: recall against tokens spent, and the headline with its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treering.bench.metrics.evidence import BUDGETS
+from treering.bench.registry import benchmark
+from treering.bench.report import Scores
+from treering.bench.stats import bootstrap
+from treering.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".svg", ".png")
+_SIZE_INCHES = (7.0, 4.2)
+_PIXELS_PER_INCH = 150
+
+
+def plot_budgets(scores: Scores, path: Path) -> None:
+    """Recall at each token budget, one line a policy, as SVG or PNG by ``path``'s ending."""
+
+    def draw(axes: Axes) -> None:
+        for policy in scores.by_policy:
+            found = [list(scores.values(policy, f"recall@{b}tokens").values()) for b in BUDGETS]
+            if all(found):
+                means = [100 * sum(values) / len(values) for values in found]
+                axes.plot(BUDGETS, means, marker="o", label=policy)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS])
+        axes.set_xlabel("tokens of retrieved text")
+        axes.set_ylabel("evidence recall, %")
+        axes.legend(fontsize="small")
+
+    _save(scores, path, draw)
+
+
+def plot_policies(scores: Scores, path: Path) -> None:
+    """The headline metric of every policy with its 95 % interval, as SVG or PNG."""
+    metric = scores.headline
+    measured = {policy: list(scores.values(policy, metric).values()) for policy in scores.by_policy}
+    intervals = {p: bootstrap(v, seed=scores.run.seed) for p, v in measured.items() if v}
+
+    def draw(axes: Axes) -> None:
+        means = [100 * i.mean for i in intervals.values()]
+        below = [100 * (i.mean - i.low) for i in intervals.values()]
+        above = [100 * (i.high - i.mean) for i in intervals.values()]
+        axes.barh(list(intervals), means, xerr=[below, above], capsize=3)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"{metric}, %")
+
+    _save(scores, path, draw)
+
+
+def _save(scores: Scores, path: Path, draw: Callable[[Axes], None]) -> None:
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path.name}: a plot is saved as {' or '.join(FORMATS)}")
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra.of("matplotlib", "bench") from error
+    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    draw(axes)
+    axes.set_title(benchmark(scores.run.benchmark).title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # With fixed ids and without a date, the same results give the same bytes.
+    undated = {"Date": None} if path.suffix == ".svg" else None
+    with rc_context({"svg.hashsalt": "treering"}):
+        figure.savefig(path, dpi=_PIXELS_PER_INCH, metadata=undated)

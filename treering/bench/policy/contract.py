@@ -1,0 +1,36 @@
+"""What a policy is: a name and a way to pick passages for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from treering.bench.metrics.evidence import Passage, within_budget
+from treering.bench.space import Space
+from treering.bench.task import Question
+
+Pick = Callable[[Space, Question], Sequence[Passage]]
+Fill = Callable[[Space, Question, int], Sequence[Passage]]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Passages for a question.
+
+    ``pick`` ranks them, best first, and is None for a policy that only fills budgets. ``fill``
+    picks within a token budget; by default the head of the ranking that fits. ``ranked`` is False
+    where the order says nothing about relevance, so that precision at a rank would mean nothing.
+    """
+
+    name: str
+    pick: Pick | None = None
+    fill: Fill | None = None
+    ranked: bool = True
+
+    def within(
+        self, space: Space, question: Question, picked: Sequence[Passage], budget: int
+    ) -> Sequence[Passage]:
+        """The passages this policy puts into ``budget`` tokens, given what it ``picked``."""
+        if self.fill is not None:
+            return self.fill(space, question, budget)
+        return within_budget(picked, budget)

@@ -1,0 +1,80 @@
+"""Benchmarks by name. A benchmark is one file in ``suites`` with one registration."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from treering.bench.task import Task
+from treering.errors import InputError, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Where a benchmark's files come from.
+
+    ``sha256`` maps the names of the files the loader has been run on to their checksums. It is
+    empty where the loader follows the published format but has met no real file yet.
+    """
+
+    url: str
+    licence: str
+    files: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A data set, its loader, and how its answers are asked for and scored.
+
+    ``prompt`` names an answer prompt of :mod:`treering.bench.prompts`, ``headline`` the evidence
+    metric that tables lead with.
+    """
+
+    name: str
+    title: str
+    load: Callable[[Path], Iterator[Task]]
+    data: Data
+    prompt: str = "search-results"
+    headline: str = "recall@10"
+
+
+_REGISTERED: dict[str, Benchmark] = {}
+
+
+def register(benchmark: Benchmark) -> Benchmark:
+    """Make ``benchmark`` known under its name, and return it."""
+    if benchmark.name in _REGISTERED:
+        raise InputError(f"a benchmark named {benchmark.name!r} is already registered")
+    _REGISTERED[benchmark.name] = benchmark
+    return benchmark
+
+
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark, by name, in alphabetical order."""
+    _import_suites()
+    return dict(sorted(_REGISTERED.items()))
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark called ``name``.
+
+    Raises:
+        UnknownName: there is none; the message lists those there are.
+    """
+    known = benchmarks()
+    if name not in known:
+        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(known)}")
+    return known[name]
+
+
+@cache
+def _import_suites() -> None:
+    from treering.bench import suites
+
+    for module in pkgutil.iter_modules(suites.__path__, f"{suites.__name__}."):
+        importlib.import_module(module.name)

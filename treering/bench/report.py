@@ -1,0 +1,233 @@
+"""Markdown tables from results files: means with intervals, differences paired by question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from treering.bench.registry import benchmark
+from treering.bench.results import Measured, Run
+from treering.bench.stats import Interval, bootstrap, paired_difference
+from treering.errors import InputError
+
+EVIDENCE_COLUMNS = (
+    "recall@5", "recall@10", "ndcg@10", "mrr", "tokens@10",
+    "recall@1000tokens", "recall@all", "tokens@all",
+)  # fmt: skip
+ANSWER_COLUMNS = ("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judged", "rating")
+_ANSWER_HEADLINES = ("accuracy", "token_f1", "rating")
+"""The metric that leads an answer table: the first of these that was measured."""
+
+_MARK = {"better": " ▲", "worse": "", "no difference": " ="}
+
+Key = tuple[str, str]
+"""Task and question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All that one results file says, by policy and question."""
+
+    run: Run
+    by_policy: Mapping[str, Mapping[Key, Measured]]
+
+    @classmethod
+    def of(cls, run: Run, lines: Iterable[Measured]) -> Scores:
+        """Group ``lines`` by policy, in the order in which policies first appear."""
+        by_policy: dict[str, dict[Key, Measured]] = {}
+        for line in lines:
+            by_policy.setdefault(line.policy, {})[line.task, line.question] = line
+        return cls(run, by_policy)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that any line holds."""
+        lines = (line for scored in self.by_policy.values() for line in scored.values())
+        return list(dict.fromkeys(metric for line in lines for metric in line.metrics))
+
+    @property
+    def headline(self) -> str:
+        """The metric that tables lead with."""
+        measured = self.metrics
+        leading = (benchmark(self.run.benchmark).headline, *_ANSWER_HEADLINES)
+        return next((metric for metric in leading if metric in measured), measured[0])
+
+    def values(self, policy: str, metric: str, category: str | None = None) -> dict[Key, float]:
+        """The values of ``metric``, of one category or of all, by question."""
+        return {
+            key: line.metrics[metric]
+            for key, line in self._policy(policy).items()
+            if metric in line.metrics and category in (None, line.category)
+        }
+
+    def categories(self) -> list[str]:
+        """The categories of questions, in alphabetical order."""
+        lines = (line for scored in self.by_policy.values() for line in scored.values())
+        return sorted({line.category for line in lines})
+
+    def _policy(self, policy: str) -> Mapping[Key, Measured]:
+        if policy not in self.by_policy:
+            there = ", ".join(self.by_policy) or "none"
+            raise InputError(f"no policy {policy!r} was measured; there are: {there}")
+        return self.by_policy[policy]
+
+
+def summary(scores: Scores) -> dict[str, dict[str, float]]:
+    """Mean of every metric, and the number of questions ``n``, by policy."""
+    means: dict[str, dict[str, float]] = {}
+    for policy, lines in scores.by_policy.items():
+        means[policy] = {"n": float(len(lines))}
+        for metric in scores.metrics:
+            if values := list(scores.values(policy, metric).values()):
+                means[policy][metric] = round(sum(values) / len(values), 6)
+    return means
+
+
+def report(scores: Scores, reference: str | None = None) -> str:
+    """A Markdown page: what was run, means by policy, and the headline by category.
+
+    ``reference`` is the policy that the others are compared with, by default the first.
+    """
+    if not scores.by_policy:
+        raise InputError("the results file holds no measured question yet")
+    reference = reference or next(iter(scores.by_policy))
+    parts = [_title(scores), _means_table(scores, reference)]
+    if len(scores.categories()) > 1:
+        parts.append(_category_table(scores))
+    return "\n\n".join(parts) + "\n"
+
+
+def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) -> str:
+    """One Markdown table of several benchmarks: the headline of each policy.
+
+    A figure that ``reference`` does not differ from (paired bootstrap, 95 %) is marked ``=``, one
+    that is above it ``▲``; without a mark ``reference`` is better.
+    """
+    head = ["benchmark", "questions", "metric", *policies]
+    rows = [_overview_row(scores, policies, reference) for scores in runs]
+    return f"{_table(head, rows)}\n"
+
+
+def compare(new: Scores, old: Scores) -> str:
+    """A Markdown table of the paired differences, new minus old, for every policy in both."""
+    if new.run.benchmark != old.run.benchmark or new.run.data_sha256 != old.run.data_sha256:
+        raise InputError(
+            "the two runs measured different data, so no pairing of them has a meaning"
+        )
+    shared = [policy for policy in new.by_policy if policy in old.by_policy]
+    if not shared:
+        raise InputError("the two runs have no policy in common")
+    metric = new.headline
+    head = ["policy", "n", f"{metric} before", "after", "difference (95 %)", "verdict"]
+    rows = [[policy, *_paired_cells(new, old, policy, metric)] for policy in shared]
+    title = (
+        f"### {benchmark(new.run.benchmark).title}: {old.run.commit[:12]} → {new.run.commit[:12]}"
+    )
+    return f"{title}\n\n{_table(head, rows)}\n"
+
+
+def difference(
+    new: Mapping[Key, float], old: Mapping[Key, float], *, seed: int = 0
+) -> Interval | None:
+    """The paired difference over the questions that both hold, or None if there is none."""
+    both = [key for key in new if key in old]
+    if not both:
+        return None
+    return paired_difference([new[k] for k in both], [old[k] for k in both], seed=seed)
+
+
+def _overview_row(scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
+    metric = scores.headline
+    ours = scores.values(reference, metric)
+    cells = []
+    for policy in policies:
+        values = scores.values(policy, metric) if policy in scores.by_policy else {}
+        gap = difference(values, ours, seed=scores.run.seed)
+        mark = "" if gap is None or policy == reference else _MARK[gap.verdict]
+        cells.append(_mean(metric, list(values.values())) + mark)
+    return [benchmark(scores.run.benchmark).title, str(len(ours)), metric, *cells]
+
+
+def _title(scores: Scores) -> str:
+    run = scores.run
+    settings = ", ".join(f"{key} {value}" for key, value in run.settings.items())
+    return (
+        f"### {benchmark(run.benchmark).title}\n\n"
+        f"Commit `{run.commit[:12]}`, data `{run.data_sha256[:12]}`, seed {run.seed}, "
+        f"treering {run.versions['treering']}, Python {run.versions['python']}; {settings}."
+    )
+
+
+def _means_table(scores: Scores, reference: str) -> str:
+    headline = scores.headline
+    known = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
+    others = [m for m in known if m in scores.metrics and m != headline]
+    head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
+    rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
+    return _table(head, rows)
+
+
+def _mean_row(
+    scores: Scores, policy: str, headline: str, others: Sequence[str], reference: str
+) -> list[str]:
+    values = scores.values(policy, headline)
+    lead = _interval(bootstrap(list(values.values()), seed=scores.run.seed)) if values else "–"
+    cells = [_mean(metric, list(scores.values(policy, metric).values())) for metric in others]
+    gap = difference(values, scores.values(reference, headline), seed=scores.run.seed)
+    against = "–" if policy == reference or gap is None else _verdict(gap)
+    return [policy, str(len(scores.by_policy[policy])), lead, *cells, against]
+
+
+def _category_table(scores: Scores) -> str:
+    categories, headline = scores.categories(), scores.headline
+    first = next(iter(scores.by_policy))
+    sizes = [len(scores.values(first, headline, category)) for category in categories]
+    head = [headline, *(f"{c or '–'} ({n})" for c, n in zip(categories, sizes, strict=True))]
+    rows = [
+        [
+            policy,
+            *(
+                _mean(headline, list(scores.values(policy, headline, c).values()))
+                for c in categories
+            ),
+        ]
+        for policy in scores.by_policy
+    ]
+    return _table(head, rows)
+
+
+def _paired_cells(new: Scores, old: Scores, policy: str, metric: str) -> list[str]:
+    after, before = new.values(policy, metric), old.values(policy, metric)
+    gap = difference(after, before, seed=new.run.seed)
+    if gap is None:
+        return ["0", "–", "–", "–", "–"]
+    both = [key for key in after if key in before]
+    means = [_mean(metric, [side[key] for key in both]) for side in (before, after)]
+    return [str(gap.n), *means, _signed(gap), gap.verdict]
+
+
+def _mean(metric: str, values: Sequence[float]) -> str:
+    if not values:
+        return "–"
+    mean = sum(values) / len(values)
+    return f"{mean:,.0f}" if metric.startswith("tokens") else f"{100 * mean:.1f}"
+
+
+def _interval(interval: Interval) -> str:
+    return f"{100 * interval.mean:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def _signed(interval: Interval) -> str:
+    return f"{100 * interval.mean:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+
+
+def _verdict(interval: Interval) -> str:
+    if interval.verdict == "no difference":
+        return f"no difference ({100 * interval.mean:+.1f})"
+    return _signed(interval)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -1,0 +1,189 @@
+"""Results as JSON lines: one header that says what was run on what, then one line a question.
+
+A results file can be continued: what it already holds is not measured again, and lines that an
+interrupted run left half-written are dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import treering
+from treering.bench.read import json_lines
+from treering.errors import InputError
+
+PACKAGES = ("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp")
+_DECIMALS = 6
+"""Enough to tell any two means apart, and short lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a results file was measured with.
+
+    ``settings`` holds what else decides the figures: the level, the embedding model, the answering
+    model and its temperature.
+    """
+
+    benchmark: str
+    data_sha256: str
+    seed: int
+    settings: Mapping[str, Any]
+    commit: str
+    versions: Mapping[str, str]
+    machine: Mapping[str, Any]
+    started: str
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must agree for two runs' lines to stand in one file."""
+        keys = ("benchmark", "data_sha256", "seed", "settings", "commit", "versions")
+        return {key: getattr(self, key) for key in keys}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one policy scored on one question."""
+
+    policy: str
+    task: str
+    question: str
+    category: str
+    metrics: Mapping[str, float]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Policy, task and question: what makes a line unique in its file."""
+        return self.policy, self.task, self.question
+
+
+def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str, Any]) -> Run:
+    """A header that describes this process, this machine and this checkout."""
+    return Run(
+        benchmark=benchmark,
+        data_sha256=data_sha256,
+        seed=seed,
+        settings=dict(settings),
+        commit=_commit(),
+        versions=_versions(),
+        machine={
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "cpus": os.cpu_count(),
+        },
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+class Results:
+    """An open results file: knows what is measured already, and appends.
+
+    Raises:
+        InputError: the file holds another run, or is no results file.
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self.run = run
+        self.measured: dict[tuple[str, str, str], Measured] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size:
+            self._continue(path)
+        self._file = path.open("a", encoding="utf-8")
+        if not self._file.tell():
+            self._write({"kind": "run", **asdict(run)})
+
+    def _continue(self, path: Path) -> None:
+        _drop_unfinished_line(path)
+        if not path.stat().st_size:
+            return
+        old, lines = read(path)
+        differing = [k for k, v in self.run.identity.items() if v != old.identity[k]]
+        if differing:
+            raise InputError(
+                f"{path} holds a run with another {' and '.join(differing)}; "
+                "give another --out, or remove the file"
+            )
+        self.run = old
+        self.measured = {line.key: line for line in lines}
+
+    def __contains__(self, key: tuple[str, str, str]) -> bool:
+        return key in self.measured
+
+    def add(self, measured: Measured) -> None:
+        """Append one line; it is in the file when this returns."""
+        self.measured[measured.key] = measured
+        self._write({"kind": "measured", **asdict(measured)})
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(_rounded(row), ensure_ascii=False) + "\n")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def read(path: Path) -> tuple[Run, list[Measured]]:
+    """The header and the lines of a finished results file."""
+    rows = json_lines(path)
+    header = next(rows, None)
+    if header is None or header.pop("kind", None) != "run":
+        raise InputError(f"{path} is not a results file: its first line describes no run")
+    try:
+        return Run(**header), [Measured(**row) for row in rows if row.pop("kind") == "measured"]
+    except (TypeError, KeyError) as error:
+        raise InputError(f"{path} is not a results file of this version: {error}") from error
+
+
+def _drop_unfinished_line(path: Path) -> None:
+    written = path.read_bytes()
+    if not written.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(written.rfind(b"\n") + 1)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DECIMALS)
+    if isinstance(value, Mapping):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return value
+
+
+def _versions() -> dict[str, str]:
+    found = {"treering": treering.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue  # an optional dependency that this run does not use
+    return found
+
+
+def _commit() -> str:
+    """The checkout's commit, ``-dirty`` if it has changes; ``unknown`` outside a checkout."""
+    command = ("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    folder = Path(treering.__file__).parent
+    try:
+        described = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return described.stdout.strip()

@@ -1,0 +1,167 @@
+"""Running a benchmark: remember each task once, put every question to every policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from treering.bench.answer import Answering, answer
+from treering.bench.metrics.evidence import BUDGETS, Passage, by_rank, overall, ranked_units, recall
+from treering.bench.policy.contract import Policy
+from treering.bench.registry import Benchmark
+from treering.bench.results import Measured, Results
+from treering.bench.space import Space
+from treering.bench.task import Question, Task
+from treering.embed.contract import Embedder
+from treering.memory import Memory
+
+Measure = Callable[[Policy, Space, Question], Measured]
+Progress = Callable[[int, int, str], None]
+"""Called with questions done and known so far, and what is being done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What is measured: which questions count, and how one is measured."""
+
+    name: str
+    counts: Callable[[Question], bool]
+    measure: Measure
+
+
+def evidence_level() -> Level:
+    """Evidence found, without any language model."""
+    return Level("evidence", lambda question: bool(question.evidence), _evidence)
+
+
+def answer_level(how: Answering, budget: int) -> Level:
+    """Answers by a model that sees ``budget`` tokens of what a policy picked."""
+
+    def measure(policy: Policy, space: Space, question: Question) -> Measured:
+        picked = policy.pick(space, question) if policy.pick else ()
+        passages = policy.within(space, question, picked, budget)
+        in_reading_order = sorted(passages, key=lambda passage: passage.place)
+        context = "\n".join(passage.text for passage in in_reading_order)
+        answered = answer(question, context, how)
+        usage = {
+            "prompt_tokens": answered.usage.prompt_tokens,
+            "completion_tokens": answered.usage.completion_tokens,
+        }
+        details = {"answer": answered.text, "unread": dict(answered.unread), **usage}
+        return _measured(policy, space, question, answered.metrics, details)
+
+    def counts(question: Question) -> bool:
+        return bool(question.answers) or how.judge is not None
+
+    return Level("answers", counts, measure)
+
+
+def run_benchmark(
+    benchmark: Benchmark,
+    data: Path,
+    policies: Sequence[Policy],
+    level: Level,
+    results: Results,
+    embedder: Embedder,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Measure every question with every policy, and add each line to ``results`` as it is known.
+
+    ``limit`` bounds the questions that count. What ``results`` already holds is not done again; a
+    task with nothing left to do is not even remembered.
+    """
+    done = known = 0
+    for task in limited(benchmark.load(data), level.counts, limit):
+        known += len(task.questions)
+        left = _left(task, policies, results)
+        if left:
+            with _remembered(task, embedder, progress, done, known) as space:
+                for question, wanted in left:
+                    for policy in wanted:
+                        results.add(level.measure(policy, space, question))
+                    done += 1
+                    if progress:
+                        progress(done, known, task.space)
+        done = known
+
+
+def limited(
+    tasks: Iterable[Task], counts: Callable[[Question], bool], limit: int | None
+) -> Iterator[Task]:
+    """The tasks with the questions that count, up to ``limit`` questions in all."""
+    room = limit
+    for task in tasks:
+        asked = tuple(filter(counts, task.questions))[:room]
+        if asked:
+            yield replace(task, questions=asked)
+        if room is not None:
+            room -= len(asked)
+            if room <= 0:
+                return
+
+
+def settings(
+    level: Level, embedder: str, budget: int | None, how: Answering | None
+) -> dict[str, object]:
+    """What decides the figures besides code and data, for a results file's header."""
+    chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
+    if how is not None:
+        chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
+        chosen |= {"judge": how.judge.model} if how.judge else {}
+    return chosen
+
+
+@contextmanager
+def _remembered(
+    task: Task, embedder: Embedder, progress: Progress | None, done: int, known: int
+) -> Iterator[Space]:
+    if progress:
+        progress(done, known, f"adding {task.space}")
+    with (
+        TemporaryDirectory(prefix="treering-bench-") as folder,
+        Memory.open(Path(folder) / "bench.db", embedder=embedder) as memory,
+    ):
+        space = Space(memory, task)
+        space.remember()
+        yield space
+
+
+def _left(
+    task: Task, policies: Sequence[Policy], results: Results
+) -> list[tuple[Question, list[Policy]]]:
+    """Each question with the policies it has not been put to yet."""
+    left = []
+    for question in task.questions:
+        wanted = [p for p in policies if (p.name, task.space, question.id) not in results]
+        if wanted:
+            left.append((question, wanted))
+    return left
+
+
+def _evidence(policy: Policy, space: Space, question: Question) -> Measured:
+    metrics: dict[str, float] = {}
+    picked: Sequence[Passage] = ()
+    if policy.pick is not None:
+        picked = policy.pick(space, question)
+        if policy.ranked:
+            metrics |= by_rank(picked, question.evidence)
+        metrics |= overall(picked, question.evidence)
+    for budget in BUDGETS:
+        filled = policy.within(space, question, picked, budget)
+        metrics[f"recall@{budget}tokens"] = recall(ranked_units(filled), question.evidence)
+    return _measured(policy, space, question, metrics, {})
+
+
+def _measured(
+    policy: Policy,
+    space: Space,
+    question: Question,
+    metrics: Mapping[str, float],
+    details: Mapping[str, object],
+) -> Measured:
+    return Measured(policy.name, space.task.space, question.id, question.category, metrics, details)

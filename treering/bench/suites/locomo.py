@@ -1,0 +1,77 @@
+"""LoCoMo: very long two-person chats in dated sessions (Maharana et al. 2024)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from treering.bench.read import Row, json_items, only_file
+from treering.bench.registry import Benchmark, Data, register
+from treering.bench.task import Document, Piece, Question, Task
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "common-sense", 4: "single-hop", 5: "adversarial"}
+_SESSION = re.compile(r"session_(\d+)")
+_TURN = re.compile(r"D:?(\d+):(\d+)")
+
+
+def load(path: Path) -> Iterator[Task]:
+    """One task a chat, one document a session, one piece a turn."""
+    for sample in json_items(only_file(path, "locomo*.json")):
+        documents = tuple(_sessions(sample["conversation"]))
+        turns = {piece.unit for document in documents for piece in document.pieces}
+        questions = tuple(
+            _question(number, row, turns)
+            for number, row in enumerate(sample["qa"])
+            if row["category"] != 5  # its "answer" is the wrong one, and it has no evidence to find
+        )
+        yield Task(space=sample["sample_id"], documents=documents, questions=questions)
+
+
+def _sessions(conversation: Row) -> Iterator[Document]:
+    numbers = sorted(int(m[1]) for key in conversation if (m := _SESSION.fullmatch(key)))
+    for number in numbers:
+        name = f"session_{number}"
+        said = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
+        at = said.replace(tzinfo=UTC)
+        pieces = tuple(_turn(turn, at) for turn in conversation[name])
+        if pieces:
+            yield Document(source=name, pieces=pieces, chat=True)
+
+
+def _turn(turn: Row, at: datetime) -> Piece:
+    caption = turn.get("blip_caption")
+    text = f"{turn['text']} [image: {caption}]" if caption else turn["text"]
+    return Piece(unit=turn["dia_id"], text=text, speaker=turn["speaker"], at=at)
+
+
+def _question(number: int, row: Row, turns: set[str]) -> Question:
+    # Some evidence entries hold two ids ("D8:6; D9:17") or a slip ("D:11:26"); what still names
+    # no turn is left out.
+    named = {f"D{s}:{t}" for entry in row["evidence"] for s, t in _TURN.findall(entry)}
+    return Question(
+        id=str(number),
+        text=row["question"],
+        answers=(str(row["answer"]),),
+        evidence=frozenset(named & turns),
+        category=CATEGORIES[row["category"]],
+    )
+
+
+register(
+    Benchmark(
+        name="locomo",
+        title="LoCoMo",
+        load=load,
+        prompt="locomo",
+        data=Data(
+            url="https://github.com/snap-research/locomo (data/locomo10.json)",
+            licence="CC BY-NC 4.0",
+            files="locomo10.json, or a part of it, or a folder holding it",
+            sha256={
+                "locomo5.json": "1c9979aed9f236d0d6700ff90f205f01c1796875da7956cf94672edd87753933"
+            },
+        ),
+    )
+)

@@ -1,0 +1,57 @@
+"""The one shape every benchmark is read into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A turn, a section or a fact: what a document is made of, in reading order.
+
+    ``unit`` names the evidence unit the piece belongs to. Several pieces may share one, where a
+    benchmark marks whole files as evidence.
+    """
+
+    unit: str
+    text: str
+    speaker: str | None = None
+    role: str = "user"
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is remembered under one source: a text made of sections, or a chat made of turns."""
+
+    source: str
+    pieces: tuple[Piece, ...]
+    chat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its reference answers, and the units that hold the evidence.
+
+    ``evidence`` is empty where the benchmark marks none; such a question counts at the answer
+    level only. ``options`` are the choices of a multiple-choice question, and ``answers`` then
+    holds the text of the right one. ``at`` is the time of asking, where it matters.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    evidence: frozenset[str] = frozenset()
+    category: str = ""
+    options: tuple[str, ...] = ()
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One memory space: the documents to add to it, then the questions to ask of it."""
+
+    space: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]

@@ -1,0 +1,215 @@
+"""``treering bench``: run benchmarks, say where their data is, render what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from treering.bench import generate, plots, report
+from treering.bench.answer import Answering
+from treering.bench.embedding import QuestionCache
+from treering.bench.policy.registry import policies
+from treering.bench.prompts import answer_prompt
+from treering.bench.read import sha256_of
+from treering.bench.registry import Benchmark, benchmark, benchmarks
+from treering.bench.results import Results, read, this_run
+from treering.bench.run import Level, answer_level, evidence_level, run_benchmark, settings
+from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
+from treering.llm.settings import open_llm
+
+app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
+_log = Console(stderr=True)
+
+DEFAULT_BUDGET = 1000
+
+Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
+DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
+Policies = Annotated[
+    list[str],
+    typer.Option("--policy", help="all, a name, or with:context(w=0.3)@0.5; may be repeated."),
+]
+
+
+@app.command()
+def run(
+    name: Name,
+    data: DataPath,
+    policy: Policies = ["all"],  # noqa: B006 - typer copies it
+    out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
+    llm: Annotated[
+        str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
+    ] = None,
+    judge: Annotated[str | None, typer.Option(help="Judge the answers with this model.")] = None,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Tokens of context for an answer.")
+    ] = DEFAULT_BUDGET,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the answering model.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+    embedder: Annotated[str, typer.Option(help="The embedding model.")] = EMBEDDER,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
+) -> None:
+    """Run a benchmark; what the results file holds already is not measured again."""
+    chosen, wanted, model = benchmark(name), policies(policy, seed), open_embedder(embedder)
+    with ExitStack() as opened:
+        how = _answering(opened, chosen, llm, judge, temperature, seed)
+        level = answer_level(how, budget) if how else evidence_level()
+        header = this_run(name, sha256_of(data), seed, settings(level, model.name, budget, how))
+        path = out or Path("results") / f"{name}-{level.name}.jsonl"
+        results = opened.enter_context(Results(path, header))
+        shown = opened.enter_context(_progress(name))
+        once = QuestionCache(model)
+        run_benchmark(chosen, data, wanted, level, results, once, limit=limit, progress=shown)
+        scores = report.Scores.of(results.run, results.measured.values())
+    if not as_json:
+        typer.echo(report.report(scores))
+    typer.echo(json.dumps(_summary(chosen, level, path, scores)))
+
+
+@app.command()
+def data(
+    name: Annotated[str | None, typer.Argument(help="A benchmark; all if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
+) -> None:
+    """Say where a benchmark's data is to be had, its licence, and checksums of files seen."""
+    chosen = [benchmark(name)] if name else list(benchmarks().values())
+    if as_json:
+        typer.echo(json.dumps({one.name: _described(one) for one in chosen}))
+        return
+    for one in chosen:
+        seen = [f"{file} sha256 {digest}" for file, digest in one.data.sha256.items()]
+        typer.echo(f"{one.name}: {one.title}")
+        typer.echo(f"  from     {one.data.url}")
+        typer.echo(f"  licence  {one.data.licence}")
+        typer.echo(f"  --data   {one.data.files}")
+        for line in seen or ["no real file yet: the loader follows the published format"]:
+            typer.echo(f"  run on   {line}")
+
+
+@app.command("report")
+def report_(
+    results: Annotated[list[Path], typer.Argument(help="Results files of `bench run`.")],
+    against: Annotated[Path | None, typer.Option(help="An earlier run to compare with.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="The policy others are compared with.")
+    ] = None,
+    overview: Annotated[
+        list[str],
+        typer.Option(help="One table of all results, with this policy; may be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    plot: Annotated[Path | None, typer.Option(help="Also save plots into this folder.")] = None,
+    form: Annotated[str, typer.Option("--format", help="svg or png.")] = "svg",
+) -> None:
+    """Render results as Markdown tables, compare two runs, draw plots."""
+    runs = {path: report.Scores.of(*read(path)) for path in results}
+    if overview:
+        typer.echo(report.overview(list(runs.values()), overview, reference or overview[0]))
+        return
+    for path, scores in runs.items():
+        if against:
+            typer.echo(report.compare(scores, report.Scores.of(*read(against))))
+        else:
+            typer.echo(report.report(scores, reference))
+        if plot:
+            plots.plot_policies(scores, plot / f"{path.stem}-policies.{form}")
+            plots.plot_budgets(scores, plot / f"{path.stem}-budgets.{form}")
+
+
+@app.command()
+def extend(
+    chat: Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds the whole chat shall have.")] = 200,
+    llm: Annotated[str | None, typer.Option(help="The model that writes.")] = None,
+    temperature: Annotated[float, typer.Option(min=0.0)] = 0.7,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Carry a chat on with a model (MemTree, A.2.3): the new turns as JSON lines."""
+    said = generate.read_chat(chat)
+    with closing(open_llm(llm)) as model:
+        for turn in generate.extend_chat(said, rounds, model, temperature=temperature, seed=seed):
+            typer.echo(json.dumps(turn.message(), ensure_ascii=False))
+
+
+@app.command()
+def questions(
+    chat: Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")],
+    count: Annotated[int, typer.Option(min=1, help="Questions to make.")] = 5,
+    llm: Annotated[str | None, typer.Option(help="The model that asks.")] = None,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
+) -> None:
+    """Make questions with answers from a chat (MemTree, A.2.4), as JSON lines."""
+    said = generate.read_chat(chat)
+    with closing(open_llm(llm)) as model:
+        for asked in generate.ask_about(said, count, model, seed=seed):
+            typer.echo(json.dumps(asdict(asked), ensure_ascii=False))
+
+
+def _answering(
+    opened: ExitStack,
+    chosen: Benchmark,
+    llm: str | None,
+    judge: str | None,
+    temperature: float,
+    seed: int,
+) -> Answering | None:
+    """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
+    if llm is None:
+        return None
+    answering = opened.enter_context(closing(open_llm(llm)))
+    judging = answering
+    if judge is not None and judge != llm:
+        judging = opened.enter_context(closing(open_llm(judge)))
+    return Answering(
+        llm=answering,
+        prompt=answer_prompt(chosen.prompt),
+        judge=None if judge is None else judging,
+        temperature=temperature,
+        seed=seed,
+    )
+
+
+def _summary(chosen: Benchmark, level: Level, path: Path, scores: report.Scores) -> dict[str, Any]:
+    return {
+        "benchmark": chosen.name,
+        "level": level.name,
+        "results": str(path),
+        "commit": scores.run.commit,
+        "data_sha256": scores.run.data_sha256,
+        "policies": report.summary(scores),
+    }
+
+
+def _described(one: Benchmark) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "url": one.data.url,
+        "licence": one.data.licence,
+        "files": one.data.files,
+        "sha256": dict(one.data.sha256),
+    }
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Any]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_log, transient=True) as bar:
+        line = bar.add_task(name, total=None)
+
+        def show(done: int, known: int, doing: str) -> None:
+            bar.update(line, completed=done, total=known, description=f"{name}: {doing}")
+
+        yield show
