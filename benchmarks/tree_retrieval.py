@@ -237,6 +237,7 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=300_000, help="characters of a story")
     parser.add_argument("--budget", type=int, nargs="*", default=[150, 400, 1000])
     parser.add_argument("--only", nargs="*", help="names of corpora, such as quality/1")
+    parser.add_argument("--policies", nargs="*", choices=POLICIES, default=list(POLICIES))
     parser.add_argument("--llm", help="writes the summaries, such as a path of a GGUF file")
     options = parser.parse_args()
     embedder = Remembering()
@@ -263,8 +264,8 @@ def main() -> None:
             for question in sampled(corpus.questions, options.sample):
                 group = f"{corpus.name.split('/')[0]} {question.group}"
                 for budget in options.budget:
-                    for name, policy in POLICIES.items():
-                        context = policy(memory, question.text, budget)
+                    for name in options.policies:
+                        context = POLICIES[name](memory, question.text, budget)
                         scores[group, name, budget].append(recall(context, question.answers))
             memory.close()
     show(scores)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,12 @@ from numpy.typing import NDArray
 from treering.tree.shape import Tree
 
 Floats = NDArray[np.float64]
+
+
+AGREEMENT_POWER: Final = 4
+"""Embeddings of a summary and any leaf below it have a cosine of a half or so. Taken as it is, a
+summary seems to tell half of everything below it; at the fourth power broad and narrow questions of
+FairytaleQA each found 5 to 10 points more of their answers in 400 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ def candidates(
     for column, leaf in enumerate(leaves):
         for node in tree.path(leaf):
             if node in row:
-                agreement[row[node], column] = max(float(vectors[node] @ vectors[leaf]), 0.0)
+                cosine = max(float(vectors[node] @ vectors[leaf]), 0.0)
+                agreement[row[node], column] = cosine**AGREEMENT_POWER
     return Candidates(
         nodes,
         np.array([max(tokens[node], 1) for node in nodes], dtype=np.int64),

@@ -34,8 +34,10 @@ METHODS: Final = ("related", "collapsed", "traversal")
 TREE_ALPHA: Final = 0.5
 """Weight of the tree relation where it is asked for: FragRel's default for any relation."""
 
-NEVER_NONE: Final = 0.01
-"""What the least relevant leaf is worth where all leaves are candidates."""
+FOCUS: Final = 1.0
+"""In standard deviations of the own score. With a linear relevance the many leaves that matter a
+little outweigh the few that hold the answer: of narrow FairytaleQA questions 42 % of the answers'
+words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +210,10 @@ def _first_only(nodes: Codes) -> Codes:
 
 
 def relevance(wide: Wide, scores: Floats, most: int) -> dict[int, float]:
-    """The ``most`` best leaves, each with what its score is above the best one left out."""
+    """How much the ``most`` best leaves matter: the best 1, one ``FOCUS`` below it 1/e."""
     rows = wide.rows(leaves_only=True)
-    order = rows[np.argsort(-scores[rows], kind="stable")[: most + 1]]
+    order = rows[np.argsort(-scores[rows], kind="stable")[:most]]
     if not len(order):
         return {}
-    floor = float(scores[order[-1]]) - (NEVER_NONE if len(order) <= most else 0.0)
-    return {int(wide.node[row]): float(scores[row]) - floor for row in order[:most]}
+    matter = np.exp((scores[order] - scores[order[0]]) / FOCUS)
+    return {int(wide.node[row]): float(one) for row, one in zip(order, matter, strict=True)}
