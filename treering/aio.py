@@ -38,6 +38,11 @@ class AsyncMemory:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
+    @property
+    def memory(self) -> Memory:
+        """The memory behind it, whose methods block: for its views, such as ``memory.code``."""
+        return self._memory
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -116,9 +121,12 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(self._memory.replace, entry_id, text)
 
-    async def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
-        return await asyncio.to_thread(self._memory.settle, progress)
+    async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
+        return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 
     async def search(
         self,

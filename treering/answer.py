@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from treering.errors import LLMReplyError, TextEncodingError
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
 from treering.llm.ask import ANSWER_TOKENS, NOT_IN_MEMORY, ask_messages, read_answer
@@ -16,7 +17,9 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.settings import open_llm
 from treering.recall.context import CountTokens
+from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Context, Entry, Passage, Spent
+from treering.split.stream import check_text
 
 CHAT_WHOLE_TOKENS = 1_000  # FragRel, appendix B.3: up to here the model sees the whole history
 CHAT_WHOLE_ROUNDS = 10
@@ -98,12 +101,18 @@ class Answerer:
         context = None
         if _is_long(history, llm.count_tokens):
             recent = history[-2:]
-            query = "\n".join([*(entry.text for entry in recent), message])
+            query = "\n".join([*(entry.text for entry in recent), message])[-MAX_QUERY_CHARS:]
             room = budget - llm.count_tokens(query)
             context = recall(query, room, llm.count_tokens) if room > 0 else None
         messages = chat_messages(message, recent, context)
         reply = llm.complete(messages, max_tokens=CHAT_REPLY_TOKENS, temperature=CHAT_TEMPERATURE)
         self._pay("chat", reply)
+        try:
+            check_text(reply.text, "the reply")
+        except TextEncodingError as error:
+            raise LLMReplyError(
+                f"a reply of {reply.model} cannot be remembered: {error}"
+            ) from error
         return Answer(
             text=reply.text.strip(), context=context, usage=reply.usage, model=reply.model
         )

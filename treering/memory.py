@@ -11,9 +11,17 @@ from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, UnknownName
+from treering.errors import (
+    EmbeddingError,
+    EmptyText,
+    InputError,
+    JournalBusy,
+    JournalError,
+    UnknownName,
+)
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -52,12 +60,17 @@ from treering.relate import settings as fitted
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
+from treering.tree import store as tree_store
+from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
 
 DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
+
+TREE = "tree"
+"""The relation that needs to know the space: it is not made by name alone."""
 
 Message = Mapping[str, Any]
 Alpha = float | Mapping[str, float]
@@ -79,6 +92,15 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._code = CodeMemory(database, space, embedder)
+        self._tree = TreeView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
+        )
 
     @classmethod
     def open(
@@ -110,6 +132,11 @@ class Memory:
         except BaseException:
             database.close()
             raise
+
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._code
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -188,20 +215,28 @@ class Memory:
             if entries.has_digest(writer, seq, draft.digest()):
                 draft = replace(draft, key=old.id)
             space = self._id(writer)
+            tree_store.erase(writer, space, [seq])
             store.erase(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
         self._build(None)
         return self.get(entry_id)
 
-    def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
         self._builder.build(progress)
+        self._tree.settle(progress, upgrade=upgrade)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
-        if state and scrub:
-            forgetting.scrub(self._database, state.space)
+        if state and scrub and not forgetting.scrub(self._database, state.space):
+            raise JournalBusy(
+                f"{self._database.url} is still being read or written, so that what was forgotten "
+                "may be in its bytes; close other readers and call settle() again"
+            )
         return self.stats()
 
     # ------------------------------------------------------------------ giving back
@@ -281,11 +316,13 @@ class Memory:
         memory relates to it, within ``budget`` tokens. Both sides of the round are added to
         ``source``.
         """
+        if not check_text(message, "the message").strip():
+            raise EmptyText("the message is empty; say something")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
         answer = self._answerer.chat(
-            check_text(message, "the message"),
+            message,
             history,
             lambda query, room, count: self.context(query, budget=room, count_tokens=count),
             budget,
@@ -321,16 +358,24 @@ class Memory:
 
         Raises UnknownName when nothing matches, InputError without any condition.
         """
-        if entry_id is None and not where:
+        condition = to_filter(where)
+        if entry_id is None and condition == Filter():
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            seqs = self._matching(reader, state, entry_id, to_filter(where)) if state else []
+            seqs = self._matching(reader, state, entry_id, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        return forgetting.forget(self._database, state.space, seqs)
+        forgotten = forgetting.forget(self._database, state.space, seqs)
+        self._tree.grow()
+        return forgotten
 
     # ------------------------------------------------------------------ looking after it
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree of summaries: look at it, search it, draw it."""
+        return self._tree
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -357,6 +402,7 @@ class Memory:
         model = open_embedder(embedder)
         self._builder.reembed(model, progress)
         self._embedder = model
+        self._code.use(model)
         self._builder = Builder(self._database, self._space, model)
         self._searcher.use(model)
         return self.stats()
@@ -378,6 +424,7 @@ class Memory:
         """
         stream = iter(lines)
         settings = exchange.read_header(stream)
+        fitted.load(settings)  # refuses what a later search would stumble over
         numbering = Numbering()
         receipts: list[Receipt] = []
         with self._database.write() as writer:
@@ -433,7 +480,10 @@ class Memory:
         return Receipt.total(receipts)
 
     def _add_file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
-        """Take in a file in one transaction; replace what an earlier version of it left."""
+        """Take in a file in one transaction; what an earlier version of it left and it no longer
+        holds, or holds in another place, goes.
+        """
+        checked_name(source, "source")
         digest = files.digest(path)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -441,31 +491,46 @@ class Memory:
                 return Receipt(unchanged=1)
         with self._database.write() as writer:
             space = self._id(writer)
-            old = list(entries.matching(writer, space, Filter(source=source)))
-            forgetting.remove(writer, space, old)
-            receipt = self._store(writer, space, source, files.file_drafts(path, envelope))
+            old = entries.places(writer, space, source)
+            if old and entries.source_digest(writer, space, source) is None:
+                raise InputError(
+                    f"source {source!r} holds entries that no file brought, which {path} would "
+                    "replace; give the file another source"
+                )
+            new = _placed(path, source, envelope) if old else ()
+            kept = {(draft.position, draft.digest()) for draft in new}
+            gone = [seq for place, seq in old.items() if place not in kept]
+            forgetting.remove(writer, space, gone)
+            receipt = self._store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)
-        return replace(receipt, removed=len(old))
+        return replace(receipt, removed=len(gone))
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         with self._database.write() as writer:
             space = self._id(writer)
-            return self._store(writer, space, source, drafts)
+            receipt = self._store(writer, space, source, numbered(drafts, source))
+            if receipt.ids:
+                entries.set_source_digest(writer, space, source, None)
+        return receipt
 
     def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
         place = entries.source_id(writer, space, source)
-        done = entries.append(writer, space, place, numbered(drafts, source), store.VIEW)
+        done = entries.append(writer, space, place, drafts, store.VIEW)
         return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
 
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
 
     def _build(self, progress: Progress | None) -> None:
-        """Bring the views up to date; what an embedder cannot do now stays queued."""
+        """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
+
+        The entries are durable by then: an error here would read as if they were not.
+        """
         try:
             self._builder.build(progress)
-        except EmbeddingError as error:
-            log.warning("embedding is delayed and stays queued; settle() retries: %s", error)
+        except (EmbeddingError, JournalError) as error:
+            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        self._tree.grow()
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
@@ -477,7 +542,7 @@ class Memory:
     def _pending(self) -> int:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            return sum(work.counts(reader, state.space).values()) if state else 0
+            return store.unfinished(reader, state) if state else 0
 
     def _defaults(self) -> Plan:
         with self._database.read() as reader:
@@ -486,7 +551,8 @@ class Memory:
         return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
-        return plan(self._defaults(), relations, alpha)
+        chosen = relations and [self._tree.relation() if one == TREE else one for one in relations]
+        return plan(self._defaults(), chosen, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter
@@ -496,3 +562,9 @@ class Memory:
             return seqs
         wanted, _ = entries.find(reader, state.space, entry_id)
         return [wanted] if wanted in seqs else []
+
+
+def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
+    """The drafts of a file, each in its place."""
+    drafts = numbered(files.file_drafts(path, envelope), source)
+    return (replace(draft, position=place) for place, draft in enumerate(drafts))

@@ -1,0 +1,195 @@
+"""Processes that are killed, or that write one file at once: nothing acknowledged is ever lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from tests.faults.writer import MESSAGES, SHARED, messages
+from treering import Memory
+from treering.errors import JournalCorrupt
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 60
+
+
+def start(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.writer", str(path), name, str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+
+def lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stdout is not None
+    return (line.strip() for line in process.stdout)
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def assert_whole(memory: Memory, name: str, acknowledged: int) -> None:
+    """All that was acknowledged is there, and every conversation as a whole or not at all."""
+    by_source: dict[str, list[str]] = {}
+    for entry in memory.entries():
+        by_source.setdefault(entry.source, []).append(entry.text)
+    for number in range(acknowledged):
+        writer = "everybody" if number < SHARED else name
+        assert by_source[f"{writer} {number}"] == [
+            one["content"] for one in messages(writer, number)
+        ]
+    assert all(len(texts) == MESSAGES for texts in by_source.values())
+
+
+def assert_sound(memory: Memory) -> None:
+    assert memory.check() == []
+    stats = memory.settle()
+    assert stats.pending == {}
+    assert stats.embedded == stats.fragments == stats.entries
+    assert memory.search("message talk", k=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_process_killed_while_it_adds_loses_nothing_it_acknowledged(
+    path: Path, open_memory: Open, seed: int
+) -> None:
+    rng = random.Random(seed)
+    with start(path, "Ana", 500) as process:
+        said = lines(process)
+        assert next(said) == "ready"
+        go(process)
+        for _ in range(rng.randrange(1, 12)):
+            last = int(next(said))
+        # Somewhere inside the next conversations, not just after one.
+        killer = threading.Timer(rng.uniform(0, 0.02), process.kill)
+        killer.start()
+        last = max([last, *(int(line) for line in said)])
+        assert process.wait(TIMEOUT_S) != 0
+        killer.join()
+    memory = open_memory()
+    assert_whole(memory, "Ana", last + 1)
+    assert_sound(memory)
+    assert memory.add(messages("Ana", 499), source="Ana 499").added == MESSAGES
+
+
+def test_processes_that_add_overlapping_content_at_once_lose_and_repeat_nothing(
+    path: Path, open_memory: Open
+) -> None:
+    names, count = ("Ana", "Ben"), 12
+    with ExitStack() as stack:
+        processes = [stack.enter_context(start(path, name, count)) for name in names]
+        outputs = [lines(process) for process in processes]
+        assert [next(output) for output in outputs] == ["ready", "ready"]
+        for process in processes:
+            go(process)
+        assert [list(output)[-1] for output in outputs] == [str(count - 1)] * 2
+        assert [process.wait(TIMEOUT_S) for process in processes] == [0, 0]
+    memory = open_memory()
+    for name in names:
+        assert_whole(memory, name, count)
+    texts = [entry.text for entry in memory.entries()]
+    assert len(texts) == len(set(texts)) == MESSAGES * (SHARED + 2 * (count - SHARED))
+    assert_sound(memory)
+
+
+def test_threads_that_share_a_memory_lose_and_repeat_nothing(memory: Memory) -> None:
+    def add(name: str) -> None:
+        for number in range(6):
+            writer = "everybody" if number < SHARED else name
+            memory.add(messages(writer, number), source=f"{writer} {number}")
+            assert memory.search(f"{name} says", k=1)
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in ("Ana", "Ben", "Cem")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT_S)
+    texts = [entry.text for entry in memory.entries()]
+    assert len(texts) == len(set(texts)) == MESSAGES * (SHARED + 3 * (6 - SHARED))
+    assert_sound(memory)
+
+
+def test_an_add_waits_for_another_processes_transaction(path: Path, open_memory: Open) -> None:
+    memory, other = open_memory(), open_memory()
+    memory.add("first")
+    done = threading.Event()
+
+    def add() -> None:
+        other.add("second")
+        done.set()
+
+    with memory._database.write():
+        waiting = threading.Thread(target=add)
+        waiting.start()
+        assert not done.wait(0.1)
+    waiting.join(TIMEOUT_S)
+    assert done.is_set()
+    assert [entry.text for entry in memory.entries()] == ["first", "second"]
+
+
+FULL = """
+import resource, signal, sys
+from tests.embedders import HashingEmbedder
+from treering import Memory
+from treering.errors import JournalError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+memory = Memory.open(sys.argv[1], embedder=HashingEmbedder())
+memory.add("Ana moved to Porto.", source="before")
+limit = memory.stats().bytes + 100_000
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+added = 0
+try:
+    for number in range(1_000):
+        memory.add(f"Text {number}. " * 2_000, source=f"long {number}")
+        added += 1
+except JournalError as error:
+    print(added)
+    print(error)
+assert memory.search("Porto")[0].text == "Ana moved to Porto."
+"""
+
+
+def test_a_full_disk_refuses_what_does_not_fit_and_keeps_the_rest(
+    path: Path, open_memory: Open
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    added, message = done.stdout.splitlines()
+    assert "nothing of this change was stored" in message
+    memory = open_memory(embedder=HashingEmbedder())
+    sources = {entry.source for entry in memory.entries()}
+    assert sources >= {"before", *(f"long {number}" for number in range(int(added)))}
+    assert memory.check() == []
+    assert memory.settle().pending == {}
+    assert memory.add("There is room again.").added == 1
+
+
+def test_a_truncated_file_says_what_to_do(path: Path, open_memory: Open) -> None:
+    with open_memory() as memory:
+        memory.add("Ana moved to Porto. " * 2_000)
+    os.truncate(path, path.stat().st_size // 3)
+    with pytest.raises(JournalCorrupt, match=r"life\.db.*Restore a copy or import an export"):
+        open_memory().search("Porto")
