@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from treering.answer import Answer
-from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
 from treering.ingest.where import Where
@@ -38,6 +37,11 @@ class AsyncMemory:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
+
+    @property
+    def memory(self) -> Memory:
+        """The memory behind it, whose methods block: for its views, such as ``memory.code``."""
+        return self._memory
 
     async def __aenter__(self) -> Self:
         return self
@@ -70,11 +74,6 @@ class AsyncMemory:
         return cls(
             await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
         )
-
-    @property
-    async def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
-        return await asyncio.to_thread(self._memory.code)
 
     async def close(self) -> None:
         """Close the file; a second call does nothing."""

@@ -50,12 +50,12 @@ def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
 ) -> None:
     script = tmp_path / "script"
     script.write_text("Nice to meet you.\n")
-    running = process("chat", "--llm", f"scripted#{script}")
+    running = process("chat", "--llm", f"scripted#{script}", "--embedder", "waiting")
     assert running.stdin is not None
     assert running.stdout is not None
     running.stdin.write("I am Ana.\n")
     running.stdin.flush()
-    assert running.stdout.readline() == "Nice to meet you.\n"
+    assert running.stdout.readline() == "embedding\n"  # the round is stored, and not embedded yet
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 130

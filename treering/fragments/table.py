@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
@@ -20,7 +20,7 @@ from treering.relate.contract import MISSING, Codes, Items
 from treering.score.lexical import Lexical
 
 GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
-LOAD_ROWS = 16_384  # rows turned into columns at a time: the Python objects stay few
+LOAD_ROWS = 4_096  # rows turned into columns at a time: the Python objects stay few
 SESSION_GAP_S = 4 * 3600.0
 """A silence after which a chat without session names is taken to begin a new session."""
 
@@ -192,9 +192,9 @@ class Table:
         self._position.extend(position)
         self._at.extend([np.nan if stamp is None else stamp / 1e6 for stamp in at])
         self._speaker.extend(_codes(speaker, self._speakers))
-        named = (
+        named = [
             None if name is None else (of, name) for of, name in zip(source, session, strict=True)
-        )
+        ]
         self._session.extend(_codes(named, self._sessions))
         self._kind.extend([_KIND_CODES[name] for name in kind])
         self._vectors.extend(len(rows))
@@ -237,9 +237,12 @@ class Table:
         )
 
 
-def _codes(names: Iterable[K | None], known: dict[K, int]) -> list[int]:
+def _codes(names: Sequence[K | None], known: dict[K, int]) -> list[int]:
     """A number for each name, new ones counted on; MISSING for None."""
-    return [MISSING if name is None else known.setdefault(name, len(known)) for name in names]
+    for name in dict.fromkeys(names):
+        if name is not None and name not in known:
+            known[name] = len(known)
+    return [MISSING if name is None else known[name] for name in names]
 
 
 def _ranks(order: Codes, source: Codes) -> Codes:
