@@ -121,9 +121,12 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(self._memory.replace, entry_id, text)
 
-    async def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
-        return await asyncio.to_thread(self._memory.settle, progress)
+    async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
+        return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 
     async def search(
         self,

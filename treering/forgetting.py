@@ -10,6 +10,7 @@ from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.records import Forgotten
+from treering.tree import store as tree
 
 log = logging.getLogger("treering")
 
@@ -46,9 +47,10 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    summaries = tree.erase(writer, space, seqs)
     gone = store.erase(writer, space, seqs)
     entries.erase(writer, seqs)
-    return gone
+    return gone | {"summaries": summaries}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

@@ -60,12 +60,17 @@ from treering.relate import settings as fitted
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
+from treering.tree import store as tree_store
+from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
 
 DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
+
+TREE = "tree"
+"""The relation that needs to know the space: it is not made by name alone."""
 
 Message = Mapping[str, Any]
 Alpha = float | Mapping[str, float]
@@ -88,6 +93,14 @@ class Memory:
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
         self._code = CodeMemory(database, space, embedder)
+        self._tree = TreeView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
+        )
 
     @classmethod
     def open(
@@ -202,15 +215,20 @@ class Memory:
             if entries.has_digest(writer, seq, draft.digest()):
                 draft = replace(draft, key=old.id)
             space = self._id(writer)
+            tree_store.erase(writer, space, [seq])
             store.erase(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
         self._build(None)
         return self.get(entry_id)
 
-    def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
         self._builder.build(progress)
+        self._tree.settle(progress, upgrade=upgrade)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
@@ -348,9 +366,16 @@ class Memory:
             seqs = self._matching(reader, state, entry_id, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        return forgetting.forget(self._database, state.space, seqs)
+        forgotten = forgetting.forget(self._database, state.space, seqs)
+        self._tree.grow()
+        return forgotten
 
     # ------------------------------------------------------------------ looking after it
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree of summaries: look at it, search it, draw it."""
+        return self._tree
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -505,6 +530,7 @@ class Memory:
             self._builder.build(progress)
         except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        self._tree.grow()
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
@@ -525,7 +551,8 @@ class Memory:
         return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
-        return plan(self._defaults(), relations, alpha)
+        chosen = relations and [self._tree.relation() if one == TREE else one for one in relations]
+        return plan(self._defaults(), chosen, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter

@@ -110,10 +110,16 @@ def reembed(
 
 
 @command(commands)
-def settle(run: Run) -> None:
-    """Do all pending work now."""
-    with run.memory() as memory, run.out.progress("indexing") as progress:
-        stats = memory.settle(progress=progress)
+def settle(
+    run: Run,
+    upgrade: Annotated[
+        bool,
+        typer.Option("--upgrade", help="Let the model rewrite summaries made without one."),
+    ] = False,
+) -> None:
+    """Do all pending work now: embeddings, summaries."""
+    with run.memory() as memory, run.out.progress("settling") as progress:
+        stats = memory.settle(progress=progress, upgrade=upgrade)
     run.out.emit(stats, *_stats(stats))
 
 

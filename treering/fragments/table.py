@@ -215,6 +215,7 @@ class Table:
         source = self._source.values.astype(np.int64)
         order = np.lexsort((self._start.values, self._position.values, source))
         kind = self._kind.values.copy()
+        fragment = self._fragment.values.copy()
         items = Items(
             document=source,
             position=_ranks(order, source),
@@ -222,9 +223,10 @@ class Table:
             speaker=self._speaker.values.astype(np.int64),
             at=self._at.values.copy(),
             vectors=self._vectors.values,
+            fragment=fragment,
         )
         return Snapshot(
-            fragment=self._fragment.values.copy(),
+            fragment=fragment,
             entry=self._entry.values.copy(),
             kind=kind,
             items=items,

@@ -27,7 +27,8 @@ class Items:
     Items may stand in any order. ``document``, ``session`` and ``speaker`` are codes (equal code,
     same group; ``MISSING`` for none); ``position`` orders the items of one document; ``at`` is in
     seconds since the epoch, NaN where unknown; ``vectors`` has unit rows, shape (N, d), and an
-    all-zero row for an item that is not embedded (yet).
+    all-zero row for an item that is not embedded (yet). ``fragment`` identifies the items in the
+    database; None if they are not from one.
     """
 
     document: Codes
@@ -36,6 +37,7 @@ class Items:
     speaker: Codes
     at: NDArray[np.float64]
     vectors: Floats
+    fragment: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.document)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from treering.cli.main import app
+from treering.memory import Memory
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("cli") / "memory.db"
+    with Memory.open(file) as memory:
+        for text in ("Ana sails her boat.", "Ana sails a small boat.", "Ben bakes [red]bread."):
+            memory.add(text, source=text.split()[0].lower())
+        memory.settle()
+    return file
+
+
+def run(path: Path, *arguments: str) -> str:
+    result = CliRunner().invoke(app, ["tree", "--memory", str(path), *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_tree_prints_an_outline(path: Path) -> None:
+    assert "[2] Ana sails her boat." in run(path)
+    assert "- Ben bakes [red]bread." in run(path)
+
+
+def test_export_prints_or_writes_a_file(path: Path, tmp_path: Path) -> None:
+    assert json.loads(run(path, "export", "json"))
+    assert run(path, "export", "dot").startswith("digraph")
+    run(path, "export", "html", "--out", str(tmp_path / "tree.html"))
+    assert "<details" in (tmp_path / "tree.html").read_text("utf-8")
+
+
+def test_a_branch_can_be_shown_alone(path: Path) -> None:
+    (topic, _) = json.loads(run(path, "export", "json"))
+    assert "Ben" not in run(path, "--root", str(topic["node"]))
+
+
+def test_search_shows_what_a_node_rests_on(path: Path) -> None:
+    shown = run(path, "search", "boat", "-k", "3")
+    assert "summary of 2 texts" in shown
+    assert "ana" in shown
+
+
+def test_search_shows_a_text_as_it_is(path: Path) -> None:
+    assert "[red]bread" in run(path, "search", "bread", "-k", "1")
+
+
+def test_search_prints_json_for_programs(path: Path) -> None:
+    found = json.loads(run(path, "search", "bread", "-k", "1", "--json").splitlines()[0])
+    assert found["source"] == "ben"
+
+
+def test_stats_prints_figures(path: Path) -> None:
+    shown = run(path, "stats", "--quality")
+    assert "4 nodes, 2 topics" in shown
+    assert "odd one out" in shown

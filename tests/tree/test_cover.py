@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tree.growing import grown, random_vectors, settings, unit_rows
+from treering.tree.cover import candidates, cover
+from treering.tree.retrieve import collapsed, traversal
+from treering.tree.shape import ROOT, Tree
+
+
+def one_topic(leaves: int) -> Tree:
+    rows = unit_rows(np.eye(8)[0] + 0.2 * random_vectors(leaves).astype(np.float64))
+    return grown(rows, settings(-1.0, max_depth=2))
+
+
+def vectors_of(tree: Tree) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+    return {
+        node: tree.vector(node) / np.float32(np.linalg.norm(tree.vector(node)))
+        for node in tree.walk()
+        if node != ROOT
+    }
+
+
+def test_a_broad_question_gets_the_summary_and_none_of_its_leaves() -> None:
+    tree = one_topic(6)
+    relevance = dict.fromkeys(tree.leaves(), 1.0)
+    tokens = {node: 10 for node in tree.walk() if node != ROOT}
+    found = candidates(tree, relevance, tokens, vectors_of(tree))
+    assert cover(tree, found, 30) == tree.summaries()
+
+
+def test_a_narrow_question_gets_its_leaf() -> None:
+    tree = one_topic(6)
+    wanted = next(tree.leaves())
+    tokens = {node: 10 if tree.is_leaf(node) else 40 for node in tree.walk() if node != ROOT}
+    relevance = {leaf: 5.0 if leaf == wanted else 0.1 for leaf in tree.leaves()}
+    found = candidates(tree, relevance, tokens, vectors_of(tree))
+    assert cover(tree, found, 40)[0] == wanted
+
+
+@given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 120))
+def test_no_node_is_shown_with_one_above_it_and_the_budget_holds(
+    seed: int, count: int, budget: int
+) -> None:
+    tree = grown(random_vectors(count, seed=seed), settings(0.1))
+    rng = np.random.default_rng(seed)
+    tokens = {node: int(rng.integers(1, 40)) for node in tree.walk() if node != ROOT}
+    relevance = {leaf: float(rng.random()) for leaf in tree.leaves()}
+    taken = cover(tree, candidates(tree, relevance, tokens, vectors_of(tree)), budget)
+    assert sum(tokens[node] for node in taken) <= budget
+    assert all(set(tree.path(node)).isdisjoint(taken) for node in taken)
+
+
+def test_collapsed_takes_the_best_of_all_nodes_above_the_cut() -> None:
+    tree = one_topic(4)
+    nodes = np.array(sorted(node for node in tree.walk() if node != ROOT))
+    scores = np.linspace(0, 1, len(nodes)).astype(np.float32)
+    found = collapsed(nodes, scores, 3, least=0.7)
+    assert [node for node, _ in found] == nodes[:-4:-1].tolist()[: len(found)]
+    assert all(score >= 0.7 for _, score in found)
+
+
+def test_traversal_looks_only_below_the_best_of_each_level() -> None:
+    tree = grown(np.repeat(np.eye(4, dtype=np.float32), 2, axis=0), settings(0.5))
+    best = tree.summaries()[1]
+
+    def score(nodes: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        assert isinstance(nodes, list)
+        return np.array([1.0 if one == best else 0.5 for one in nodes], dtype=np.float32)
+
+    found = [node for node, _ in traversal(tree, score, 1)]
+    assert found == [best, tree.children(best)[0]]

@@ -1,0 +1,397 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tree.talking import SENTENCES, WordEmbedder, echo
+from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName
+from treering.llm.scripted import Request, ScriptedLLM
+from treering.memory import Memory
+from treering.tree.node import TreeNode
+
+WAIT_S = 20.0
+
+
+@pytest.fixture(autouse=True)
+def no_llm(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TREERING_LLM", "TREERING_LLM_BASE_URL", "TREERING_LLM_GGUF", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with Memory.open(path, embedder=WordEmbedder()) as opened:
+        yield opened
+
+
+def fill(memory: Memory, sentences: tuple[str, ...] = SENTENCES) -> None:
+    for number, sentence in enumerate(sentences):
+        memory.add(sentence, source=f"note {number}")
+
+
+def everything(memory: Memory) -> list[TreeNode]:
+    found, stack = [], memory.tree.roots()
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack += memory.tree.children(node.number)
+    return found
+
+
+def summaries(memory: Memory) -> list[TreeNode]:
+    return [node for node in everything(memory) if not node.leaf]
+
+
+def test_a_text_is_a_leaf_at_once_and_its_summaries_are_pending(memory: Memory) -> None:
+    fill(memory)
+    leaves = [node for node in everything(memory) if node.leaf]
+    assert {leaf.text for leaf in leaves} == set(SENTENCES)
+    assert all(leaf.source and leaf.entry_id for leaf in leaves)
+    waiting = summaries(memory)
+    assert waiting
+    assert all(node.pending and node.made_by is None for node in waiting)
+    assert memory.stats().pending == {"tree": len(waiting)}
+
+
+def test_pending_summaries_do_not_make_an_entry_count_as_not_searchable(memory: Memory) -> None:
+    fill(memory, SENTENCES[:2])
+    assert memory.add(SENTENCES[2]).pending == 0
+
+
+def test_without_a_model_settle_extracts_sentences_and_marks_them_so(memory: Memory) -> None:
+    fill(memory)
+    assert memory.settle().pending == {}
+    for node in summaries(memory):
+        assert node.made_by == "extractive"
+        assert not node.pending
+        below = {word for leaf in memory.tree.leaves(node.number) for word in leaf.text.split()}
+        assert set(node.text.split()) <= below
+    assert memory.tree.stats().made_by == {"extractive": len(summaries(memory))}
+
+
+def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
+    fill(memory)
+    before = len(everything(memory))
+    memory.add(SENTENCES[0], source="again")
+    (leaf,) = [node for node in everything(memory) if node.text == SENTENCES[0]]
+    assert leaf.repeats == 1
+    assert len(everything(memory)) == before
+
+
+def test_closed_and_opened_after_every_text_the_same_tree_grows(
+    path: Path, memory: Memory, tmp_path: Path
+) -> None:
+    for number, sentence in enumerate(SENTENCES):
+        with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+            other.add(sentence, source=f"note {number}")
+    fill(memory)
+    memory.settle()
+    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+        other.settle()
+        assert other.tree.draw() == memory.tree.draw()
+
+
+def test_two_who_write_in_turn_grow_one_tree(path: Path, memory: Memory, tmp_path: Path) -> None:
+    with Memory.open(path, embedder=WordEmbedder()) as second:
+        for number, sentence in enumerate(SENTENCES):
+            (memory, second)[number % 2].add(sentence, source=f"note {number}")
+        assert second.tree.draw() == memory.tree.draw()
+    with Memory.open(tmp_path / "alone.db", embedder=WordEmbedder()) as alone:
+        fill(alone)
+        assert alone.tree.draw() == memory.tree.draw()
+
+
+def test_a_model_is_asked_once_a_summary_however_many_inserts_touched_it(path: Path) -> None:
+    llm = ScriptedLLM(echo)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        fill(memory)
+        memory.settle()
+        made = summaries(memory)
+        assert len(llm.requests) == len(made)
+        assert all(node.made_by == "scripted" for node in made)
+        memory.add("Ana sells her boat at the harbour", source="new")
+        touched = [node for node in summaries(memory) if node.pending]
+        memory.settle()
+        assert len(llm.requests) == len(made) + len(touched)
+        assert memory.tree.stats().calls_per_leaf == len(llm.requests) / (len(SENTENCES) + 1)
+
+
+def test_a_summary_grows_from_its_last_version_and_the_news(path: Path) -> None:
+    llm = ScriptedLLM(echo)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        fill(memory, SENTENCES[:3])
+        memory.settle()
+        (before,) = [node for node in memory.tree.roots() if not node.leaf]
+        memory.add("Ana sells her boat at the harbour", source="new")
+        memory.settle()
+        after = memory.tree.node(before.number)
+        assert after.text == f"{before.text} Ana sells her boat at the harbour"
+
+
+def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: Path) -> None:
+    together = threading.Barrier(6 + 1)
+    go_on = threading.Event()
+    held = threading.Semaphore(6)
+
+    def hold(request: Request) -> None:
+        if held.acquire(blocking=False):
+            together.wait(WAIT_S)
+        assert go_on.wait(WAIT_S)
+
+    llm = ScriptedLLM(echo, before_reply=hold)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        for topic in range(6):
+            for half in ("first", "second"):
+                memory.add(f"topic{topic} word{topic} thing{topic} {half}", source="notes")
+        settling = threading.Thread(target=memory.settle)
+        settling.start()
+        together.wait(WAIT_S)
+        memory.add("topic0 word0 thing0 third", source="notes")
+        go_on.set()
+        settling.join(WAIT_S)
+        assert not settling.is_alive()
+        assert memory.stats().pending.get("tree")  # what arrived meanwhile is not forgotten
+        memory.settle()
+        assert any("third" in node.text for node in summaries(memory))
+
+
+def test_a_model_that_fails_delays_a_summary_and_loses_nothing(path: Path) -> None:
+    down = threading.Event()
+    down.set()
+
+    def sometimes(request: Request) -> str | Exception:
+        return LLMUnavailable("the model is down") if down.is_set() else echo(request)
+
+    with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(sometimes)) as memory:
+        fill(memory)
+        with pytest.raises(LLMUnavailable, match="down"):
+            memory.settle()
+        assert len([node for node in everything(memory) if node.leaf]) == len(SENTENCES)
+        down.clear()
+        assert memory.settle().pending == {}
+        assert all(node.text for node in summaries(memory))
+
+
+def test_failing_half_way_and_settling_again_is_as_settling_at_once(
+    path: Path, tmp_path: Path
+) -> None:
+    answered = iter([True, False] * 100)
+
+    def every_other(request: Request) -> str | Exception:
+        return echo(request) if next(answered) else LLMUnavailable("busy")
+
+    with (
+        Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(every_other)) as broken,
+        Memory.open(tmp_path / "b.db", embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as whole,
+    ):
+        fill(broken)
+        fill(whole)
+        whole.settle()
+        with pytest.raises(LLMUnavailable):
+            broken.settle()
+        while broken.stats().pending:
+            try:
+                broken.settle()
+            except LLMUnavailable:
+                continue
+        assert broken.tree.draw() == whole.tree.draw()
+
+
+def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
+    path: Path,
+) -> None:
+    llm = ScriptedLLM(echo)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        fill(memory)
+        memory.settle()
+        entry = next(one for one in memory.entries() if "anchor" in one.text)
+        (leaf,) = memory.tree.find(entry.id)
+        above = {node.number for node in memory.tree.path(leaf.number)}
+        before = {node.number: node.text for node in summaries(memory)}
+        assert any("anchor" in before[number] for number in above)
+        receipt = memory.forget(entry.id)
+        assert receipt.views["summaries"] == len(above)
+        assert receipt.scrubbed
+        assert b"anchor" not in path.read_bytes()
+        memory.settle()
+        after = {node.number: node.text for node in summaries(memory)}
+        assert not any("anchor" in text for text in after.values())
+        assert set(before) - set(after) <= above
+        assert {n for n in after if before[n] != after[n]} <= above
+    assert b"anchor" not in path.read_bytes()
+
+
+def test_what_is_erased_while_a_summary_is_written_does_not_get_into_it(path: Path) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def hold(request: Request) -> None:
+        if "anchor" in request.text:
+            asked.set()
+            assert go_on.wait(WAIT_S)
+
+    with Memory.open(
+        path, embedder=WordEmbedder(), llm=ScriptedLLM(echo, before_reply=hold)
+    ) as memory:
+        fill(memory)
+        settling = threading.Thread(target=memory.settle)
+        settling.start()
+        assert asked.wait(WAIT_S)
+        memory.forget(source="note 11")
+        go_on.set()
+        settling.join(WAIT_S)
+        memory.settle()
+        assert not any("anchor" in node.text for node in everything(memory))
+        assert memory.stats().pending == {}
+
+
+def test_forgetting_one_of_two_equal_texts_keeps_the_leaf(memory: Memory) -> None:
+    fill(memory)
+    memory.add(SENTENCES[0], source="again")
+    assert memory.forget(source="again").views["summaries"] == 0
+    (leaf,) = [node for node in everything(memory) if node.text == SENTENCES[0]]
+    assert leaf.repeats == 0
+
+
+def test_replacing_an_entry_changes_its_leaf_and_the_summaries_above(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    entry = next(one for one in memory.entries() if "anchor" in one.text)
+    memory.replace(entry.id, "Ana found a compass near the harbour")
+    memory.settle()
+    (leaf,) = memory.tree.find(entry.id)
+    assert leaf.text == "Ana found a compass near the harbour"
+    assert not any("anchor" in node.text for node in everything(memory))
+
+
+def test_everything_can_be_forgotten(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    for entry in list(memory.entries()):
+        memory.forget(entry.id)
+    assert memory.tree.roots() == []
+    assert memory.settle().pending == {}
+
+
+def test_an_upgrade_lets_the_model_rewrite_what_was_extracted(path: Path, memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    with pytest.raises(LLMNotConfigured, match="without upgrade"):
+        memory.settle(upgrade=True)
+    with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as better:
+        better.settle()
+        assert {node.made_by for node in summaries(better)} == {"extractive"}
+        better.settle(upgrade=True)
+        assert {node.made_by for node in summaries(better)} == {"scripted"}
+
+
+def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
+    memory: Memory,
+) -> None:
+    fill(memory)
+    memory.settle()
+    before = memory.tree.draw()
+    memory.reembed(WordEmbedder("others", salt="x"))
+    memory.settle()
+    assert memory.tree.draw() == before
+    found = memory.tree.search("boat harbour", k=5, method="collapsed")
+    assert any(not node.leaf for node in found)
+    memory.add("Ana moors the boat at the harbour", source="new")
+    assert memory.tree.find(next(memory.entries(source="new")).id)
+
+
+@pytest.mark.parametrize("method", ["related", "collapsed", "traversal"])
+def test_a_search_finds_summaries_and_leaves(memory: Memory, method: str) -> None:
+    fill(memory)
+    memory.settle()
+    found = memory.tree.search("Ana boat harbour", k=6, method=method)  # type: ignore[arg-type]
+    assert {node.leaf for node in found} == {True, False}
+    assert "boat" in found[0].text
+
+
+def test_a_related_score_is_the_sum_of_its_terms_with_the_tree_among_them(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    for node in memory.tree.search("Ana boat harbour", k=4):
+        assert node.why is not None
+        assert node.score == pytest.approx(sum(node.why.terms.values()), rel=1e-4)
+        assert "tree" in node.why.terms
+
+
+def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
+    fill(memory)
+    plain = memory.search("anchor", k=12, relations=())
+    related = memory.search("anchor", k=12, relations=["tree"], alpha=0.5)
+    leaf = {node.text: node.number for node in everything(memory) if node.leaf}
+    topic = {text: [node.number for node in memory.tree.path(leaf[text])][:1] for text in leaf}
+    share = {hit.text: hit.why.terms["tree"] for hit in related}
+    alone = [text for text in leaf if not topic[text]]
+    own = {hit.text: hit.score for hit in plain}
+    assert len(plain) == len(related) == len(SENTENCES)
+    for text in alone:  # related to itself only
+        assert share[text] == pytest.approx(0.5 * own[text], abs=1e-4)
+    found = next(text for text in leaf if "anchor" in text)
+    for text in leaf:
+        if topic[text] and topic[text] == topic[found]:
+            assert share[text] > 0.5 * own[text] or text == found
+
+
+def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    found = memory.tree.search("Ana boat harbour", k=50, method="collapsed", least=0.4)
+    assert 0 < len(found) < len(everything(memory))
+    assert all(node.score is not None and node.score >= 0.4 for node in found)
+
+
+def test_a_context_never_shows_a_summary_and_what_it_rests_on(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    for budget in (10, 30, 60, 200):
+        shown = memory.tree.context("What does Ana do at the harbour?", budget=budget)
+        numbers = {node.number for node in shown.nodes}
+        assert shown.tokens <= budget
+        for node in shown.nodes:
+            assert numbers.isdisjoint(one.number for one in memory.tree.path(node.number))
+
+
+def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    stats, quality = memory.tree.stats(), memory.tree.quality()
+    assert stats.shape.leaves == len(SENTENCES)
+    assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
+    assert quality.revenue > 0
+    assert 0 < quality.separation.low <= 1
+
+
+def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
+    assert memory.tree.roots() == []
+    assert memory.tree.search("anything") == []
+    assert memory.tree.context("anything").nodes == ()
+    assert memory.tree.stats().shape.nodes == 0
+    assert memory.tree.draw() == ""
+
+
+def test_code_is_no_part_of_the_tree(memory: Memory) -> None:
+    memory.add("def sail(boat):\n    return boat\n", kind="code", source="a.py")
+    assert memory.tree.roots() == []
+
+
+def test_what_is_not_there_is_said(memory: Memory) -> None:
+    fill(memory)
+    with pytest.raises(UnknownName, match="no node 999"):
+        memory.tree.node(999)
+    with pytest.raises(UnknownName):
+        memory.tree.find("nothing")
+    with pytest.raises(InputError, match="outline"):
+        memory.tree.draw("pdf")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="traversal"):
+        memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]

@@ -1,0 +1,121 @@
+"""``treering tree``: look at the tree of summaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.options import Globals, command, spelled_out
+from treering.cli.output import Part, note
+from treering.cli.run import Run
+from treering.tree.node import TreeNode
+from treering.tree.shape import ROOT
+
+app = typer.Typer(help="Look at the tree of summaries.")
+
+Branch = Annotated[
+    int, typer.Option("--root", metavar="NODE", help="Only the branch of this node.")
+]
+
+
+@app.callback(invoke_without_command=True)
+@spelled_out
+def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
+    """Print the tree as an outline: [leaves] summary #node, - text #node."""
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    if ctx.invoked_subcommand is not None:
+        return
+    run = Run.of(
+        memory=chosen.memory,
+        space=chosen.space,
+        embedder=chosen.embedder,
+        llm=chosen.llm,
+        as_json=chosen.as_json,
+    )
+    with run.memory() as memory:
+        drawn = memory.tree.draw("json" if chosen.as_json else "outline", root=root)
+    run.out.lines(iter(drawn.splitlines()))
+    if not drawn:
+        note("the tree is empty")
+
+
+@command(app)
+def export(
+    run: Run,
+    form: Annotated[
+        Literal["outline", "dot", "mermaid", "html", "json"],
+        typer.Argument(help="outline, dot (Graphviz), mermaid, html or json."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
+    ] = None,
+    root: Branch = ROOT,
+) -> None:
+    """Draw the tree; html is one page in which branches open and close."""
+    with run.memory() as memory:
+        drawn = memory.tree.draw(form, root=root)
+    if out is None:
+        run.out.lines(iter(drawn.splitlines()))
+    else:
+        out.write_text(drawn, encoding="utf-8")
+        note(f"written to {out}")
+
+
+@command(app)
+def search(
+    run: Run,
+    query: Annotated[str, typer.Argument(help="What to look for, or - for standard input.")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many nodes.")] = 10,
+    method: Annotated[
+        Literal["related", "collapsed", "traversal"],
+        typer.Option(help="By words, meaning and relations, or one of the paper's two ways."),
+    ] = "related",
+) -> None:
+    """Find summaries and original texts that answer a query."""
+    with run.memory() as memory:
+        found = memory.tree.search(stdin.argument(query), k=k, method=method)
+    for node in found:
+        run.out.emit(node, *_node(node))
+    if not found:
+        note("nothing found")
+
+
+@command(app)
+def stats(
+    run: Run,
+    quality: Annotated[
+        bool, typer.Option("--quality", help="Also judge the hierarchy; takes a while.")
+    ] = False,
+) -> None:
+    """Figures: nodes and tokens by depth, branching, cost; with --quality revenue, OTD and β."""
+    with run.memory() as memory:
+        found = memory.tree.stats()
+        judged = memory.tree.quality() if quality else None
+    shape = found.shape
+    rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
+    rows += [
+        f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
+        for level in shape.levels
+    ]
+    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {found.pending} summaries pending")
+    rows.append(
+        f"{shape.branching:.2f} children a summary, {found.calls_per_leaf:.2f} calls a text"
+    )
+    run.out.emit(found, "\n".join(rows))
+    if judged:
+        odd, beta = judged.odd_one_out, judged.separation
+        rows = [
+            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}",
+            f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}",
+            f"odd one out: easy {odd.easy:.1%}, hard {odd.hard:.1%}",
+        ]
+        run.out.emit(judged, "\n".join(rows))
+
+
+def _node(node: TreeNode) -> tuple[Part, ...]:
+    origin = f"{node.source}" if node.leaf else f"summary of {node.leaves} texts"
+    score = f"{node.score:.2f}  " if node.score is not None else ""
+    return (f"{score}#{node.number}  ", (origin, "bold"), f"\n{node.text}\n")

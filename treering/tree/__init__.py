@@ -1,0 +1,1 @@
+"""MemTree: an online tree of summaries over the fragments of a space."""

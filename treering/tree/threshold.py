@@ -1,0 +1,47 @@
+"""How similar a newcomer must be to go deeper (MemTree, section 3.1 and A.1.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from treering.errors import InputError
+
+Form = Literal["scaled", "printed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """θ(depth): the least cosine at which an insert descends from a node into its best child.
+
+    ``form="scaled"`` is A.1.3's ``base · e^(rate · depth / max_depth)``. ``form="printed"`` is the
+    main text's ``base · e^(rate · depth)``; with the paper's own 0.4 and 0.5 it passes 1 at depth
+    2, so nothing ever gets below depth 3, against the depth of 13 that the paper reports.
+
+    ``max_depth`` also bounds the tree: an insert that would go below it becomes a sibling instead,
+    which keeps an insert's cost bounded when thousands of texts are nearly the same. The paper
+    gives no value; its deepest tree has 15 levels, so 16 leaves its trees as they are.
+    """
+
+    base: float = 0.4
+    rate: float = 0.5
+    max_depth: int = 16
+    form: Form = "scaled"
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.base) or not self.base >= -1.0:
+            raise InputError(f"the base threshold is {self.base}; it is a cosine, such as 0.4")
+        if not math.isfinite(self.rate):
+            raise InputError(f"the threshold's rate is {self.rate}; it must be finite, such as 0.5")
+        if self.max_depth < 1:
+            raise InputError(f"max_depth is {self.max_depth}; the least is 1, a flat tree")
+        if self.form not in ("scaled", "printed"):
+            raise InputError(f"the threshold's form is {self.form!r}; use 'scaled' or 'printed'")
+
+    def at(self, depth: int) -> float:
+        """θ for leaving a node of this depth downwards; the root has depth 0."""
+        exponent = self.rate * depth
+        if self.form == "scaled":
+            exponent /= self.max_depth
+        return self.base * math.exp(exponent)

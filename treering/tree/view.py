@@ -1,0 +1,391 @@
+"""``memory.tree``: the tree of summaries over one space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from treering.embed.contract import Embedder
+from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.fragments.build import checked
+from treering.fragments.store import State
+from treering.fragments.table import Snapshot
+from treering.journal import entries, ledger, work
+from treering.journal.contract import Database, Reader
+from treering.llm.contract import LLM
+from treering.llm.tokens import estimate_tokens
+from treering.relate.contract import MISSING, Codes
+from treering.relate.registry import Plan
+from treering.tree import draw, store
+from treering.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
+from treering.tree.cover import candidates, cover
+from treering.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
+from treering.tree.draw import Branch
+from treering.tree.family import direction
+from treering.tree.grow import Grower
+from treering.tree.node import TreeNode
+from treering.tree.otd import otd_revenue
+from treering.tree.revenue import Separation, revenue, separation
+from treering.tree.search import (
+    TREE_ALPHA,
+    InTree,
+    Method,
+    TreeSearch,
+    Wide,
+    cosines,
+    pick,
+    places,
+    relevance,
+)
+from treering.tree.settle import ALL, Progress, Settler
+from treering.tree.shape import ROOT, Settings, Tree
+
+Format = Literal["outline", "dot", "mermaid", "html", "json"]
+FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
+
+RELEVANT_LEAVES: Final = 64
+"""Leaves that a context of mixed altitudes is to cover; more than fit any usual budget."""
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStats:
+    """The shape of a tree, its pending summaries, who made its texts, and what they cost."""
+
+    shape: Shape
+    pending: int
+    made_by: dict[str, int]
+    calls_per_leaf: float
+    tokens_per_leaf: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good the hierarchy is. ``otd_revenue`` is that of OTD over the same leaves."""
+
+    revenue: float
+    otd_revenue: float
+    separation: Separation
+    odd_one_out: OddOneOut
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Nodes for a prompt, none above another, in the order of the tree."""
+
+    query: str
+    nodes: tuple[TreeNode, ...]
+    text: str
+    tokens: int
+
+
+class TreeView:
+    """A tree of summaries that grows with every entry. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        database: Database,
+        space: str,
+        embedder: Callable[[], Embedder],
+        llm: Callable[[], LLM],
+        snapshot: Callable[[], Snapshot | None],
+        defaults: Callable[[], Plan],
+        settings: Settings | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._llm = llm
+        self._snapshot = snapshot
+        self._defaults = defaults
+        self._grower = Grower(database, space, settings or Settings())
+        self._search = TreeSearch()
+
+    # ------------------------------------------------------------------ keeping it up to date
+
+    def grow(self) -> None:
+        """Give every embedded text its leaf; the summaries this touches become pending work."""
+        self._grower.grow()
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """Make all pending summaries, in parallel: with the language model if one is configured,
+        else extractively. ``upgrade`` also has the model rewrite the extractive ones.
+
+        Raises LLMError and EmbeddingError; what is not done stays queued.
+        """
+        self.grow()
+        aggregator = self._aggregator()
+        if upgrade:
+            self._queue_upgrade(aggregator)
+        self._reembed()
+        Settler(self._grower, self._embedder(), aggregator, progress).run()
+
+    # ------------------------------------------------------------------ looking at it
+
+    def roots(self) -> list[TreeNode]:
+        """The topmost nodes, in the order their first text arrived."""
+        return self.children(ROOT)
+
+    def children(self, number: int) -> list[TreeNode]:
+        """The nodes below one, in order of arrival. Raises UnknownName."""
+        return self._shown(lambda tree: tree.children(number))
+
+    def node(self, number: int) -> TreeNode:
+        """One node. Raises UnknownName."""
+        found = self._shown(lambda tree: [number] if number in tree and number != ROOT else [])
+        if not found:
+            raise UnknownName(f"there is no node {number} in the tree; see `memory.tree.roots()`")
+        return found[0]
+
+    def path(self, number: int) -> list[TreeNode]:
+        """The summaries above a node, top first. Raises UnknownName."""
+        return self._shown(lambda tree: list(tree.path(number)))
+
+    def leaves(self, number: int) -> list[TreeNode]:
+        """The original texts that a summary rests on. Raises UnknownName."""
+        return self._shown(lambda tree: list(tree.leaves(number)))
+
+    def find(self, entry_id: str) -> list[TreeNode]:
+        """The leaves that an entry's text stands on, in its order. Raises UnknownName."""
+        with self._grower.reading() as found:
+            if found is None:
+                raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
+            reader, state, tree = found
+            seq, _ = entries.find(reader, state.space, entry_id)
+            numbers = store.leaves_of_entry(reader, state.space, seq)
+            return _nodes(reader, state.space, tree, [one for one in numbers if one in tree])
+
+    def stats(self) -> TreeStats:
+        """Figures of the tree, without any model."""
+        with self._grower.reading() as found:
+            if found is None:
+                return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
+            reader, state, tree = found
+            nodes = _nodes(reader, state.space, tree, [one for one in tree.walk() if one != ROOT])
+            tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
+            made: dict[str, int] = {}
+            for node in nodes:
+                if node.made_by:
+                    made[node.made_by] = made.get(node.made_by, 0) + 1
+            costs = [one for one in ledger.spent(reader, state.space) if one.operation == "tree"]
+            count = max(tree.leaf_count, 1)
+            spent = sum(one.prompt_tokens + one.completion_tokens for one in costs)
+            pending = work.counts(reader, state.space).get(store.SUMMARIES, 0)
+            calls = sum(one.calls for one in costs)
+            return TreeStats(shape(tree, tokens), pending, made, calls / count, spent / count)
+
+    def quality(self) -> Quality:
+        """Whether the hierarchy makes sense: revenue, OTD's, β, and the odd-one-out test."""
+        with self._grower.reading() as found:
+            if found is None:
+                raise InputError("the tree is empty; add something first")
+            reader, state, tree = found
+            assert state.model is not None  # checked by reading()
+            made = store.summary_vectors(reader, state.space, state.model)
+            return Quality(
+                revenue(tree),
+                otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
+                separation(tree),
+                odd_one_out(tree, lambda n: made[n] if n in made else direction(tree.total(n))),
+            )
+
+    def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
+        """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
+        if form not in FORMATS:
+            raise InputError(f"form is {form!r}; it can be {', '.join(FORMATS)}")
+        branches = self._branches(root)
+        if form == "html":
+            return draw.page(branches, title)
+        drawn = {
+            "outline": draw.outline,
+            "dot": draw.graphviz,
+            "mermaid": draw.mermaid,
+            "json": draw.as_json,
+        }
+        return drawn[form](branches)
+
+    # ------------------------------------------------------------------ answering from it
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        method: Method = "related",
+        least: float | None = None,
+        alpha: float = TREE_ALPHA,
+    ) -> list[TreeNode]:
+        """The nodes, summaries and leaves alike, that answer a query best, best first.
+
+        ``related`` scores all nodes by words, meaning and relations, relatives in the tree among
+        them with the weight ``alpha``. ``collapsed`` is the paper's: the cosine of all nodes,
+        without those below ``least``. ``traversal`` takes the k most similar at every level among
+        the children of the last k, so that it returns up to k nodes a level.
+        """
+        with self._grower.reading() as found:
+            wide = self._wide(found)
+            if found is None or wide is None:
+                return []
+            reader, state, tree = found
+            if method == "related":
+                ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
+                picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
+                why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
+            else:
+                scores = cosines(wide, query, self._embedder())
+                picked, why = pick(tree, wide, scores, k, method, least), {}
+            shown = _nodes(reader, state.space, tree, [node for node, _ in picked])
+            return [
+                replace(node, score=score, why=why.get(node.number))
+                for node, (_, score) in zip(shown, picked, strict=True)
+            ]
+
+    def relation(self) -> InTree:
+        """The tree as a relation between fragments, for ``memory.search``."""
+        self.grow()
+        with self._grower.reading():
+            return InTree(self._places, self._grower.revision())
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = 1000,
+        alpha: float = TREE_ALPHA,
+        count_tokens: Count = estimate_tokens,
+    ) -> Shown:
+        """Texts for a prompt at mixed altitudes: a summary or its leaves, never both.
+
+        Nodes are taken by how much of what is relevant they cover per token.
+        """
+        if budget < 1:
+            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        with self._grower.reading() as found:
+            wide = self._wide(found)
+            if found is None or wide is None:
+                return Shown(query, (), "", 0)
+            reader, state, tree = found
+            ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
+            relevant = relevance(wide, ranking.scores[:, 0], RELEVANT_LEAVES)
+            wanted = {*relevant, *(node for leaf in relevant for node in tree.path(leaf))}
+            made = [number for number in sorted(wanted) if number in wide.row]
+            nodes = {one.number: one for one in _nodes(reader, state.space, tree, made)}
+            tokens = {number: count_tokens(_line(node)) + 1 for number, node in nodes.items()}
+            vectors = {one: wide.snapshot.items.vectors[wide.row[one]] for one in nodes}
+            taken = cover(tree, candidates(tree, relevant, tokens, vectors), budget)
+            while True:
+                order = sorted(taken, key=tree.place)
+                text = "\n\n".join(_line(nodes[number]) for number in order)
+                if (cost := count_tokens(text)) <= budget:
+                    return Shown(query, tuple(nodes[number] for number in order), text, cost)
+                taken.pop()  # the pieces fit, but what joins them does not
+
+    # ------------------------------------------------------------------ inside
+
+    def _aggregator(self) -> Aggregator:
+        try:
+            return Written(self._llm())
+        except LLMNotConfigured:
+            return Extractive(estimate_tokens)
+
+    def _queue_upgrade(self, aggregator: Aggregator) -> None:
+        if aggregator.made_by == EXTRACTIVE:
+            raise LLMNotConfigured(
+                "there is no language model to rewrite extractive summaries with; "
+                "configure one or call settle() without upgrade"
+            )
+        with self._grower.writing() as found:
+            if found is not None:
+                store.queue_upgrade(found[0], found[1].space, EXTRACTIVE)
+
+    def _reembed(self) -> None:
+        """Embed the summaries' texts again after the space has changed its embedding model."""
+        with self._grower.reading() as found:
+            if found is None or found[1].model is None:
+                return
+            reader, state, _ = found
+            stale = store.texts_of_others(reader, state.space, found[1].model)
+        if not stale or found[1].model.name != self._embedder().name:
+            return
+        vectors = checked(self._embedder(), [text for _, text in stale])
+        with self._grower.writing() as writing:
+            if writing is None or writing[1].model != found[1].model:
+                return
+            writer, state, tree = writing
+            for (number, text), vector in zip(stale, vectors, strict=True):
+                store.save_vector(writer, state.space, number, text, found[1].model, vector)
+            self._grower.commit(writer, state.space, tree)
+
+    def _places(self, fragment: Codes) -> tuple[Codes, Codes]:
+        with self._grower.reading() as found:
+            if found is None:
+                nowhere = np.full(len(fragment), MISSING, dtype=np.int64)
+                return np.zeros(0, dtype=np.int64), nowhere
+            reader, state, tree = found
+            return places(reader, state.space, tree, fragment)
+
+    def _wide(self, found: tuple[Reader, State, Tree] | None) -> Wide | None:
+        base = self._snapshot()
+        if found is None or base is None or not len(base):
+            return None
+        reader, state, tree = found
+        return self._search.wide(reader, state.space, tree, self._grower.revision(), base)
+
+    def _shown(self, choose: Callable[[Tree], Sequence[int]]) -> list[TreeNode]:
+        with self._grower.reading() as found:
+            if found is None:
+                return []
+            reader, state, tree = found
+            return _nodes(reader, state.space, tree, choose(tree))
+
+    def _branches(self, root: int) -> list[Branch]:
+        with self._grower.reading() as found:
+            if found is None:
+                return []
+            reader, state, tree = found
+            below = list(tree.walk(root))
+            wanted = [number for number in below if number != ROOT]
+            made: dict[int, Branch] = {}
+            for node in reversed(_nodes(reader, state.space, tree, wanted)):
+                children = tuple(made.pop(child) for child in tree.children(node.number))
+                made[node.number] = _branch(node, children)
+            return [made[root]] if root != ROOT else [made[one] for one in tree.children(ROOT)]
+
+
+def _nodes(reader: Reader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
+    """What is shown of nodes, in the order given."""
+    wanted = list(numbers)
+    pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
+    said = store.said(reader, space, [one for one in wanted if tree.is_leaf(one)])
+    made = store.summaries(reader, space, [one for one in wanted if not tree.is_leaf(one)])
+    found = []
+    for number in wanted:
+        depth, leaves = tree.depth(number), tree.leaves_below(number)
+        if number in made:
+            summary = made[number]
+            waits = number in pending
+            text = summary.text or ""
+            node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
+        else:
+            leaf = said.get(number)
+            node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
+            if leaf:
+                node = replace(
+                    node, entry_id=leaf.entry_id, source=leaf.source, repeats=leaf.repeats
+                )
+        found.append(node)
+    return found
+
+
+def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:
+    title = node.source if node.leaf else (node.made_by or "not made yet")
+    return Branch(
+        node.number, node.text, title or "", node.leaf, children, node.repeats, node.pending
+    )
+
+
+def _line(node: TreeNode) -> str:
+    """A node as it is shown in a prompt."""
+    return node.text if node.leaf else f"Summary of {node.leaves} entries: {node.text}"
