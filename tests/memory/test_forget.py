@@ -62,6 +62,32 @@ def test_a_forgotten_text_is_nowhere(memory: Memory, path: Path) -> None:
     assert memory.check() == []
 
 
+@pytest.mark.parametrize("change", ["forget", "replace", "a changed file"])
+def test_forgotten_code_is_nowhere(memory: Memory, path: Path, tmp_path: Path, change: str) -> None:
+    """Names of functions and classes are text too, wherever a view keeps them."""
+    file = tmp_path / "garden.py"
+    file.write_text(
+        'class GardeniaBed:\n    """Where Zebediah digs."""\n\n'
+        "    def spare_key(self):\n        return open_flowerpot(self)\n",
+        "utf-8",
+    )
+    entry = memory.add(file, source="garden.py").ids[0]
+    memory.add("Ana moved to Porto.", source="diary")
+    memory.settle()
+    if change == "forget":
+        memory.forget(entry)
+    elif change == "replace":
+        memory.replace(entry, "def nothing():\n    pass\n")
+    else:
+        file.write_text("def nothing():\n    pass\n", "utf-8")
+        memory.add(file, source="garden.py")
+    memory.settle()
+    for trace in ("Gardenia", "Zebediah", "spare_key", "open_flowerpot"):
+        assert trace not in tables_of(path)
+        if change == "forget":
+            assert trace.encode() not in bytes_of(path)
+
+
 def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: Path) -> None:
     memory.add("Ana moved to Porto.", source="diary")
     entry = memory.add(SECRET).ids[0]
