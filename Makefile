@@ -19,7 +19,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[llm]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm]' --group dev
 	touch $(STAMP)
 
 clean:

@@ -59,10 +59,12 @@ QUESTIONS = (
         "margin",
         {"kind": "code"},
     ),
-    # The answers below share no word with their questions: what stands around them in the
-    # conversation finds them.
+    # The next two answers share no telling word with their questions: what stands around them in
+    # the conversation finds them.
     Question("Where was the coffee machine?", "chat", "It said 'winter clothes' on it"),
-    Question("What is the hotel in Porto like?", "chat", "It is blue, with tiles all over"),
+    Question(
+        "What does the hotel by the river look like?", "chat", "It is blue, with tiles all over"
+    ),
     Question(
         "What must the dog Bruno not eat?",
         "chat",
@@ -87,10 +89,8 @@ def main() -> int:
             stats = memory.stats()
     heading("In numbers")
     print(f"{stats.entries:,} entries, {stats.fragments:,} fragments, {stats.bytes / 1e6:.1f} MB")
-    print(
-        f"{taken_in - start:.1f} s to take in, "
-        f"{(asked - taken_in) / len(QUESTIONS):.2f} s a question"
-    )
+    a_question = (asked - taken_in) / len(QUESTIONS)
+    print(f"{taken_in - start:.1f} s to take in, {a_question:.2f} s a question, searched twice")
     print(f"{sum(answered)} of {len(QUESTIONS)} questions answered; secret gone: {gone}")
     return 0 if all(answered) and gone else 1
 

@@ -11,6 +11,8 @@ import numpy as np
 from treering.errors import EmbeddingError
 from treering.relate.contract import Floats
 
+Tamper = Callable[[Sequence[str], Floats], Floats]
+
 WORD = re.compile(r"\w+")
 
 
@@ -24,16 +26,20 @@ class HashingEmbedder:
         self,
         name: str = "hashing",
         dimension: int = 64,
-        tamper: Callable[[Sequence[str], Floats], Floats] | None = None,
+        tamper: Tamper | None = None,
     ) -> None:
         self.name = name
-        self.dimension = dimension
+        self._dimension = dimension
         self.tamper = tamper
         self.texts: list[str] = []
 
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         self.texts.extend(texts)
-        found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        found = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in WORD.findall(text.lower()):
                 found[row] += self._projected(word)
@@ -41,7 +47,7 @@ class HashingEmbedder:
 
     def _projected(self, word: str) -> Floats:
         seed = f"{self.name} {word}".encode()
-        digest = hashlib.shake_128(seed).digest(self.dimension)
+        digest = hashlib.shake_128(seed).digest(self._dimension)
         return np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - np.float32(127.5)
 
 
@@ -56,13 +62,11 @@ class Endpoint(HashingEmbedder):
     def __init__(self, name: str = "endpoint", *, up: bool = True) -> None:
         super().__init__(name)
         self.up = up
-        self._dimension = self.__dict__.pop("dimension")
 
-    def __getattr__(self, attribute: str) -> object:
-        if attribute == "dimension":
-            self._answer()
-            return self._dimension
-        raise AttributeError(attribute)
+    @property
+    def dimension(self) -> int:
+        self._answer()
+        return self._dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         self._answer()

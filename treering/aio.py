@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from treering.answer import Answer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
 from treering.ingest.where import Where
@@ -21,6 +22,7 @@ from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
+from treering.tree.view import TreeView
 
 T = TypeVar("T")
 PAGE = 256
@@ -70,6 +72,11 @@ class AsyncMemory:
             await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
         )
 
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._memory.code
+
     async def close(self) -> None:
         """Close the file; a second call does nothing."""
         return await asyncio.to_thread(self._memory.close)
@@ -116,9 +123,12 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(self._memory.replace, entry_id, text)
 
-    async def settle(self, progress: Progress | None = None) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued."""
-        return await asyncio.to_thread(self._memory.settle, progress)
+    async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
+        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+
+        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        """
+        return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 
     async def search(
         self,
@@ -219,6 +229,11 @@ class AsyncMemory:
         Raises UnknownName when nothing matches, InputError without any condition.
         """
         return await asyncio.to_thread(self._memory.forget, entry_id, **where)
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree of summaries: look at it, search it, draw it."""
+        return self._memory.tree
 
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.

@@ -14,6 +14,7 @@ from treering.split.stream import MAX_ENTRY_CHARS, check_text
 
 FORMAT = "treering"
 VERSION = 1
+MAX_POSITION = 2**31 - 1  # what the table in memory counts to
 
 
 def header(settings: dict[str, Any]) -> str:
@@ -55,7 +56,9 @@ def read_header(lines: Iterator[str]) -> dict[str, Any]:
             "give a file that `treering export` has written"
         )
     settings = found.get("settings", {})
-    return settings if isinstance(settings, dict) else {}
+    if not isinstance(settings, dict):
+        raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
+    return settings
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
@@ -64,52 +67,70 @@ def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
     Raises InputError naming the line.
     """
     for number, text in enumerate(lines, start=2):
-        if not text.strip():
-            continue
-        found = _parse(text, number)
-        try:
-            if "digest" in found:
-                yield str(found["source"]), bytes.fromhex(found["digest"])
-            else:
-                yield str(found["source"]), _draft(found, f"line {number}")
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"line {number}: field {error} is missing or wrong") from error
+        if text.strip():
+            fields = _parse(text, number)
+            try:
+                found = _read(fields)
+            except KeyError as error:
+                raise InputError(f"line {number}: field {error} is missing") from error
+            except InputError as error:
+                raise type(error)(f"line {number}: {error}") from error
+            yield found
 
 
 def _parse(text: str, number: int) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} is not JSON ({error}); is the export whole?") from error
     if not isinstance(found, dict):
         raise InputError(f"line {number} is not a JSON object")
     return found
 
 
-def _draft(found: dict[str, Any], what: str) -> Draft:
-    text: str = _checked(str, found["text"], what)
-    if len(text) > MAX_ENTRY_CHARS:
-        raise InputError(f"{what}: text has {len(text)} characters, at most {MAX_ENTRY_CHARS}")
-    if found["kind"] not in KINDS:
-        raise InputError(f"{what}: kind {found['kind']!r}; it can be {', '.join(KINDS)}")
-    checked_name(found["source"], f"{what}: source")
+def _read(fields: dict[str, Any]) -> tuple[str, Draft | bytes]:
+    source = _named(fields, "source")
+    if "digest" not in fields:
+        return source, _draft(fields)
+    digest: str = _checked(str, fields["digest"], "digest")
+    try:
+        return source, bytes.fromhex(digest)
+    except ValueError as error:
+        raise InputError(f"digest {digest!r}: {error}") from error
+
+
+def _draft(fields: dict[str, Any]) -> Draft:
+    kind, position = fields["kind"], _checked(int, fields["position"], "position")
+    if kind not in KINDS:
+        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
+    if not 0 <= position <= MAX_POSITION:
+        raise InputError(f"position is {position}; it must be from 0 to {MAX_POSITION}")
     return Draft(
-        text=check_text(text, what),
-        kind=found["kind"],
-        at=parse_time(found["at"], what) if found.get("at") else None,
-        speaker=checked_name(found.get("speaker"), f"{what}: speaker"),
-        role=checked_name(found.get("role"), f"{what}: role"),
-        session=checked_name(found.get("session"), f"{what}: session"),
-        metadata=metadata_json(_checked(dict, found.get("metadata", {}), what)),
-        id=checked_name(found["id"], f"{what}: id"),
-        position=_checked(int, found["position"], what),
-        added=parse_time(found["added"], what),
+        text=_text(fields["text"]),
+        kind=kind,
+        at=None if fields.get("at") is None else parse_time(fields["at"], "at"),
+        speaker=checked_name(fields.get("speaker"), "speaker"),
+        role=checked_name(fields.get("role"), "role"),
+        session=checked_name(fields.get("session"), "session"),
+        metadata=metadata_json(_checked(dict, fields.get("metadata", {}), "metadata")),
+        id=_named(fields, "id"),
+        position=position,
+        added=parse_time(fields["added"], "added"),
     )
+
+
+def _text(value: object) -> str:
+    text: str = _checked(str, value, "text")
+    if not 0 < len(text) <= MAX_ENTRY_CHARS:
+        raise InputError(f"text has {len(text)} characters; it must have 1 to {MAX_ENTRY_CHARS}")
+    return check_text(text, "text")
+
+
+def _named(fields: dict[str, Any], key: str) -> str:
+    return checked_name(_checked(str, fields[key], key), key) or ""
 
 
 def _checked(kind: Callable[..., Any], value: Any, what: str) -> Any:
     if not isinstance(value, kind):  # type: ignore[arg-type]
-        raise InputError(f"{what}: {value!r} is a {type(value).__name__}")
+        raise InputError(f"{what} is {value!r}, a {type(value).__name__}")
     return value

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
+from treering.errors import JournalFull
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.records import Forgotten
 from treering.tree import store as tree
+
+log = logging.getLogger("treering")
 
 VIEW = "scrub"
 """Work left when the file could not be rewritten: erased rows may still be in its bytes."""
@@ -33,12 +37,12 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
         sources = entries.drop_empty_sources(writer, space)
         work.enqueue(writer, space, VIEW, [0])
         needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
-    return Forgotten(
-        entries=tuple(erased),
-        sources=tuple(sources),
-        views=views,
-        scrubbed=scrub(database, space, needles),
-    )
+    try:
+        scrubbed = scrub(database, space, needles)
+    except JournalFull as error:  # rewriting needs as much room again as the file has
+        log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+        scrubbed = False
+    return Forgotten(tuple(erased), tuple(sources), views, scrubbed)
 
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:

@@ -11,9 +11,10 @@ from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
 from treering.answer import CHAT_SHOWN, Answer, Answerer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, UnknownName
+from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -92,6 +93,7 @@ class Memory:
             self._searcher.snapshot,
             self._defaults,
         )
+        self._code = CodeMemory(database, space, embedder)
 
     @classmethod
     def open(
@@ -123,6 +125,11 @@ class Memory:
         except BaseException:
             database.close()
             raise
+
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._code
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -218,8 +225,11 @@ class Memory:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
-        if state and scrub:
-            forgetting.scrub(self._database, state.space)
+        if state and scrub and not forgetting.scrub(self._database, state.space):
+            raise JournalBusy(
+                f"{self._database.url} is still being read or written, so that what was forgotten "
+                "may be in its bytes; close other readers and call settle() again"
+            )
         return self.stats()
 
     # ------------------------------------------------------------------ giving back
@@ -339,11 +349,12 @@ class Memory:
 
         Raises UnknownName when nothing matches, InputError without any condition.
         """
-        if entry_id is None and not where:
+        condition = to_filter(where)
+        if entry_id is None and condition == Filter():
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            seqs = self._matching(reader, state, entry_id, to_filter(where)) if state else []
+            seqs = self._matching(reader, state, entry_id, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
         forgotten = forgetting.forget(self._database, state.space, seqs)
@@ -382,6 +393,7 @@ class Memory:
         model = open_embedder(embedder)
         self._builder.reembed(model, progress)
         self._embedder = model
+        self._code.use(model)
         self._builder = Builder(self._database, self._space, model)
         self._searcher.use(model)
         return self.stats()
@@ -403,6 +415,7 @@ class Memory:
         """
         stream = iter(lines)
         settings = exchange.read_header(stream)
+        fitted.load(settings)  # refuses what a later search would stumble over
         numbering = Numbering()
         receipts: list[Receipt] = []
         with self._database.write() as writer:
@@ -458,7 +471,10 @@ class Memory:
         return Receipt.total(receipts)
 
     def _add_file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
-        """Take in a file in one transaction; replace what an earlier version of it left."""
+        """Take in a file in one transaction; what an earlier version of it left and it no longer
+        holds, or holds in another place, goes.
+        """
+        checked_name(source, "source")
         digest = files.digest(path)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -466,20 +482,31 @@ class Memory:
                 return Receipt(unchanged=1)
         with self._database.write() as writer:
             space = self._id(writer)
-            old = list(entries.matching(writer, space, Filter(source=source)))
-            forgetting.remove(writer, space, old)
-            receipt = self._store(writer, space, source, files.file_drafts(path, envelope))
+            old = entries.places(writer, space, source)
+            if old and entries.source_digest(writer, space, source) is None:
+                raise InputError(
+                    f"source {source!r} holds entries that no file brought, which {path} would "
+                    "replace; give the file another source"
+                )
+            new = _placed(path, source, envelope) if old else ()
+            kept = {(draft.position, draft.digest()) for draft in new}
+            gone = [seq for place, seq in old.items() if place not in kept]
+            forgetting.remove(writer, space, gone)
+            receipt = self._store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)
-        return replace(receipt, removed=len(old))
+        return replace(receipt, removed=len(gone))
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         with self._database.write() as writer:
             space = self._id(writer)
-            return self._store(writer, space, source, drafts)
+            receipt = self._store(writer, space, source, numbered(drafts, source))
+            if receipt.ids:
+                entries.set_source_digest(writer, space, source, None)
+        return receipt
 
     def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
         place = entries.source_id(writer, space, source)
-        done = entries.append(writer, space, place, numbered(drafts, source), store.VIEW)
+        done = entries.append(writer, space, place, drafts, store.VIEW)
         return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
 
     def _id(self, writer: Writer) -> int:
@@ -503,9 +530,7 @@ class Memory:
     def _pending(self) -> int:
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            waiting = work.counts(reader, state.space) if state else {}
-        # A summary that is still to be made keeps nothing from being found.
-        return sum(count for view, count in waiting.items() if view != tree_store.SUMMARIES)
+            return store.unfinished(reader, state) if state else 0
 
     def _defaults(self) -> Plan:
         with self._database.read() as reader:
@@ -514,8 +539,9 @@ class Memory:
         return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
-        chosen = relations and [self._tree.relation() if one == TREE else one for one in relations]
-        return plan(self._defaults(), chosen, alpha)
+        if relations is not None and not isinstance(relations, str) and TREE in relations:
+            relations = [self._tree.relation() if one == TREE else one for one in relations]
+        return plan(self._defaults(), relations, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter
@@ -525,3 +551,9 @@ class Memory:
             return seqs
         wanted, _ = entries.find(reader, state.space, entry_id)
         return [wanted] if wanted in seqs else []
+
+
+def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
+    """The drafts of a file, each in its place."""
+    drafts = numbered(files.file_drafts(path, envelope), source)
+    return (replace(draft, position=place) for place, draft in enumerate(drafts))

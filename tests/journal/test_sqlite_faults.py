@@ -252,6 +252,14 @@ with database.write() as writer:
     assert rows_of(path) == len(crowd)
 
 
+@pytest.mark.parametrize("value", ["\ud800", 2**63])
+def test_a_value_that_sqlite_cannot_hold_is_refused(path: Path, value: str | int) -> None:
+    with opened(path) as database, database.read() as reader:
+        with pytest.raises(InputError, match="cannot be stored"):
+            reader.row("SELECT ?", (value,))
+        assert reader.row("SELECT 1") == (1,)
+
+
 def test_no_error_of_the_driver_escapes(path: Path) -> None:
     with opened(path) as database, database.write() as writer:
         for wrong in (

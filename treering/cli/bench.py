@@ -129,7 +129,7 @@ def extend(
     chat: Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")],
     rounds: Annotated[int, typer.Option(min=1, help="Rounds the whole chat shall have.")] = 200,
     llm: Annotated[str | None, typer.Option(help="The model that writes.")] = None,
-    temperature: Annotated[float, typer.Option(min=0.0)] = 0.7,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the writing model.")] = 0.7,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
 ) -> None:
     """Carry a chat on with a model (MemTree, A.2.3): the new turns as JSON lines."""

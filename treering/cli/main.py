@@ -10,6 +10,7 @@ import typer
 import treering
 from treering.cli import doctor, recall, taking_in, upkeep
 from treering.cli.options import Globals, environment, spelled_out
+from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
 
 _EPILOG = (
@@ -46,8 +47,5 @@ def root(
 ) -> None:
     """A long-term memory for language models and agents, in one file."""
     del version  # its callback has ended the process
+    use_utf8()
     ctx.obj = options.over(environment(os.environ))
-
-
-if __name__ == "__main__":
-    app()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
+from io import TextIOWrapper
 from typing import Any, TextIO
 
 Part = str | tuple[str, str]
@@ -45,6 +46,19 @@ def _plain(value: object) -> Any:
 def counted(count: int, one: str, many: str) -> str:
     """A number with its noun, such as "1 entry" and "2,000 entries"."""
     return f"{count:,} {one if count == 1 else many}"
+
+
+def use_utf8() -> None:
+    """Write UTF-8 into pipes and files whatever the locale says; a terminal keeps its own coding.
+
+    What a terminal cannot show appears as a code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a program that embeds this may have put another
+            if stream.isatty():
+                stream.reconfigure(errors="backslashreplace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def note(*parts: Part) -> None:

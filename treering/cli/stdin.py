@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,12 +46,10 @@ def _file_lines(path: Path) -> Iterator[str]:
 
 
 def _decoded(stream: BinaryIO, name: str) -> Iterator[str]:
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
-    try:
-        yield from text
-    except UnicodeDecodeError as error:
-        raise TextEncodingError(
-            f"{name} is not UTF-8 text: {error.reason} at byte {error.start} of a block; convert it"
-        ) from error
-    finally:
-        text.detach()  # or it would close the stream, which is not ours
+    for number, line in enumerate(stream, start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise TextEncodingError(
+                f"{name}: line {number} is not UTF-8 text ({error.reason}); convert it first"
+            ) from error

@@ -22,6 +22,7 @@ class SubApp:
 
 SUB_APPS: dict[str, SubApp] = {
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
+    "code": SubApp("treering.cli.code", "The code of repositories: index, search, map."),
     "bench": SubApp("treering.cli.bench", "Measure quality on public benchmarks."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""

@@ -18,7 +18,7 @@ from treering.fragments.store import Model, State
 from treering.journal import entries, work
 from treering.journal.contract import Database, Writer
 from treering.records import Entry
-from treering.relate.contract import Floats
+from treering.relate.contract import Codes, Floats
 from treering.score.terms import Terms, dated, terms
 from treering.split import Span, split
 
@@ -27,6 +27,10 @@ BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a 
 
 Progress = Callable[[int, int], None]
 """Called with how many pieces of work are done and how many there are in all."""
+
+
+Text = tuple[int, str, str | None]
+"""A fragment's id, text and speaker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,10 @@ class Builder:
         Raises EmbeddingError when the embedder fails; by then every entry has been split, and the
         embedding stays queued.
         """
-        done = 0
         state = self._state()
         if state is None:
             return
-        total = self._pending(state)
+        done, total = 0, self._pending(state)
         failure: EmbeddingError | None = None
         while batch := self._next_entries(state):
             failure = self._index(state, batch, embed=failure is None) or failure
@@ -72,31 +75,35 @@ class Builder:
             state = self._state() or state
         if failure is not None:
             raise failure
+        if state.model is None:  # no embedder has worked for this space so far
+            self._decide_model(state.space, self._embedder.dimension)
+            state = self._state() or state
         for model in (state.model, state.next):
             if model is not None and model.name == self._embedder.name:
                 self.embed(model, progress)
 
     def embed(self, model: Model, progress: Progress | None = None) -> None:
-        """Embed every fragment queued for a model. Raises EmbeddingError."""
+        """Embed every fragment queued for a model.
+
+        Raises EmbeddingError when the model fails, or when it has made of some fragments what is
+        no vector; then all others are embedded and those stay queued.
+        """
         state = self._state()
         if state is None:
             return
         with self._database.read() as reader:
             total = work.counts(reader, state.space).get(model.view, 0)
-        done = 0
-        while batch := self._next_texts(state.space, model):
+        done = spoilt = 0
+        last = -1
+        while batch := self._next_texts(state.space, model, last):
             wanted, texts = batch
-            try:
-                vectors = self._vectors([embedded_text(text, who) for _, text, who in texts])
-            except EmbeddingError as error:
-                with self._database.write() as writer:
-                    work.failed(writer, state.space, model.view, wanted, str(error))
-                raise
-            with self._database.write() as writer:
-                self._store_vectors(writer, state.space, model, wanted, texts, vectors)
+            spoilt += self._embed_batch(state.space, model, texts)
+            last = wanted[-1]
             done += len(wanted)
             if progress:
                 progress(done, total)
+        if spoilt:
+            raise _not_finite(self._embedder, spoilt)
 
     def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
         """Embed all fragments with another model, then let that one answer; resumes if repeated.
@@ -108,17 +115,41 @@ class Builder:
             state = store.state(writer, self._space)
             old = state.model if state else None
             new = store.register_model(writer, embedder.name, embedder.dimension)
-            if old == new:
+            begun = state.next if state else None
+            if old == new and begun is None:
                 raise InputError(f"space {self._space!r} has the model {embedder.name!r} already")
-            if state and state.next and state.next != new:
-                store.drop_vectors(writer, space, state.next)
+            if begun and begun != new:
+                store.drop_vectors(writer, space, begun)
+            if old == new:  # back to it from a change that was not finished
+                store.set_models(writer, space, old, None)
+                return
             store.set_models(writer, space, old, new)
             store.enqueue_all(writer, space, new)
         Builder(self._database, self._space, embedder).embed(new, progress)
         with self._database.write() as writer:
+            self._switch(writer, space, new)
+
+    def _switch(self, writer: Writer, space: int, new: Model) -> None:
+        """Let a model that has embedded everything answer. Raises ModelMismatch."""
+        state = store.state(writer, self._space)
+        if state is None or new not in (state.model, state.next):
+            raise ModelMismatch(
+                f"another reembed() of space {self._space!r} began after this one to {new.name!r}; "
+                "that one decides the model"
+            )
+        if state.next == new:
             store.set_models(writer, space, new, None)
-            if old is not None:
-                store.drop_vectors(writer, space, old)
+            if state.model is not None:
+                store.drop_vectors(writer, space, state.model)
+
+    def _decide_model(self, space: int, dimension: int) -> None:
+        """Let this embedder's model be the one of a space that has none. Raises EmbeddingError."""
+        with self._database.write() as writer:
+            current = store.state(writer, self._space)
+            if current is None or current.model is None:
+                model = store.register_model(writer, self._embedder.name, dimension)
+                store.set_models(writer, space, model, None)
+                store.enqueue_all(writer, space, model)
 
     def _state(self) -> State | None:
         with self._database.read() as reader:
@@ -134,10 +165,10 @@ class Builder:
             return entries.by_seq(reader, seqs)
 
     def _next_texts(
-        self, space: int, model: Model
-    ) -> tuple[list[int], list[tuple[int, str, str | None]]] | None:
+        self, space: int, model: Model, last: int
+    ) -> tuple[list[int], list[Text]] | None:
         with self._database.read() as reader:
-            wanted = work.queued(reader, space, model.view, BATCH_FRAGMENTS)
+            wanted = work.queued(reader, space, model.view, BATCH_FRAGMENTS, last)
             return (wanted, store.texts(reader, wanted)) if wanted else None
 
     def _index(self, state: State, batch: dict[int, Entry], embed: bool) -> EmbeddingError | None:
@@ -150,23 +181,26 @@ class Builder:
         speakers = {seq: entry.speaker for seq, entry in batch.items()}
         vectors, failure = None, None
         if embed:
+            read = [embedded_text(piece.text, speakers[piece.entry]) for piece in pieces]
             try:
-                vectors = self._vectors(
-                    [embedded_text(piece.text, speakers[piece.entry]) for piece in pieces]
-                )
+                vectors = self._vectors(state, read)
+                if state.model is None:
+                    self._decide_model(state.space, vectors.shape[1])
             except EmbeddingError as error:
-                failure = error
+                vectors, failure = None, error
         with self._database.write() as writer:
             self._store(writer, state, batch, pieces, vectors)
         return failure
 
-    def _vectors(self, texts: Sequence[str]) -> Floats:
+    def _vectors(self, state: State, texts: Sequence[str]) -> Floats:
         """Unit vectors of texts, checked. Raises EmbeddingError, DimensionMismatch."""
+        known = {model.name: model for model in (state.model, state.next) if model}
+        model = known.get(self._embedder.name)
+        width = model.dimension if model else self._embedder.dimension
         found = [
-            checked(self._embedder, texts[start : start + BATCH_FRAGMENTS])
+            checked(self._embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
             for start in range(0, len(texts), BATCH_FRAGMENTS)
         ]
-        width = self._embedder.dimension
         return np.concatenate(found) if found else np.zeros((0, width), dtype=np.float32)
 
     def _store(
@@ -184,35 +218,42 @@ class Builder:
             store.insert(writer, state.space, pieces[at].entry, pieces[at].span, pieces[at].terms)
             for at in kept
         ]
-        for target in self._models(writer, state):
+        for target in self._models(writer):
             if vectors is not None and target.name == self._embedder.name:
                 store.insert_vectors(writer, state.space, target, fragments, vectors[kept])
             else:
                 work.enqueue(writer, state.space, target.view, fragments)
         store.touch(writer, state.space)
 
-    def _models(self, writer: Writer, state: State) -> list[Model]:
-        """The models whose vectors the space keeps; the first to index a space decides it."""
+    def _models(self, writer: Writer) -> list[Model]:
+        """The models whose vectors the space keeps; none before one has embedded something."""
         current = store.state(writer, self._space)
-        if current is not None and current.model is not None:
-            return [current.model] + ([current.next] if current.next else [])
-        model = store.register_model(writer, self._embedder.name, self._embedder.dimension)
-        store.set_models(writer, state.space, model, None)
-        return [model]
+        return [model for model in (current.model, current.next) if model] if current else []
+
+    def _embed_batch(self, space: int, model: Model, texts: Sequence[Text]) -> int:
+        """Embed and store a batch; return how many of its vectors are not finite."""
+        fragments = np.array([fragment for fragment, _, _ in texts], dtype=np.int64)
+        read = [embedded_text(text, speaker) for _, text, speaker in texts]
+        try:
+            vectors = _shaped(self._embedder, read, model.dimension)
+        except EmbeddingError as error:
+            with self._database.write() as writer:
+                work.failed(writer, space, model.view, fragments.tolist(), str(error))
+            raise
+        finite = np.isfinite(vectors).all(axis=1)
+        spoilt: list[int] = fragments[~finite].tolist()
+        with self._database.write() as writer:
+            self._store_vectors(writer, space, model, fragments[finite], _unit(vectors[finite]))
+            reason = str(_not_finite(self._embedder, len(spoilt)))
+            work.failed(writer, space, model.view, spoilt, reason)
+        return len(spoilt)
 
     def _store_vectors(
-        self,
-        writer: Writer,
-        space: int,
-        model: Model,
-        wanted: Sequence[int],
-        texts: Sequence[tuple[int, str, str | None]],
-        vectors: Floats,
+        self, writer: Writer, space: int, model: Model, fragments: Codes, vectors: Floats
     ) -> None:
-        ours = work.claim(writer, space, model.view, wanted)
-        kept = [place for place, (fragment, _, _) in enumerate(texts) if fragment in ours]
-        fragments = [texts[place][0] for place in kept]
-        store.insert_vectors(writer, space, model, fragments, vectors[kept])
+        ours = work.claim(writer, space, model.view, fragments.tolist())
+        kept = np.isin(fragments, list(ours))
+        store.insert_vectors(writer, space, model, fragments[kept].tolist(), vectors[kept])
         store.touch(writer, space)
 
 
@@ -220,26 +261,52 @@ def _terms(entry: Entry, start: int, stop: int) -> Terms:
     return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
 
 
-def checked(embedder: Embedder, texts: Sequence[str], *, query: bool = False) -> Floats:
-    """Unit vectors of texts, shape (len(texts), d).
+def checked(
+    embedder: Embedder, texts: Sequence[str], *, query: bool = False, dimension: int | None = None
+) -> Floats:
+    """Unit vectors of texts, shape (len(texts), dimension); by default the embedder's dimension.
 
     Raises EmbeddingError when a vector is not finite, DimensionMismatch when the shape is wrong.
     """
+    width = embedder.dimension if dimension is None else dimension
+    vectors = _shaped(embedder, texts, width, query=query)
+    spoilt = int((~np.isfinite(vectors)).any(axis=1).sum())
+    if spoilt:
+        raise _not_finite(embedder, spoilt)
+    return _unit(vectors)
+
+
+def _shaped(
+    embedder: Embedder, texts: Sequence[str], dimension: int, *, query: bool = False
+) -> Floats:
     vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
-    expected = (len(texts), embedder.dimension)
+    expected = (len(texts), dimension)
     if vectors.shape != expected:
         raise DimensionMismatch(
-            f"embedder {embedder.name!r} returned shape {vectors.shape}, expected {expected}"
+            f"embedder {embedder.name!r} returned shape {vectors.shape}, expected {expected}; was "
+            "the model exchanged under the same name?"
         )
-    if not np.isfinite(vectors).all():
-        raise EmbeddingError(f"embedder {embedder.name!r} returned a vector that is not finite")
+    return vectors
+
+
+def _unit(vectors: Floats) -> Floats:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Floats = vectors / np.maximum(norms, np.float32(1e-12))
     return unit
 
 
+def _not_finite(embedder: Embedder, count: int) -> EmbeddingError:
+    return EmbeddingError(
+        f"embedder {embedder.name!r} returned {count} vectors that are not finite; their "
+        "fragments stay queued and are found by their words"
+    )
+
+
 def ensure_same_model(state: State | None, embedder: Embedder, space: str) -> None:
-    """Raises ModelMismatch when a space was built with another model than the one given."""
+    """Raises ModelMismatch when a space was built with another model than the one given.
+
+    Its dimension is not asked for: an endpoint may be down, and vectors are checked as they come.
+    """
     if state is None or state.model is None:
         return
     if embedder.name not in {model.name for model in (state.model, state.next) if model}:
@@ -247,9 +314,4 @@ def ensure_same_model(state: State | None, embedder: Embedder, space: str) -> No
             f"space {space!r} was built with the embedding model {state.model.name!r}, opened with "
             f"{embedder.name!r}; open it with embedder={state.model.name!r} and change the model "
             f"with reembed({embedder.name!r})"
-        )
-    if embedder.name == state.model.name and embedder.dimension != state.model.dimension:
-        raise DimensionMismatch(
-            f"embedder {embedder.name!r} has {embedder.dimension} dimensions, space {space!r} was "
-            f"built with {state.model.dimension}; was the model exchanged under the same name?"
         )

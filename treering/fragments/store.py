@@ -193,6 +193,23 @@ def untried(reader: Reader, state: State) -> int:
     return int(row[0]) if row else 0
 
 
+def unfinished(reader: Reader, state: State) -> int:
+    """How many entries are not split, or not embedded by the model that answers."""
+    row = reader.row("SELECT count(*) FROM work WHERE space = ? AND view = ?", (state.space, VIEW))
+    unsplit = int(row[0]) if row else 0
+    if state.model is None:
+        row = reader.row(
+            "SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (state.space,)
+        )
+    else:
+        row = reader.row(
+            "SELECT count(DISTINCT f.entry) FROM work w JOIN fragment f ON f.id = w.target"
+            " WHERE w.space = ? AND w.view = ?",
+            (state.space, state.model.view),
+        )
+    return unsplit + (int(row[0]) if row else 0)
+
+
 def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
     """Delete what was derived from entries; return how many rows of each kind went."""
     gone = {"fragments": 0, "vectors": 0}

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+from unicodedata import category
 
-from treering.errors import EmptyText, InputError
-from treering.journal.entries import Draft, micros
+from treering.errors import EmptyText, InputError, TextEncodingError
+from treering.journal.entries import Draft
 from treering.records import JSON, KINDS, Kind
 from treering.split.stream import check_text, pieces
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
+
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
 
@@ -159,8 +165,7 @@ def parse_time(value: object, what: str) -> datetime:
             found = datetime.fromtimestamp(value, UTC)
         else:
             raise TypeError(f"a {type(value).__name__}")
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        micros(found)
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise InputError(
             f"{what}: time {value!r} ({error}); give ISO 8601 such as 2026-05-03T10:00:00Z"
@@ -176,8 +181,8 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
     if len(value) > MAX_NAME_CHARS:
         raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
-    if not value.isprintable():
-        raise InputError(f"{what} {value!r} has a control character; remove it")
+    if any(category(character) in _UNNAMEABLE for character in value):
+        raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return value
 
 
@@ -193,6 +198,8 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         )  # fmt: skip
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
+    if _ESCAPED_NUL.search(text):
+        raise TextEncodingError("metadata has a NUL character, which databases cut texts at")
     return check_text(text, "metadata")
 
 

@@ -82,9 +82,10 @@ def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:
         return _json_lines(path) if _is_message(first) else None
     if path.stat().st_size > _MAX_JSON_BYTES:
         return None
+    text = "".join(read_text(path))
     try:
-        found = json.loads("".join(read_text(path)))
-    except (json.JSONDecodeError, RecursionError):
+        found = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     if isinstance(found, dict):
         found = found.get("messages")
@@ -100,10 +101,10 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 continue
             try:
                 yield json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
-                raise InputError(f"{path}: line {number} is not JSON ({error}); mend it") from error
             except UnicodeDecodeError as error:
                 raise TextEncodingError(f"{path}: line {number} is not UTF-8: {error}") from error
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path}: line {number} is not JSON ({error}); mend it") from error
 
 
 def _is_message(value: object) -> bool:

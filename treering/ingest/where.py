@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from treering.errors import FilterError
 from treering.ingest.drafts import metadata_json, parse_time
 from treering.records import JSON, Filter, Kind
+from treering.split.stream import check_text
 
 
 class Where(TypedDict, total=False):
@@ -31,8 +32,20 @@ def to_filter(where: Where) -> Filter:
         raise FilterError(
             f"no filter {', '.join(sorted(unknown))}; there are {', '.join(Where.__annotations__)}"
         )
+    for key in ("source", "speaker", "session"):
+        if key in given:
+            given[key] = _text(given[key], key)
     for key in ("since", "until"):
         if key in given:
             given[key] = parse_time(given[key], key)
-    metadata_json(cast("Mapping[str, JSON]", given.get("metadata", {})))
+    metadata = given.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise FilterError(f"metadata is a {type(metadata).__name__}; give keys and values")
+    metadata_json(metadata)
     return Filter(**given)
+
+
+def _text(value: object, key: str) -> str:
+    if not isinstance(value, str):
+        raise FilterError(f"{key} is a {type(value).__name__}; give a text")
+    return check_text(value, key)

@@ -15,6 +15,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
+MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
@@ -102,11 +103,21 @@ def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
     return ((str(row[0]), bytes(row[1])) for row in rows)
 
 
-def set_source_digest(writer: Writer, space: int, name: str, digest: bytes) -> None:
-    """Note the digest of the file that a source was read from."""
+def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
+    """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(
         "UPDATE source SET digest = ? WHERE space = ? AND name = ?", (digest, space, name)
     )
+
+
+def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int]:
+    """The sequence numbers of a source's entries by position and digest."""
+    rows = reader.rows(
+        "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name = ?",
+        (space, name),
+    )
+    return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
 def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str) -> Appended:
@@ -322,6 +333,8 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
     """Equality of one top-level key, by JSON text: type and value must agree (1 is not true)."""
     if not isinstance(key, str) or not key:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
     wanted = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     clause = (
         "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"

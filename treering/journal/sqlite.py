@@ -23,16 +23,21 @@ from treering.journal.contract import Reader, Row, Value, Writer
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
+SCRUB_TIMEOUT_S = (
+    2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
+)
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    """Turn every sqlite3 error into a JournalError that says what to do."""
+    """Turn every error of sqlite3 into one of ours that says what to do."""
     try:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise InputError(f"{path}: a value cannot be stored: {error}") from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> JournalError:
@@ -162,9 +167,11 @@ class SqliteDatabase:
         copy in its gap; only a rewritten file is sure to hold none.
         """
         with self._writing:
-            with _translated(self._path):
-                self._connection().execute("VACUUM")
-            return self._checkpoint() and not self._holds(needles)
+            try:
+                emptied = self._rewrite()
+            except JournalBusy:
+                return False
+            return emptied and not self._holds(needles)
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
@@ -273,10 +280,19 @@ class SqliteDatabase:
             writer.execute(f"PRAGMA user_version={number}")
         writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
 
-    def _checkpoint(self) -> bool:
-        """Move the WAL into the file and cut it to nothing; False if a reader stands in the way."""
+    def _rewrite(self) -> bool:
+        """Write the file anew, move the WAL into it and cut that to nothing.
+
+        False if a reader stands in the way. Raises JournalBusy if a writer does.
+        """
+        connection = self._connection()
         with _translated(self._path):
-            row = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout={SCRUB_TIMEOUT_S * 1000:.0f}")
+            try:
+                connection.execute("VACUUM")
+                row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1000:.0f}")
         return int(row[0]) == 0
 
     def _files(self) -> list[Path]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
-from treering.errors import EmptyText, InputError, ModelMismatch
+from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
 from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
@@ -19,8 +19,10 @@ from treering.recall.context import Candidate
 from treering.recall.rank import Ranking, rank
 from treering.records import Filter, Hit
 from treering.relate.combine import Relations
+from treering.relate.contract import Floats
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
+from treering.split.stream import check_text
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
@@ -47,6 +49,8 @@ class Searcher:
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
         check_queries(queries)
+        if not queries:
+            return []
         with self._table.reading(self._database, self._space) as (reader, snapshot):
             ranking = self._rank(snapshot, queries, mode, plan)
             if ranking is None:
@@ -88,8 +92,14 @@ class Searcher:
         vectors = None
         if mode != "lexical" and snapshot.state.model is not None:
             self._ensure_model(snapshot.state.model)
-            vectors = checked(self._embedder, list(queries), query=True)
+            vectors = self._embedded(queries, snapshot.state.model)
         return rank(snapshot, self._relations, plan, queries, vectors, mode)
+
+    def _embedded(self, queries: Sequence[str], model: Model) -> Floats:
+        try:
+            return checked(self._embedder, queries, query=True, dimension=model.dimension)
+        except EmbeddingError as error:
+            raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:
@@ -108,11 +118,11 @@ def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[n
 
 
 def check_queries(queries: Sequence[str]) -> None:
-    """Raises EmptyText or InputError for a query that cannot be searched for."""
+    """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
     for query in queries:
         if not isinstance(query, str):
             raise InputError(f"a query is a {type(query).__name__}; give a text")
-        if not query.strip():
+        if not check_text(query, "the query").strip():
             raise EmptyText("the query is empty; ask for something")
         if len(query) > MAX_QUERY_CHARS:
             raise InputError(

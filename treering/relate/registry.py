@@ -48,6 +48,8 @@ def plan(defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, floa
     content, if they name it. ``alpha`` sets the weight of all relations, or of each by name.
     Raises UnknownName and InputError.
     """
+    if isinstance(chosen, str):
+        raise InputError(f"relations is the text {chosen!r}; give a list such as [{chosen!r}]")
     by_kind = {
         kind: list(defaults.get(kind, ()))
         if chosen is None

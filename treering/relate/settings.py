@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from treering.errors import InputError
 from treering.records import KINDS
+from treering.relate.combine import check_plan
 from treering.relate.defaults import DEFAULTS, Weighted
 from treering.relate.fit import Report
 from treering.relate.registry import BUILT_IN, Plan
@@ -29,12 +31,20 @@ def dump(reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def load(settings: Mapping[str, Any]) -> Plan:
-    """The relations that a space's settings say, the defaults where they say nothing."""
+    """The relations that a space's settings say, the defaults where they say nothing.
+
+    Raises InputError for settings that ``dump`` has not made.
+    """
     fitted = settings.get(KEY, {})
-    return {
-        kind: [_weighted(one) for one in fitted[kind]] if kind in fitted else DEFAULTS[kind]
-        for kind in KINDS
-    }
+    try:
+        found = {
+            kind: [_weighted(one) for one in fitted[kind]] if kind in fitted else DEFAULTS[kind]
+            for kind in KINDS
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the settings {fitted!r} name no relations: {error}") from error
+    check_plan(found)
+    return found
 
 
 def _weighted(fields: Mapping[str, Any]) -> Weighted:

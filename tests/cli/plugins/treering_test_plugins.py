@@ -1,0 +1,48 @@
+"""Models for tests, found through entry points as those of any other package are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.embedders import HashingEmbedder
+from tests.embedders import down as refuses
+from treering.errors import LLMUnavailable
+from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.relate.contract import Floats
+
+
+def embedder(argument: str) -> HashingEmbedder:
+    """The embedder of most tests."""
+    return HashingEmbedder("hashing")
+
+
+def failing(argument: str) -> HashingEmbedder:
+    """A model that cannot be reached."""
+    return HashingEmbedder("failing", tamper=refuses)
+
+
+def waiting(argument: str) -> HashingEmbedder:
+    """A model that says that it was asked and never answers."""
+
+    def wait(texts: Sequence[str], vectors: Floats) -> Floats:
+        print("embedding", flush=True)
+        threading.Event().wait()
+        return vectors
+
+    return HashingEmbedder("waiting", tamper=wait)
+
+
+def llm(script: str) -> ScriptedLLM:
+    """A model that says the lines of a file."""
+    return ScriptedLLM(Path(script).read_text("utf-8").splitlines())
+
+
+def down(argument: str) -> ScriptedLLM:
+    """A language model that cannot be reached."""
+
+    def line(request: Request) -> Line:
+        return LLMUnavailable("nobody answers")
+
+    return ScriptedLLM(line)

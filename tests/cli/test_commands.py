@@ -1,0 +1,106 @@
+"""What holds of every command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Treering
+from tools.document_cli import MARK, commands, document
+from treering.cli import subapps
+from treering.cli.options import Globals, option_names
+
+COMMANDS = dict(commands())
+
+
+def test_every_command_and_option_has_a_help_text() -> None:
+    for name, command in COMMANDS.items():
+        assert command.help, name
+        for parameter in command.params:
+            assert parameter.help, f"{name} {parameter.name}"
+
+
+def test_the_page_of_the_command_line_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    assert page == document(page), "run: python -m tools.document_cli"
+    reference = page.partition(MARK)[2]
+    for name in COMMANDS:
+        assert f"\n## `{name}`\n" in reference
+
+
+def test_the_options_of_every_command_are_on_every_command() -> None:
+    own = {name for name in COMMANDS if name.count(" ") == 1}
+    for name in own:
+        found = {parameter.name for parameter in COMMANDS[name].params}
+        assert found >= set(option_names(Globals)), name
+
+
+def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    assert treering("-m", one, "add", "words").exit_code == 0
+    assert treering("-m", one, "add", "words", "-m", two).exit_code == 0
+    assert one.exists()
+    assert two.exists()
+    assert treering("--json", "spaces", "-m", two).stdout == '{"space": "default"}\n'
+
+
+def test_without_a_path_the_memory_is_in_the_current_folder(
+    treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TREERING_MEMORY")
+    assert treering("add", "words").exit_code == 0
+    assert (tmp_path / "treering.db").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["search", "x"], ["context", "x"], ["ask", "x"], ["list"], ["show", "x"], ["settle"]),
+        *(["forget", "x"], ["fit"], ["reembed", "hashing"], ["export"], ["stats"], ["spaces"]),
+        ["replace", "x", "y"],
+    ],
+)
+def test_commands_that_only_read_make_no_memory(
+    treering: Treering, tmp_path: Path, command: list[str]
+) -> None:
+    result = treering(*command)
+    assert result.exit_code == 2
+    assert "treering add" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_told(treering: Treering, tmp_path: Path) -> None:
+    result = treering("add", "words", "-m", tmp_path / "no" / "life.db")
+    assert (result.exit_code, "create it first" in result.stderr) == (3, True)
+
+
+def test_the_version_is_told(treering: Treering) -> None:
+    import treering as package
+
+    assert treering("--version").stdout == f"{package.__version__}\n"
+
+
+def test_a_sub_app_is_imported_when_it_is_called_and_not_before(
+    treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "an_addition.py").write_text(
+        "import typer\n"
+        "from treering.errors import JournalBusy\n"
+        "app = typer.Typer(no_args_is_help=True)\n"
+        "@app.command()\n"
+        "def shout(word: str) -> None:\n"
+        "    print(word.upper())\n"
+        "@app.command()\n"
+        "def fail() -> None:\n"
+        "    raise JournalBusy('somebody writes')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    addition = subapps.SubApp("an_addition", "Something more.")
+    monkeypatch.setitem(subapps.SUB_APPS, "more", addition)
+    assert "Something more." in treering("--help").stdout
+    assert "an_addition" not in sys.modules
+    assert treering("more", "shout", "hello").stdout == "HELLO\n"
+    failed = treering("more", "fail")
+    assert (failed.exit_code, failed.stderr) == (3, "treering: somebody writes\n")

@@ -1,0 +1,141 @@
+"""What only a process of its own shows: signals, pipes, terminals, and how fast it starts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Process, Treering, records
+
+TIMEOUT_S = 60
+
+
+def test_help_imports_no_numerics_and_no_sub_app() -> None:
+    heavy = "{'numpy', 'scipy', 'onnxruntime', 'tokenizers', 'openai', 'treering.memory'}"
+    program = (
+        "import sys; from treering.cli.main import app; app(['--help'], standalone_mode=False);"
+        f"loaded = {heavy} & set(sys.modules); assert not loaded, loaded"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_pipe_ends_the_command_without_a_word(
+    treering: Treering, process: Process, tmp_path: Path
+) -> None:
+    (tmp_path / "long.txt").write_text("Some words to fill a pipe with.\n" * 20_000)
+    treering("add", tmp_path / "long.txt", "--kind", "code")
+    running = process("list", "--json")
+    assert running.stdout is not None
+    assert running.stderr is not None
+    running.stdout.read(10)
+    running.stdout.close()
+    assert running.stderr.read() == ""
+    assert running.wait(TIMEOUT_S) == 141
+    running.stderr.close()
+    assert running.stdin is not None
+    running.stdin.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
+    process: Process, treering: Treering, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("Nice to meet you.\n")
+    running = process("chat", "--llm", f"scripted#{script}")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write("I am Ana.\n")
+    running.stdin.flush()
+    assert running.stdout.readline() == "Nice to meet you.\n"
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode == 130
+    assert "holds 2 entries, all durable" in told
+    assert "Traceback" not in told
+    assert len(records(treering("list", "--json"))) == 2
+
+
+def test_text_survives_a_pipe_whatever_the_locale_says(
+    treering: Treering, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    treering("add", "Ein Übersetzer trinkt 茶.")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    running = process("context", "Übersetzer", encoding="utf-8")
+    shown, told = running.communicate(timeout=TIMEOUT_S)
+    assert (running.returncode, "Ein Übersetzer trinkt 茶." in shown) == (0, True), told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+def test_an_interrupted_add_keeps_what_it_stored_and_says_what_is_left(
+    process: Process, treering: Treering, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    for number in range(3):
+        (tmp_path / "notes" / f"{number}.txt").write_text(f"Note {number}.")
+    running = process("add", tmp_path / "notes", "--embedder", "waiting")
+    assert running.stdout is not None
+    assert running.stdout.readline() == "embedding\n"
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode == 130
+    assert "holds 3 entries, all durable" in told
+    assert "3 wait to be indexed: `treering settle`" in told
+    assert len(records(treering("list", "--json"))) == 3
+    assert "pending        none" in treering("settle").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+def test_remembered_text_cannot_act_on_a_terminal(
+    treering: Treering, settings: dict[str, str]
+) -> None:
+    treering("add", "[bold]loud[/bold] \x1b[2J\x9b31m :smile: \u202eevil", "--source", "[red]x")
+    shown = _on_a_terminal("list")
+    assert "[bold]loud[/bold] \\u001b[2J\\u009b31m :smile: \\u202eevil" in shown
+    assert "[red]x" in shown
+    assert "\x1b[2J" not in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+@pytest.mark.parametrize(("reply", "left"), [(b"n\n", 1), (b"y\n", 0)])
+def test_forget_asks_on_a_terminal(
+    treering: Treering, settings: dict[str, str], reply: bytes, left: int
+) -> None:
+    treering("add", "The password is swordfish.")
+    shown = _on_a_terminal("forget", "--source", "notes", reply=reply)
+    assert "swordfish" in shown
+    assert "Erase?" in shown
+    assert len(records(treering("list", "--json"))) == left
+
+
+def _on_a_terminal(*arguments: str, reply: bytes = b"") -> str:
+    """What a command shows on a terminal 200 columns wide, on which somebody types a reply."""
+    import pty
+
+    plugins = Path(__file__).parent / "plugins"
+    child, terminal = pty.fork()
+    if child == 0:  # becomes the command
+        os.environ |= {
+            "PYTHONPATH": os.pathsep.join((str(ROOT), str(plugins))),
+            "COLUMNS": "200",
+            "TERM": "xterm",
+        }
+        os.execv(sys.executable, [sys.executable, "-m", "treering", *arguments])
+    os.write(terminal, reply)
+    shown = b""
+    try:
+        while block := os.read(terminal, 4096):
+            shown += block
+    except OSError:  # how Linux says that the command has ended
+        pass
+    os.close(terminal)
+    os.waitpid(child, 0)
+    return shown.decode()

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Treering, record, records
+
+
+@pytest.fixture
+def filled(treering: Treering) -> Treering:
+    """A memory of five sentences."""
+    for text, speaker, at in (
+        ("My sister moved to Porto.", "Ana", "2026-05-03"),
+        ("She found a flat by the river.", "Ana", "2026-05-04"),
+        ("The otter sleeps.", "Ben", "2026-06-01"),
+        ("The otter wakes up.", "Ben", "2026-07-01"),
+    ):
+        assert treering("add", text, "--speaker", speaker, "--at", at, "--kind", "chat")
+    treering("add", "An otter is an animal.", "--source", "book", "--meta", "page=7")
+    return treering
+
+
+def test_hits_come_best_first_as_lines_of_json(filled: Treering) -> None:
+    found = records(filled("search", "otter sleeps", "--json", "--k", "3"))
+    assert len(found) == 3
+    assert found[0]["text"] == "The otter sleeps."
+    scores = [hit["score"] for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    for hit in found:
+        assert sum(hit["why"]["terms"].values()) == pytest.approx(hit["score"], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--speaker", "Ana"], {"My sister moved to Porto.", "She found a flat by the river."}),
+        (["--source", "book"], {"An otter is an animal."}),
+        (["--meta", "page=7"], {"An otter is an animal."}),
+        (["--meta", "page=8"], set()),
+        (["--since", "2026-06-01", "--until", "2026-07-01"], {"The otter sleeps."}),
+        (["--kind", "text"], {"An otter is an animal."}),
+        (["--session", "none"], set()),
+        (["--speaker", "Ana", "--source", "book"], set()),
+    ],
+)
+def test_filters_narrow_search_and_list_alike(
+    filled: Treering, options: list[str], expected: set[str]
+) -> None:
+    for command in (["search", "otter", "--json"], ["list", "--json"]):
+        result = filled(*command, *options)
+        assert result.exit_code == 0
+        assert {hit["text"] for hit in records(result)} == expected
+
+
+def test_nothing_found_is_no_failure(filled: Treering) -> None:
+    result = filled("search", "otter", "--speaker", "Nobody")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing found\n")
+
+
+def test_relations_can_be_chosen_weighed_and_turned_off(filled: Treering) -> None:
+    def terms(*options: str) -> dict[str, float]:
+        hits = records(filled("search", "otter", "--json", "-k", "1", *options))
+        found: dict[str, float] = hits[0]["why"]["terms"]
+        return found
+
+    assert terms("--relation", "none").keys() == {"lexical", "dense"}
+    assert terms("--relation", "none", "--mode", "lexical").keys() == {"lexical"}
+    assert terms("--relation", "time", "--relation", "context").keys() >= {"time", "context"}
+    light, heavy = (
+        terms("--relation", "time", "--relation", "context", "--alpha", f"time={weight}")
+        for weight in ("0.5", "5")
+    )
+    assert heavy["time"] / heavy["context"] == pytest.approx(
+        10 * light["time"] / light["context"], rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--relation", "none", "--relation", "time"],
+        ["--relation", "kinship"],
+        ["--alpha", "much"],
+        ["--alpha", "time=1", "--relation", "context"],
+        ["--since", "yesterday"],
+        ["--mode", "psychic"],
+        ["--k", "0"],
+    ],
+)
+def test_choices_that_cannot_be_meant_are_refused(filled: Treering, options: list[str]) -> None:
+    result = filled("search", "otter", *options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
+    result = filled("search", "otter sleeps", "--explain", "-k", "1")
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith("    ")][1:]
+    terms = {name: float(value) for _, name, value, *_ in lines}
+    score = terms.pop("score")
+    assert terms.keys() >= {"lexical", "dense", "context"}
+    assert sum(terms.values()) == pytest.approx(score, abs=0.03)
+    assert "BM25" in result.stdout
+    assert "cosine" in result.stdout
+
+
+def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treering) -> None:
+    result = filled("context", "otter", "--budget", "40")
+    assert result.stdout.startswith("[1] ")
+    assert "of 40 tokens" in result.stderr
+    found = record(filled("context", "otter", "--budget", "40", "--json"))
+    assert 0 < found["tokens"] <= 40
+    assert found["text"] + "\n" == result.stdout
+
+
+def test_an_answer_is_printed_with_what_it_cites(filled: Treering, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("The otter sleeps [1].\n" * 2)
+    result = filled("ask", "otter", "--source", "book", "--llm", f"scripted#{script}")
+    assert result.stdout == "The otter sleeps [1].\n[1] book\n"
+    answer = record(filled("ask", "otter", "--json", "--llm", f"scripted#{script}"))
+    assert answer["text"] == "The otter sleeps [1]."
+    assert len(answer["citations"]) == 1
+
+
+def test_an_answer_that_cites_what_is_not_there_is_told_apart(
+    filled: Treering, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("Surely [99].\n")
+    result = filled("ask", "otter", "--llm", f"scripted#{script}")
+    assert result.exit_code == 0
+    assert "(99): do not trust it" in result.stderr
+
+
+def test_asking_without_a_model_says_how_to_configure_one(filled: Treering) -> None:
+    result = filled("ask", "otter")
+    assert result.exit_code == 5
+    assert "TREERING_LLM_BASE_URL" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_model_that_is_down_has_its_own_exit_code(filled: Treering) -> None:
+    result = filled("ask", "otter", "--llm", "down")
+    assert (result.exit_code, result.stderr) == (5, "treering: nobody answers\n")
+
+
+def test_a_piped_chat_answers_every_line_and_remembers(treering: Treering, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("Nice to meet you.\nYour name is Ana.\n")
+    result = treering(
+        "chat", "--json", "--llm", f"scripted#{script}", stdin="I am Ana.\n\nWho am I?\n"
+    )
+    assert [reply["text"] for reply in records(result)] == [
+        "Nice to meet you.",
+        "Your name is Ana.",
+    ]
+    remembered = [entry["text"] for entry in records(treering("list", "--json"))]
+    assert remembered == ["I am Ana.", "Nice to meet you.", "Who am I?", "Your name is Ana."]
+
+
+def test_a_piped_chat_stops_when_the_model_is_down(treering: Treering) -> None:
+    assert treering("chat", "--llm", "down", stdin="Hello.\n").exit_code == 5

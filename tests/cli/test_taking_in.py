@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Treering, record, records
+
+MESSAGES = [
+    {"role": "user", "name": "Ana", "content": "My sister moved to Porto.", "session": "one"},
+    {"role": "assistant", "content": "How does she like it?"},
+]
+
+
+def test_a_text_is_added_with_all_that_is_said_of_it(treering: Treering) -> None:
+    result = treering(
+        "add", "My sister moved to Porto.", "--source", "diary", "--speaker", "Ana",
+        "--at", "2026-05-03T10:00:00Z", "--session", "spring", "--kind", "chat",
+        "--meta", "year=2026", "--meta", "mood=good", "--meta", 'code="7"',
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == "added 1 entry\n"
+    entry = record(treering("list", "--json"))
+    assert entry["metadata"] == {"year": 2026, "mood": "good", "code": "7"}
+    assert (entry["source"], entry["speaker"], entry["kind"]) == ("diary", "Ana", "chat")
+    assert (entry["at"], entry["session"]) == ("2026-05-03T10:00:00+00:00", "spring")
+
+
+def test_files_folders_and_texts_can_be_added_at_once(treering: Treering, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "one.md").write_text("The first note.")
+    (notes / "two.py").write_text("print('the second')\n")
+    (notes / "image.bin").write_bytes(b"\x00\x01")
+    (tmp_path / "three.txt").write_text("A third note.")
+    result = treering("add", notes, tmp_path / "three.txt", "and some words", "--json")
+    assert len(record(result)["ids"]) == 4
+    assert [skipped["reason"] for skipped in record(result)["skipped"]] == ["not text"]
+    kinds = {entry["source"]: entry["kind"] for entry in records(treering("list", "--json"))}
+    assert kinds[str(notes / "two.py")] == "code"
+    assert kinds["notes"] == "text"
+
+
+def test_adding_the_same_file_again_changes_nothing_and_a_changed_one_replaces(
+    treering: Treering, tmp_path: Path
+) -> None:
+    file = tmp_path / "note.txt"
+    file.write_text("Old words.")
+    assert record(treering("add", file, "--json"))["unchanged"] == 0
+    assert treering("add", file).stdout == "added 0 entries, 1 unchanged\n"
+    file.write_text("New words.")
+    assert treering("add", file).stdout == "added 1 entry, 1 removed\n"
+
+
+def test_a_text_is_read_from_standard_input(treering: Treering) -> None:
+    assert treering("add", "-", stdin="Words with ümlauts.\nAnd a line.\n").exit_code == 0
+    assert treering("add", stdin="By default, too.").exit_code == 0
+    texts = [entry["text"] for entry in records(treering("list", "--json"))]
+    assert texts == ["Words with ümlauts.\nAnd a line.\n", "By default, too."]
+
+
+def test_messages_are_read_from_standard_input(treering: Treering) -> None:
+    lines = "".join(json.dumps(message) + "\n" for message in MESSAGES)
+    assert treering("add", "-", "--source", "talk", stdin=lines + "\n").exit_code == 0
+    first, second = records(treering("list", "--json"))
+    assert (first["speaker"], first["session"], first["kind"]) == ("Ana", "one", "chat")
+    assert (second["role"], second["source"]) == ("assistant", "talk")
+
+
+def test_messages_with_a_broken_line_are_refused_as_a_whole(treering: Treering) -> None:
+    result = treering("add", stdin=json.dumps(MESSAGES[0]) + "\n{broken\n")
+    assert result.exit_code == 2
+    assert "line 2 is not JSON" in result.stderr
+    assert treering("list").stdout == ""
+
+
+def test_bytes_that_are_no_text_are_refused(treering: Treering) -> None:
+    result = treering("add", "-", stdin=b"caf\xe9")
+    assert result.exit_code == 2
+    assert "not UTF-8" in result.stderr
+
+
+@pytest.mark.parametrize("argument", ["nowhere.txt", "no/where", "./nowhere"])
+def test_a_path_that_leads_nowhere_is_not_remembered_as_a_text(
+    treering: Treering, argument: str
+) -> None:
+    result = treering("add", argument)
+    assert result.exit_code == 2
+    assert "--text" in result.stderr
+    assert treering("add", argument, "--text").exit_code == 0
+
+
+def test_a_text_too_long_for_a_file_name_is_a_text(treering: Treering) -> None:
+    assert treering("add", "word " * 2000).exit_code == 0
+
+
+def test_a_failure_says_how_many_arguments_were_added_before_it(
+    treering: Treering, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.txt").write_text(" ")
+    result = treering("add", "some words", tmp_path / "empty.txt", "more words")
+    assert result.exit_code == 2
+    assert "1 of 3 arguments were added" in result.stderr
+    assert len(records(treering("list", "--json"))) == 1
+
+
+@pytest.mark.parametrize("meta", ["year", "=2026"])
+def test_metadata_without_a_key_or_a_value_is_refused(treering: Treering, meta: str) -> None:
+    result = treering("add", "words", "--meta", meta)
+    assert result.exit_code == 2
+    assert "KEY=VALUE" in result.stderr
+
+
+def test_replace_changes_the_text_and_nothing_else(treering: Treering) -> None:
+    [identity] = record(treering("add", "Ana lives in Rome.", "--speaker", "Ben", "--json"))["ids"]
+    assert treering("replace", identity, "-", stdin="Ana lives in Oslo.").exit_code == 0
+    entry = record(treering("show", identity, "--json"))
+    assert (entry["text"], entry["speaker"]) == ("Ana lives in Oslo.", "Ben")
+    assert record(treering("search", "Rome", "--mode", "lexical", "--json"))["why"]["bm25"] == 0
+
+
+def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path: Path) -> None:
+    treering("add", "One text.", "--source", "a", "--meta", "n=1")
+    treering("add", "Another text.", "--source", "b", "--at", "2026-01-01")
+    file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
+    assert record(treering("export", file, "--json")) == {"file": str(file), "entries": 2}
+    assert treering("--memory", copy, "import", file).stdout == "added 2 entries\n"
+    assert treering("list", "-m", copy, "--json").stdout == treering("list", "--json").stdout
+    assert treering("export").stdout == file.read_text("utf-8")
+    assert treering("import", stdin=file.read_text("utf-8")).stdout == (
+        "added 0 entries, 2 unchanged\n"
+    )
+
+
+def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_path: Path) -> None:
+    treering("add", "Words.")
+    file = tmp_path / "export.jsonl"
+    file.write_text("precious")
+    assert treering("export", file).exit_code == 2
+    assert file.read_text() == "precious"
+    assert treering("export", file, "--force").exit_code == 0
+    assert [path.name for path in tmp_path.glob("export*")] == ["export.jsonl"]
+
+
+def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(
+    treering: Treering,
+) -> None:
+    result = treering("add", "An otter swims.", "--embedder", "failing")
+    assert (result.exit_code, result.stdout) == (0, "added 1 entry\n")
+    assert "1 wait to be indexed" in result.stderr
+    stuck = treering("settle", "--embedder", "failing")
+    assert (stuck.exit_code, "refused" in stuck.stderr) == (4, True)
+    assert "refused" in treering("doctor", "--embedder", "failing").stdout

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Treering, record, records
+
+
+@pytest.fixture
+def identity(treering: Treering) -> str:
+    """The id of the only entry of a memory."""
+    result = treering("add", "The password is swordfish.", "--source", "secrets", "--json")
+    [found] = record(result)["ids"]
+    return str(found)
+
+
+def test_list_shows_entries_or_sources(treering: Treering, identity: str) -> None:
+    treering("add", "Second thoughts. " * 20)
+    first, second = treering("list").stdout.splitlines()
+    assert first.startswith(identity)
+    assert first.endswith("secrets #0  The password is swordfish.")
+    assert second.endswith("…")
+    assert records(treering("list", "--sources", "--json")) == [
+        {"source": "secrets", "entries": 1},
+        {"source": "notes", "entries": 1},
+    ]
+    assert len(treering("list", "--limit", "1").stdout.splitlines()) == 1
+
+
+def test_show_prints_an_entry_whole(treering: Treering, identity: str) -> None:
+    shown = treering("show", identity).stdout
+    assert shown.endswith("\n\nThe password is swordfish.\n")
+    assert "secrets" in shown
+    missing = treering("show", "nonsense")
+    assert (missing.exit_code, "treering list" in missing.stderr) == (2, True)
+
+
+def test_forget_without_a_person_to_ask_needs_yes(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    asked = treering("forget", "--source", "secrets")
+    assert asked.exit_code == 2
+    assert "1 entry will be erased" in asked.stderr
+    assert "swordfish" in asked.stderr
+    done = treering("forget", "--source", "secrets", "--yes", "--json")
+    assert record(done)["entries"] == [identity]
+    assert record(done)["scrubbed"] is True
+    assert b"swordfish" not in (tmp_path / "life.db").read_bytes()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
+def test_forget_refuses_what_matches_nothing_or_everything(
+    treering: Treering, identity: str, arguments: list[str]
+) -> None:
+    assert treering("forget", "--yes", *arguments).exit_code == 2
+    assert len(records(treering("list", "--json"))) == 1
+
+
+def test_an_entry_is_forgotten_by_its_id(treering: Treering, identity: str) -> None:
+    treering("add", "This stays.")
+    assert treering("forget", identity, "-y").exit_code == 0
+    assert [entry["text"] for entry in records(treering("list", "--json"))] == ["This stays."]
+
+
+def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
+    too_little = treering("fit")
+    assert (too_little.exit_code, "add" in too_little.stderr) == (2, True)
+    words = [f"word{number}" for number in range(1000)]
+    turns = [" ".join(words[at : at + 12]) for at in range(0, 700, 7)]
+    lines = [json.dumps({"role": "user", "content": turn}) + "\n" for turn in turns]
+    treering("add", stdin="".join(lines))
+    report = record(treering("fit", "--json"))
+    assert report["kind"] == "chat"
+    assert report["kept"] == (report["gain"] > 0.005)
+    assert "pseudo-queries" in treering("fit").stdout
+
+
+def test_reembed_changes_the_model(treering: Treering, identity: str) -> None:
+    same = treering("reembed", "hashing")
+    assert (same.exit_code, "has the model" in same.stderr) == (2, True)
+    other = treering("reembed", "failing")
+    assert other.exit_code == 4
+    assert record(treering("stats", "--json"))["model"] == "hashing"
+
+
+def test_opening_with_another_model_says_what_to_do(treering: Treering, identity: str) -> None:
+    result = treering("search", "password", "--embedder", "failing")
+    assert result.exit_code == 4
+    assert "reembed" in result.stderr
+
+
+def test_stats_and_settle_tell_the_same(treering: Treering, identity: str) -> None:
+    stats = record(treering("stats", "--json"))
+    assert (stats["entries"], stats["fragments"], stats["embedded"]) == (1, 1, 1)
+    assert record(treering("settle", "--json")) == stats
+    assert "hashing, 64 dimensions" in treering("stats").stdout
+
+
+def test_what_models_cost_is_told(treering: Treering, identity: str, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("It is swordfish [1].\n")
+    treering("ask", "password", "--llm", f"scripted#{script}")
+    [spent] = record(treering("stats", "--json"))["spent"]
+    assert (spent["operation"], spent["calls"]) == ("ask", 1)
+    assert "spent: ask" in treering("stats").stdout
+
+
+def test_spaces_are_apart(treering: Treering, identity: str) -> None:
+    treering("--space", "ana", "add", "Hello.")
+    assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]
+    assert records(treering("list", "--json", "--space", "ana"))[0]["text"] == "Hello."
+    assert (
+        records(treering("search", "password", "--space", "ana", "--json"))[0]["text"] == "Hello."
+    )
+
+
+def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) -> None:
+    result = treering("doctor", "--json")
+    assert result.exit_code == 0
+    found = record(result)
+    assert found["ok"] is True
+    checks = {check["check"]: check["state"] for check in found["checks"]}
+    assert checks == dict.fromkeys(("versions", "file", "disk", "space", "embedder", "llm"), "ok")
+
+
+def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:
+    result = treering("doctor")
+    assert result.exit_code == 0
+    assert "no memory at" in result.stdout
+    assert not (tmp_path / "life.db").exists()
+
+
+def test_doctor_tells_what_is_broken_and_what_is_not(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "life.db").write_bytes(b"This is no database. " * 1000)
+    result = treering("doctor", "--json")
+    assert result.exit_code == 1
+    checks = {check["check"]: check["state"] for check in record(result)["checks"]}
+    assert checks["file"] == "fail"
+    assert checks["embedder"] == "ok"
+
+
+def test_doctor_asks_the_language_model_only_if_one_is_configured(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("OK\n")
+    assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
+    down = treering("doctor", "--llm", "down")
+    assert (down.exit_code, "nobody answers" in down.stdout) == (1, True)
+
+
+def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    connection.close()
+    before = other.read_bytes()
+    result = treering("add", "words", "-m", other)
+    assert (result.exit_code, "another program" in result.stderr) == (3, True)
+    assert other.read_bytes() == before

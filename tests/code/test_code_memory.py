@@ -1,0 +1,159 @@
+"""``memory.code``: repositories on disk, in the database, and in several processes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.code.repositories import SHOP
+from treering import Memory
+from treering.errors import InputError, JournalBusy, UnknownName
+from treering.relate.contract import Floats
+
+
+class Letters:
+    """An embedder that counts letters."""
+
+    name = "letters"
+    dimension = 26
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        made = np.zeros((len(texts), 26), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for letter in text.lower():
+                if "a" <= letter <= "z":
+                    made[row, ord(letter) - ord("a")] += 1
+        return made
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in SHOP.items():
+        path = tmp_path / "repo" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "repo"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def opened(file: Path) -> Memory:
+    return Memory.open(file, embedder=Letters())
+
+
+def test_what_is_indexed_is_found_after_reopening(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        receipt = memory.code.index(root)
+        before = memory.code.search("add the tax")
+    assert sorted(receipt.added) == sorted(SHOP)
+    with opened(file) as memory:
+        assert memory.code.search("add the tax") == before
+        assert memory.code.repositories() == [str(root)]
+        assert "class Cart" in memory.code.map(budget=500)
+
+
+def test_only_what_has_changed_is_read_anew(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        (root / "shop/prices.py").write_text("def levy(amount):\n    return amount\n")
+        (root / "shop/log.py").unlink()
+        (root / "new.py").write_text("x = 1\n")
+        receipt = memory.code.index(root)
+        assert (receipt.added, receipt.changed, receipt.removed, receipt.unchanged) == (
+            ("new.py",),
+            ("shop/prices.py",),
+            ("shop/log.py",),
+            len(SHOP) - 2,
+        )
+        assert memory.code.search("levy", k=1)[0].path == "shop/prices.py"
+        assert all(hit.path != "shop/log.py" for hit in memory.code.search("note", k=50))
+        changed = memory.code.search("levy an amount", k=5)
+    with opened(file) as memory:
+        found = memory.code.search("levy an amount", k=5)
+        assert [(hit.path, hit.first_line) for hit in found] == [
+            (hit.path, hit.first_line) for hit in changed
+        ]
+        assert memory.code.index(root).unchanged == len(SHOP)
+
+
+def test_another_process_sees_the_change(root: Path, file: Path) -> None:
+    with opened(file) as one, opened(file) as other:
+        one.code.index(root)
+        assert other.code.search("tax", k=1)
+        (root / "shop/prices.py").write_text("def levy(amount):\n    return amount\n")
+        one.code.index(root)
+        assert other.code.search("levy", k=1)[0].path == "shop/prices.py"
+
+
+def test_embedding_is_asked_for_and_then_kept_up(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        with pytest.raises(InputError, match="embed=True"):
+            memory.code.search("tax", mode="dense")
+        memory.code.index(root, embed=True)
+        assert "dense" in memory.code.search("tax", k=1)[0].why.terms
+        (root / "new.py").write_text("zzz = 1\n")
+        memory.code.index(root)
+        assert memory.code.search("zzz", k=1, mode="dense")[0].path == "new.py"
+
+
+def test_forgetting_a_repository_leaves_no_bytes_of_it(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        with closing(sqlite3.connect(file)) as database:
+            rows = [row[0] for row in database.execute("SELECT data FROM code_file")]
+        assert memory.code.forget(root) == len(SHOP)
+        assert memory.code.repositories() == []
+        with pytest.raises(UnknownName, match="index it first"):
+            memory.code.search("tax")
+    left = file.read_bytes()
+    assert rows
+    assert not any(row[:40] in left for row in rows)
+
+
+def test_several_repositories_are_told_apart_by_root(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        memory.code.index(root / "shop")
+        with pytest.raises(UnknownName, match="more than one"):
+            memory.code.search("tax")
+        assert memory.code.search("tax", root=root / "shop", k=1)[0].path == "prices.py"
+
+
+def test_spaces_do_not_see_each_others_code(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+    with Memory.open(file, space="other", embedder=Letters()) as memory:
+        assert memory.code.repositories() == []
+
+
+def test_blocks_and_context_memory_work_without_a_model(root: Path, file: Path) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        assert {block.qualified for block in memory.code.blocks("cart total of items")} >= {"Cart"}
+        context = memory.code.context_memory()
+        assert context.begin("Write a test of Cart").mode == "ADD"
+        assert "Cart" in {block.qualified for block in context.blocks}
+        assert context.begin("Cart again").mode == "KEEP"
+
+
+def test_of_two_processes_that_index_at_once_one_is_told(root: Path, file: Path) -> None:
+    with opened(file) as one, opened(file) as other:
+        one.code.index(root)
+
+        def interfere(done: int, total: int) -> None:
+            (root / "third.py").write_text("y = 2\n")
+            other.code.index(root)
+
+        (root / "second.py").write_text("x = 1\n")
+        with pytest.raises(JournalBusy, match="again"):
+            one.code.index(root, progress=interfere)
+        assert one.code.index(root).unchanged == len(SHOP) + 2

@@ -1,0 +1,143 @@
+"""Context memory across rounds, and RepoCoder's protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.code.repositories import SHOP
+from treering.code.blocks import CodeBlock, code_block
+from treering.code.completion import complete, completion_prompt, query_of
+from treering.code.context_memory import ContextMemory, LLMJudge, NameJudge
+from treering.code.index import CodeHit, index_file
+from treering.errors import InputError, LLMReplyError
+from treering.llm.scripted import ScriptedLLM
+from treering.records import Why
+
+CART = index_file(SHOP["shop/cart.py"], "shop/cart.py", "python", "blocks")
+PRICES = index_file(SHOP["shop/prices.py"], "shop/prices.py", "python", "blocks")
+TOTAL = code_block("shop/cart.py", CART, 3)
+PRICE = code_block("shop/prices.py", PRICES, 0)
+VAT = code_block("shop/prices.py", PRICES, 1)
+
+
+class Shelf:
+    """Hands out blocks in order and remembers what was asked."""
+
+    def __init__(self, *blocks: CodeBlock) -> None:
+        self.blocks = blocks
+        self.queries: list[str] = []
+
+    def __call__(self, query: str, k: int) -> Sequence[CodeBlock]:
+        self.queries.append(query)
+        return self.blocks[:k]
+
+
+def names(memory: ContextMemory) -> list[str]:
+    return [block.name for block in memory.blocks]
+
+
+def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
+    shelf = Shelf(PRICE, VAT)
+    llm = ScriptedLLM(['{"mode": "ADD", "action": "prices", "target_context": ["vat"]}'] * 2)
+    memory = ContextMemory(shelf, LLMJudge(llm), [TOTAL])
+    assert memory.begin("sum up the prices").mode == "ADD"
+    assert names(memory) == ["total", "price", "vat"]
+    memory.begin("and the tax")
+    assert shelf.queries[1] == "sum up the prices\nand the tax\nvat"
+    assert TOTAL.key in llm.requests[0].text
+    assert "total += price(item)" not in llm.requests[0].text
+
+
+def test_keep_leaves_the_memory_as_it_is() -> None:
+    shelf = Shelf(PRICE)
+    judge = LLMJudge(ScriptedLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
+    memory = ContextMemory(shelf, judge, [TOTAL])
+    assert memory.begin("rename a variable").mode == "KEEP"
+    assert (names(memory), shelf.queries) == (["total"], [])
+
+
+def test_a_reply_that_is_neither_add_nor_keep_is_an_error_and_changes_nothing() -> None:
+    memory = ContextMemory(Shelf(PRICE), LLMJudge(ScriptedLLM(["maybe", '{"mode": "MAYBE"}'])))
+    with pytest.raises(LLMReplyError):
+        memory.begin("do it")
+    assert names(memory) == []
+
+
+def test_the_judge_without_a_model_asks_whether_keys_cover_the_names() -> None:
+    judge = NameJudge({"price", "vat", "total"}.__contains__)
+    assert judge.decide(["use price"], []).mode == "ADD"
+    assert judge.decide(["use price and vat"], [PRICE.key]).target_context == ("vat",)
+    assert judge.decide(["use vat", "use price twice"], [PRICE.key]).mode == "KEEP"
+
+
+def test_the_selector_keeps_blocks_whose_apis_the_code_calls() -> None:
+    memory = ContextMemory(Shelf(), NameJudge(lambda _: False), [TOTAL, PRICE, VAT])
+    memory.end("def sum_up(items):\n    return [price(item) for item in items]\n", "python")
+    # eq. 2: price itself, and total, which calls it too
+    assert names(memory) == ["total", "price"]
+
+
+def test_an_empty_instruction_is_refused() -> None:
+    with pytest.raises(InputError, match="empty"):
+        ContextMemory(Shelf(), NameJudge(lambda _: True)).begin("  ")
+
+
+def hit(path: str, text: str) -> CodeHit:
+    return CodeHit(1.0, path, 1, 2, "", text, Why({}))
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_the_query_is_the_last_lines_and_later_the_prediction_too() -> None:
+    prefix = "\n".join(f"line {i}" for i in range(30))
+    assert query_of(prefix).splitlines() == [f"line {i}" for i in range(10, 30)]
+    second = query_of(prefix, "new 1\nnew 2").splitlines()
+    assert second == [*(f"line {i}" for i in range(12, 30)), "new 1", "new 2"]
+
+
+def test_the_prompt_has_the_papers_form_with_the_best_fragment_last() -> None:
+    prompt = completion_prompt(
+        [hit("a.py", "x = 1\ny = 2"), hit("b.py", "z = 3")], "w = ", 200, words
+    )
+    rule = "# " + "-" * 50
+    where = "# the below code fragment can be found in:"
+    assert prompt == "\n".join(
+        [
+            "# Here are some relevant code fragments from other files of the repo:",
+            rule,
+            *(where, "# b.py", rule, "# z = 3", rule),
+            *(where, "# a.py", rule, "# x = 1", "# y = 2", rule),
+            "",
+            "w = ",
+        ]
+    )
+
+
+def test_the_prompt_keeps_within_its_budget_by_dropping_what_is_farthest() -> None:
+    hits = [hit("a.py", "x " * 10), hit("b.py", "y " * 60)]
+    prefix = "\n".join(f"line {i}" for i in range(100))
+    prompt = completion_prompt(hits, prefix, 120, words)
+    assert words(prompt) <= 120
+    assert "a.py" in prompt
+    assert "b.py" not in prompt
+    assert prompt.endswith("line 99")
+    with pytest.raises(InputError, match="last line"):
+        completion_prompt([], "one two three", 2, words)
+
+
+def test_the_second_step_searches_with_the_first_prediction() -> None:
+    queries: list[str] = []
+    answers = iter(["first", "second"])
+
+    def retrieve(query: str) -> list[CodeHit]:
+        queries.append(query)
+        return [hit("a.py", "x = 1")]
+
+    made = complete(
+        "start", retrieve, lambda _: next(answers), budget=100, count_tokens=words, steps=2
+    )
+    assert (made, queries) == ("second", ["start", "start\nfirst"])

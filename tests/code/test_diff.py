@@ -1,0 +1,85 @@
+"""Statements, what a change adds and deletes, and what takes it back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.code.diff import Change, change, statements
+
+PLAIN = """\
+def setmaxsize(self, maxsize):
+    self.maxsize = maxsize
+    self._msgsize_maxsize = self._calc_msgsize_maxsize(maxsize)
+"""
+GUARDED = """\
+def setmaxsize(self, maxsize):
+    if not isinstance(maxsize, int) or maxsize < 0:
+        raise ValueError("maxsize must be a non-negative integer")
+    self.maxsize = maxsize
+    self._msgsize_maxsize = self._calc_msgsize_maxsize(maxsize)
+"""
+FORGETFUL = PLAIN.replace("):\n", '):\n    """Set the maximum size."""\n    # PEP 8\n')
+
+
+def test_the_papers_case_study_adds_a_guard_and_loses_it_again() -> None:
+    then = change(PLAIN, GUARDED, "python")
+    now = change(GUARDED, FORGETFUL, "python")
+    assert sorted(s.type for s in then.added) == ["if_statement", "raise_statement"]
+    assert not then.deleted
+    assert then.reversed_by(now) == then.added
+
+
+def test_comments_docstrings_quotes_and_white_space_are_not_compared() -> None:
+    one = "def f(a):\n    return g('x', a)\n"
+    other = 'def f( a ):\n    """Doc."""\n    # why\n    return g( "x",\n        a )\n'
+    assert change(one, other, "python") == Change()
+
+
+def test_indenting_a_statement_adds_only_what_it_is_put_in() -> None:
+    delta = change("a()\nb()\n", "a()\nif c:\n    b()\n", "python")
+    assert [s.text for s in delta.added] == ["if c :"]
+    assert not delta.deleted
+
+
+def test_a_statement_that_is_there_twice_counts_twice() -> None:
+    assert [s.text for s in change("a()\n", "a()\na()\n", "python").added] == ["a ( )"]
+
+
+@pytest.mark.parametrize(
+    ("language", "before", "after", "added"),
+    [
+        (
+            "javascript",
+            "function f(a) { return a; }",
+            "function f(a) { check(a); return a; }",
+            "check ( a ) ;",
+        ),
+        ("go", "func f() { a() }", "func f() { a(); b() }", "b ( )"),
+        ("java", "class A { void f() { a(); } }", "class A { void f() { a(); b(); } }", "b ( ) ;"),
+    ],
+)
+def test_other_languages_are_compared_in_the_same_way(
+    language: str, before: str, after: str, added: str
+) -> None:
+    delta = change(before, after, language)
+    assert [s.text for s in delta.added] == [added]
+    assert not delta.deleted
+
+
+LINES = st.lists(st.sampled_from(["a()", "b = 1", "if c:\n    d()", "return e", "# f"]), max_size=6)
+
+
+@given(LINES, LINES)
+def test_the_way_back_is_the_change_reversed(one: list[str], other: list[str]) -> None:
+    before, after = "\n".join(one), "\n".join(other)
+    there, back = change(before, after, "python"), change(after, before, "python")
+    assert there == Change(back.deleted, back.added)
+    assert there.reversed_by(back) == there.added | there.deleted
+
+
+@given(st.text())
+def test_any_text_has_statements(text: str) -> None:
+    for statement in statements(text.encode(errors="ignore").decode(), "python"):
+        assert 1 <= statement.first_line <= statement.last_line

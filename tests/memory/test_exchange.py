@@ -1,0 +1,228 @@
+"""Export and import: an equal memory, or an error that names the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from treering import Memory
+from treering.errors import InputError
+from treering.relate.defaults import Weighted
+from treering.relate.group import Speaker
+
+names = st.sampled_from(["Ana", "Ben", "名前"])
+texts = st.one_of(
+    st.sampled_from(["ok", "Porto", "The river in Porto."]),
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30
+    ).filter(str.strip),
+)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | names,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=2),
+    max_leaves=4,
+)
+messages = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant"]), "content": texts},
+    optional={
+        "name": names,
+        "at": st.datetimes(timezones=st.just(UTC)),
+        "session": names,
+        "metadata": st.dictionaries(names, json_values, max_size=2),
+    },
+)
+additions = st.lists(
+    st.tuples(st.sampled_from(["chat", "diary"]), st.lists(messages, min_size=1, max_size=4)),
+    max_size=5,
+)
+
+
+def found(memory: Memory, query: str) -> dict[tuple[str, int], tuple[Any, ...]]:
+    """Hits by their place: a replaced text comes later in ties and in sums of floats."""
+    return {
+        (hit.entry_id, hit.start): (hit.text, hit.metadata, pytest.approx(hit.score, abs=1e-4))
+        for hit in memory.search(query, k=50)
+    }
+
+
+@given(adds=additions, forgotten=st.sets(st.integers(0, 19)), replaced=st.integers(0, 19))
+def test_an_import_of_an_export_is_an_equal_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+    adds: list[tuple[str, list[dict[str, Any]]]],
+    forgotten: set[int],
+    replaced: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("memory")
+    with (
+        Memory.open(folder / "one.db", embedder=HashingEmbedder()) as one,
+        Memory.open(folder / "other.db", embedder=HashingEmbedder()) as other,
+    ):
+        ids: list[str] = []
+        for source, said in adds:
+            ids += one.add(said, source=source).ids
+        for number, entry in enumerate(ids):
+            if number in forgotten:
+                one.forget(entry)
+            elif number == replaced:
+                one.replace(entry, "ok")
+        lines = list(one.export())
+        other.import_(lines)
+        assert list(other.entries()) == list(one.entries())
+        for query in ("Porto river", "ok"):
+            assert found(other, query) == found(one, query)
+        assert list(other.export()) == lines
+        again = other.import_(lines)
+        assert (again.added, again.unchanged) == (0, len(lines) - 1)
+        if not forgotten and replaced >= len(ids):
+            for source, said in adds:
+                assert other.add(said, source=source).added == 0
+
+
+def test_files_stay_unchanged_after_an_import(open_memory: Open, tmp_path: Path) -> None:
+    note = tmp_path / "porto.md"
+    note.write_text("Ana moved to Porto.", "utf-8")
+    one, other = open_memory(), open_memory(tmp_path / "other.db")
+    one.add(note)
+    other.import_(one.export())
+    assert other.add(note).added == 0
+    note.write_text("Ana moved to Lisbon.", "utf-8")
+    assert other.add(note).removed == 1
+
+
+def test_what_fit_found_is_exported(open_memory: Open, tmp_path: Path) -> None:
+    header = {
+        "format": "treering",
+        "version": 1,
+        "settings": {"relations": {"text": [{"name": "speaker", "alpha": 0.25}]}},
+    }
+    memory = open_memory()
+    memory.import_([json.dumps(header)])
+    memory.add("Porto.", speaker="Ana")
+    assert memory._defaults()["text"] == [Weighted(Speaker(), 0.25)]
+    assert json.loads(next(memory.export()))["settings"] == header["settings"]
+
+
+def a_line(**fields: Any) -> str:
+    entry = {
+        "id": "a",
+        "source": "s",
+        "position": 0,
+        "kind": "text",
+        "added": "2026-05-03T10:00:00Z",
+        "text": "Porto.",
+    }
+    return json.dumps(entry | fields)
+
+
+HEADER = '{"format": "treering", "version": 1}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "line 1 is not JSON"),
+        (["not JSON"], "line 1 is not JSON"),
+        (["[]"], "line 1 is not a JSON object"),
+        (['{"format": "other", "version": 1}'], "not the header of a treering export"),
+        (['{"format": "treering", "version": 2}'], "not the header of a treering export"),
+        ([HEADER, a_line()[:-3]], "line 2 is not JSON.*is the export whole"),
+        ([HEADER, a_line(), "7"], "line 3 is not a JSON object"),
+        ([HEADER, '{"n": ' + "1" * 5_000 + "}"], "line 2 is not JSON"),
+        ([HEADER, "[" * 5_000], "line 2 is not JSON"),
+        ([HEADER, '{"text": "x"}'], "line 2: field 'source' is missing"),
+        ([HEADER, a_line(id=None)], "line 2: .*id"),
+        ([HEADER, a_line(id="a\nb")], "line 2: id"),
+        ([HEADER, a_line(text=5)], "line 2: text is 5, a int"),
+        ([HEADER, a_line(text="a\0")], "line 2: text has a NUL"),
+        ([HEADER, a_line(text="")], "line 2: text has 0 characters"),
+        ([HEADER, a_line(text="\ud800")], "line 2: text has a lone surrogate"),
+        ([HEADER, a_line(text="x" * 40_000)], "40000 characters"),
+        ([HEADER, a_line(kind="poem")], "line 2: kind is 'poem'"),
+        ([HEADER, a_line(kind=["text"])], "line 2: kind"),
+        ([HEADER, a_line(position="0")], "line 2: position is '0'"),
+        ([HEADER, a_line(position=2**40)], "line 2: position"),
+        ([HEADER, a_line(position=-1)], "line 2: position"),
+        ([HEADER, a_line(added="soon")], "line 2: added: time 'soon'"),
+        ([HEADER, a_line(at=[])], "line 2: at: time"),
+        ([HEADER, a_line(metadata=[])], r"line 2: metadata is \[\]"),
+        ([HEADER, a_line(metadata={"x": float("nan")})], "line 2: .*JSON"),
+        ([HEADER, a_line(source=5)], "line 2: source is 5"),
+        ([HEADER, '{"source": "", "digest": "00"}'], "line 2: source is ''"),
+        ([HEADER, '{"source": "s", "digest": "xy"}'], "line 2: digest 'xy'"),
+        ([HEADER, '{"source": "s", "digest": 5}'], "line 2: digest is 5"),
+        ([HEADER, a_line(), a_line(text="Lisbon.")], "entry 'a' is in this space already"),
+        (['{"format": "treering", "version": 1, "settings": []}'], "settings"),
+        (['{"format": "treering", "version": 1, "settings": {"relations": 5}}'], "settings"),
+        (
+            [
+                '{"format": "treering", "version": 1, "settings": {"relations":'
+                ' {"text": [{"name": "kinship", "alpha": 1}]}}}'
+            ],
+            "settings.*kinship",
+        ),
+        (
+            [
+                '{"format": "treering", "version": 1, "settings": {"relations":'
+                ' {"text": [{"name": "context", "w": 7, "alpha": 1}]}}}'
+            ],
+            "settings.*w is 7",
+        ),
+    ],
+)
+def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(
+    memory: Memory, lines: list[str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        memory.import_(lines)
+    assert memory.spaces() == []
+    memory.add("The memory still works.")
+    assert memory.search("memory works")
+
+
+def test_an_entry_with_another_text_under_the_same_id_stops_the_import(memory: Memory) -> None:
+    memory.import_([HEADER, a_line()])
+    with pytest.raises(InputError, match=r"'a' is in this space already.*empty space"):
+        memory.import_([HEADER, a_line(id="b", text="New."), a_line(text="Lisbon.")])
+    assert [entry.text for entry in memory.entries()] == ["Porto."]
+
+
+def test_white_space_between_pieces_of_a_text_is_imported(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    one, other = open_memory(), open_memory(tmp_path / "other.db")
+    one.add("a" * 32_768 + " " * 32_768 + "b")
+    other.import_(one.export())
+    assert [len(entry.text) for entry in other.entries()] == [32_768, 32_768, 1]
+
+
+def test_an_export_is_a_state_that_streams(memory: Memory) -> None:
+    """Entries added while an export is read neither fail it nor hold it up."""
+    memory.add([{"role": "user", "content": f"message {n}"} for n in range(700)], source="chat")
+    lines: Iterator[str] = memory.export()
+    taken = [next(lines) for _ in range(10)]
+    memory.add("Later.", source="notes")
+    taken += list(lines)
+    assert len(taken) >= 701
+    assert all(json.loads(line) for line in taken)
+
+
+def test_times_survive_the_exchange(open_memory: Open, tmp_path: Path) -> None:
+    one, other = open_memory(), open_memory(tmp_path / "other.db")
+    at = datetime(1999, 12, 31, 23, 59, 59, 1, UTC)
+    one.add("A moment.", at=at)
+    other.import_(one.export())
+    assert [entry.at for entry in other.entries()] == [at]
+    assert [entry.added for entry in other.entries()] == [entry.added for entry in one.entries()]

@@ -1,0 +1,224 @@
+"""Forgetting: the text is gone from every table, every view, and the bytes of the file."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder, down
+from treering import Memory
+from treering.errors import InputError, JournalError, UnknownName
+from treering.journal import sqlite
+
+SECRET = "The spare key lies under the third flowerpot"
+
+
+def bytes_of(path: Path) -> bytes:
+    """Everything the file and what belongs to it hold on disk."""
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def tables_of(path: Path) -> str:
+    """Every value of every table."""
+    with closing(sqlite3.connect(path)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def count(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        found: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        return found
+
+
+def test_a_forgotten_text_is_nowhere(memory: Memory, path: Path) -> None:
+    entry = memory.add(
+        f"{SECRET}, where Zebediah put it.",
+        source="secrets.txt",
+        speaker="Zebediah",
+        session="conspiracy",
+        metadata={"place": "gardenia bed"},
+    ).ids[0]
+    memory.add("Ana moved to Porto.", source="diary")
+    receipt = memory.forget(entry)
+    assert receipt.scrubbed
+    assert receipt.entries == (entry,)
+    assert receipt.sources == ("secrets.txt",)
+    assert receipt.views == {"fragments": 1, "vectors": 1, "summaries": 0}
+    for trace in ("flowerpot", "Zebediah", "conspiracy", "gardenia", "secrets.txt", entry):
+        assert trace.encode() not in bytes_of(path)
+        assert trace not in tables_of(path)
+    assert [hit.text for hit in memory.search("spare key flowerpot")] == ["Ana moved to Porto."]
+    assert (count(path, "fragment"), count(path, "vector"), count(path, "work")) == (1, 1, 0)
+    with pytest.raises(UnknownName):
+        memory.get(entry)
+    assert memory.check() == []
+
+
+def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: Path) -> None:
+    memory.add("Ana moved to Porto.", source="diary")
+    entry = memory.add(SECRET).ids[0]
+    with closing(sqlite3.connect(path)) as connection:
+        vector = connection.execute("SELECT data FROM vector ORDER BY id DESC").fetchone()[0]
+        terms = connection.execute("SELECT terms FROM fragment ORDER BY id DESC").fetchone()[0]
+    memory.forget(entry)
+    assert vector[:64] not in bytes_of(path)
+    assert terms not in bytes_of(path)
+
+
+@settings(max_examples=6)  # each rewrites its file many times
+@given(seed=st.integers(0, 2**32 - 1))
+def test_after_many_random_changes_no_forgotten_text_is_left_in_the_bytes(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    rng = random.Random(seed)
+    path = tmp_path_factory.mktemp("memory") / "life.db"
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        texts: dict[str, str] = {}
+        erased: list[str] = []
+        for step in range(5):
+            marks = [f"{rng.getrandbits(64):x}" for _ in range(rng.choice([1, 5, 30]))]
+            said = [f"{mark} {'pad ' * rng.choice([1, 40, 800])}{mark}" for mark in marks]
+            ids = memory.add([{"role": "user", "content": one} for one in said], source=f"{step}")
+            texts |= dict(zip(ids.ids, marks, strict=True))
+            chosen = rng.sample(sorted(texts), k=min(len(texts), rng.choice([1, 3])))
+            if rng.random() < 0.5:
+                memory.replace(chosen[0], f"replaced {step}")
+                erased.append(texts.pop(chosen.pop(0)))
+            for entry in chosen:
+                assert memory.forget(entry).scrubbed
+                erased.append(texts.pop(entry))
+        memory.add("last", source="last")
+        memory.forget(source="last")
+        stored = bytes_of(path)
+        assert not [mark for mark in erased if mark.encode() in stored]
+        assert all(mark.encode() in stored for mark in texts.values())
+        assert memory.check() == []
+        assert {entry.id for entry in memory.entries()} >= set(texts)
+
+
+def test_the_text_of_another_entry_that_says_the_same_stays(memory: Memory) -> None:
+    kept, gone = (memory.add(SECRET, source=source).ids[0] for source in ("a", "b"))
+    assert memory.forget(gone).scrubbed
+    assert memory.search("flowerpot")[0].entry_id == kept
+
+
+def test_a_reader_delays_the_scrubbing_and_settle_does_it(
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    memory, other = open_memory(), open_memory()
+    entry = memory.add(SECRET).ids[0]
+    memory.add("Ana moved to Porto.")
+    with other._database.read() as reader:
+        assert reader.row("SELECT text FROM entry") == (SECRET,)
+        receipt = memory.forget(entry)
+        assert not receipt.scrubbed
+        assert memory.stats().pending == {"scrub": 1}
+        assert [hit.text for hit in memory.search("flowerpot")] == ["Ana moved to Porto."]
+        assert reader.row("SELECT text FROM entry") == (SECRET,)
+        with pytest.raises(JournalError, match="still being read"):
+            memory.settle()
+        assert memory.stats().pending == {"scrub": 1}
+    memory.settle()
+    assert memory.stats().pending == {}
+    assert b"flowerpot" not in bytes_of(path)
+
+
+def test_scrubbing_that_waits_does_not_count_as_entries_that_cannot_be_found(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    memory, other = open_memory(), open_memory()
+    entry = memory.add(SECRET).ids[0]
+    with other._database.read() as reader:
+        reader.row("SELECT text FROM entry")
+        memory.forget(entry)
+        assert memory.add("Ana moved to Porto.").pending == 0
+
+
+def test_another_writer_or_a_full_disk_delays_the_scrubbing_only(
+    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    entry = memory.add(SECRET).ids[0]
+    scrub = memory._database.scrub
+
+    def while_another_writes(needles: Any) -> bool:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            return scrub(needles)
+
+    monkeypatch.setattr(memory._database, "scrub", while_another_writes)
+    assert not memory.forget(entry).scrubbed
+    assert list(memory.entries()) == []
+    monkeypatch.undo()
+    memory.settle()
+    assert b"flowerpot" not in bytes_of(path)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {},
+        {"source": None},
+        {"metadata": {}},
+        {"speaker": None, "since": None},
+    ],
+)
+def test_without_a_condition_nothing_is_forgotten(memory: Memory, where: dict[str, Any]) -> None:
+    memory.add("Ana moved to Porto.")
+    with pytest.raises(InputError, match="needs an entry id or a filter"):
+        memory.forget(**where)
+    assert memory.stats().entries == 1
+
+
+def test_an_id_and_a_filter_combine_with_and(memory: Memory) -> None:
+    entry = memory.add("Ana moved to Porto.", source="diary").ids[0]
+    with pytest.raises(UnknownName, match="nothing to forget"):
+        memory.forget(entry, source="novel")
+    assert memory.forget(entry, source="diary").entries == (entry,)
+
+
+def test_forgetting_by_filter_takes_all_that_meet_it(memory: Memory) -> None:
+    memory.add([{"role": "user", "name": n, "content": f"{n} rows"} for n in ("Ana", "Ben")])
+    memory.add("Ana moved.", source="diary", speaker="Ana")
+    receipt = memory.forget(speaker="Ana")
+    assert len(receipt.entries) == 2
+    assert receipt.sources == ("diary",)
+    assert [entry.text for entry in memory.entries()] == ["Ben rows"]
+
+
+def test_what_was_forgotten_may_be_added_again(memory: Memory) -> None:
+    first = memory.add(SECRET).ids
+    memory.forget(first[0])
+    assert memory.add(SECRET).ids != first
+    assert memory.search("flowerpot")[0].text == SECRET
+
+
+def test_what_is_not_embedded_yet_can_be_forgotten(open_memory: Open, path: Path) -> None:
+    embedder = HashingEmbedder(tamper=down)
+    memory = open_memory(embedder=embedder)
+    entry = memory.add(SECRET).ids[0]
+    memory.forget(entry)
+    embedder.tamper = None
+    memory.settle()
+    assert count(path, "work") == 0
+    assert b"flowerpot" not in bytes_of(path)
+
+
+def test_many_entries_are_forgotten_at_once(memory: Memory, path: Path) -> None:
+    memory.add(
+        [{"role": "user", "content": f"Secret number {n:06}."} for n in range(1_200)], source="big"
+    )
+    memory.add("Ana moved to Porto.")
+    assert len(memory.forget(source="big").entries) == 1_200
+    assert b"Secret number" not in bytes_of(path)
+    assert memory.stats().entries == memory.stats().fragments == 1

@@ -1,0 +1,263 @@
+"""Forgetting replay: on recorded dialogues, is a change that undoes a requirement noticed?
+
+A dialogue is a JSON line ``{model, task_id, rounds}``; a round has ``instruction``, ``code``,
+``requirement`` (its name), ``met`` (what the code meets of what was asked so far, by tests) and
+``forgets`` (what an earlier round met and this one does not). A detector sees earlier
+instructions and codes and the round's own; ``met`` of earlier rounds only in the stage ``tested``,
+``met`` and ``forgets`` of the judged round never.
+
+Figures are cross-validated: the scorer that judges a dialogue has seen none of its model (or, in
+the other split, none of its task). ``python -m treering.bench.forgetting PATH`` prints them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from treering.code.behaviour import behaviour
+from treering.code.detect import Case, cases, conflicts, verdict
+from treering.code.scorer import Scorer, Stage, fit, shipped, trained_on
+from treering.code.session import SessionBlock, Sessions
+from treering.code.trial import Laboratory, inputs
+
+STAGES: tuple[Stage, ...] = ("static", "trial", "tested")
+HEADLINE: Stage = "trial"
+TASK_FOLDS = 10
+ASKED_NAME = re.compile(r"['\"`](\w+)['\"`]")
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One judged round: the evidence of each stage, the truth, and what simple rules say.
+
+    ``forgotten`` are positions of rounds; so are the keys of the cases.
+    """
+
+    model: str
+    task: str
+    cases: dict[Stage, tuple[Case, ...]]
+    forgotten: frozenset[int]
+    conflicts: frozenset[int]
+    raise_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision, recall and their harmonic mean, with the counts they come from."""
+
+    precision: float
+    recall: float
+    f1: float
+    flagged: int
+    positive: int
+
+    @classmethod
+    def of(cls, hits: int, flagged: int, positive: int) -> Score:
+        """Zero where nothing was flagged or there was nothing to find."""
+        precision = hits / flagged if flagged else 0.0
+        recall = hits / positive if positive else 0.0
+        f1 = 2 * hits / (flagged + positive) if flagged + positive else 0.0
+        return cls(round(precision, 4), round(recall, 4), round(f1, 4), flagged, positive)
+
+
+def replay(path: Path, run: bool = True, workers: int | None = None) -> dict[str, Any]:
+    """Figures at round and requirement level, of every stage and split, and of baselines.
+
+    ``run`` allows the recorded code to be run in the sandbox; without it only the static stage is
+    measured, and is the headline.
+    """
+    text = path.read_bytes()
+    dialogues = [json.loads(line) for line in text.decode().split("\n") if line.strip()]
+    judged = judged_rounds(dialogues, run, workers)
+    stages = STAGES if run else STAGES[:1]
+    headline = HEADLINE if run else STAGES[0]
+    by_model = {stage: _held_out(judged, stage, lambda r: r.model) for stage in stages}
+    task_fold = _folds(judged)
+    by_task = {stage: _held_out(judged, stage, lambda r: task_fold[r.task]) for stage in stages}
+    return {
+        **by_model[headline],
+        "stage": headline,
+        "split": "leave one model out",
+        "rounds": len(judged),
+        "leave_one_model_out": by_model,
+        "whole_tasks_apart": by_task,
+        "shipped_weights": {stage: _shipped(judged, stage) for stage in stages},
+        "shipped_weights_saw_this_data": digest(text) == trained_on(),
+        "baselines": baselines(judged),
+    }
+
+
+def digest(data: bytes) -> str:
+    """What tells whether weights were trained on ``data``."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def judged_rounds(
+    dialogues: Sequence[dict[str, Any]], run: bool, workers: int | None = None
+) -> list[Round]:
+    """Every round but the first of every dialogue."""
+    with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        per_dialogue = pool.map(_judged, dialogues, [run] * len(dialogues))
+        return [one for rounds in per_dialogue for one in rounds]
+
+
+def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
+    name, rounds = _name(dialogue), dialogue["rounds"]
+    laboratory = _prepared(name, rounds) if run else None
+    memory = Sessions()
+    judged = []
+    for t, now in enumerate(rounds):
+        block = _block(name, rounds, t)
+        if t:
+            before = memory.sequence(name)
+            blind = [replace(b, met=None) for b in before]
+            evidence: dict[Stage, tuple[Case, ...]] = {
+                "static": cases(blind, block.instruction, block.code)
+            }
+            if laboratory is not None:
+                evidence["trial"] = cases(blind, block.instruction, block.code, laboratory)
+                evidence["tested"] = cases(before, block.instruction, block.code, laboratory)
+            found = conflicts(blind, block.instruction, block.code, _similarity)
+            judged.append(
+                Round(
+                    model=dialogue["model"],
+                    task=str(dialogue["task_id"]),
+                    cases=evidence,
+                    forgotten=_positions(rounds, now["forgets"]),
+                    conflicts=frozenset(blind.index(c.block) for c in found),
+                    raise_gone=_raise_gone(before, block),
+                )
+            )
+        memory = memory.record(block)
+    return judged
+
+
+def _name(dialogue: dict[str, Any]) -> str:
+    """The function asked for: the first quoted name of the first instruction."""
+    instruction: str = dialogue["rounds"][0]["instruction"]
+    quoted = ASKED_NAME.search(instruction)
+    return quoted[1] if quoted else ""
+
+
+def _prepared(name: str, rounds: Sequence[dict[str, Any]]) -> Laboratory:
+    """A laboratory that has run all versions once; a round is shown only what its inputs gave."""
+    laboratory = Laboratory(name)
+    codes = [r["code"] for r in rounds]
+    asked = [r["instruction"] for r in rounds]
+    made_up = [inputs(codes[: t + 1], asked[: t + 1], name) for t in range(len(rounds))]
+    every = tuple(dict.fromkeys(call for one in made_up for call in one.every))
+    for code in codes:
+        laboratory.outcomes(code, every)
+    return laboratory
+
+
+def _block(name: str, rounds: Sequence[dict[str, Any]], t: int) -> SessionBlock:
+    met = [requirement for requirement, is_met in rounds[t]["met"].items() if is_met]
+    known = _positions(rounds, met)
+    return SessionBlock(name, rounds[t]["instruction"], rounds[t]["code"], met=known)
+
+
+def _positions(rounds: Sequence[dict[str, Any]], requirements: Iterable[str]) -> frozenset[int]:
+    place = {r["requirement"]: t for t, r in enumerate(rounds)}
+    return frozenset(place[requirement] for requirement in requirements)
+
+
+def _similarity(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
+
+
+def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
+    """A simple rule to compare with: an exception that any earlier round raised is not raised."""
+    return bool({kind for block in before for kind in _raised(block)} - _raised(now))
+
+
+def _raised(block: SessionBlock) -> set[str]:
+    found = behaviour(block.code, block.definition, block.language)
+    return {part.text for part in found.of("raise")} if found else set()
+
+
+def _folds(judged: Sequence[Round]) -> dict[str, str]:
+    tasks = sorted({r.task for r in judged}, key=lambda task: (len(task), task))
+    return {task: str(i % TASK_FOLDS) for i, task in enumerate(tasks)}
+
+
+def _held_out(
+    judged: Sequence[Round], stage: Stage, group: Callable[[Round], str]
+) -> dict[str, Any]:
+    """Figures of ``stage`` where each group is judged by a scorer fitted to the others."""
+    groups = sorted({group(r) for r in judged})
+    scorers = {g: fit_rounds([r for r in judged if group(r) != g], stage) for g in groups}
+    return _measured(judged, stage, lambda r: scorers[group(r)])
+
+
+def _shipped(judged: Sequence[Round], stage: Stage) -> dict[str, Any]:
+    return _measured(judged, stage, lambda _: shipped(stage))
+
+
+def fit_rounds(judged: Iterable[Round], stage: Stage) -> Scorer:
+    """The scorer fitted to ``judged``."""
+    pairs = [(c.evidence, c.round in r.forgotten) for r in judged for c in r.cases[stage]]
+    return fit([evidence for evidence, _ in pairs], [lost for _, lost in pairs])
+
+
+def _measured(
+    judged: Sequence[Round], stage: Stage, scorer: Callable[[Round], Scorer]
+) -> dict[str, Any]:
+    said = []
+    for r in judged:
+        outcome = verdict(r.cases[stage], scorer(r))
+        said.append(frozenset(f.case.round for f in outcome.findings))
+    return _figures(judged, said)
+
+
+def _figures(judged: Sequence[Round], said: Sequence[frozenset[int]]) -> dict[str, Any]:
+    """Scores of what was ``said`` to be lost: is anything lost, and is it that?"""
+    pairs = list(zip(judged, said, strict=True))
+    at_round = Score.of(
+        hits=sum(bool(r.forgotten) and bool(s) for r, s in pairs),
+        flagged=sum(map(bool, said)),
+        positive=sum(bool(r.forgotten) for r in judged),
+    )
+    at_requirement = Score.of(
+        hits=sum(len(r.forgotten & s) for r, s in pairs),
+        flagged=sum(map(len, said)),
+        positive=sum(len(r.forgotten) for r in judged),
+    )
+    return {"round": asdict(at_round), "requirement": asdict(at_requirement)}
+
+
+def baselines(judged: Sequence[Round]) -> dict[str, Any]:
+    """Flagging every round, the paper's rule, and the disappearance of a kind of exception."""
+    everything = [frozenset(c.round for c in r.cases["static"]) for r in judged]
+    gone = [frozenset({0}) if r.raise_gone else frozenset[int]() for r in judged]
+    return {
+        "every round": _figures(judged, everything),
+        "paper (eq. 8-10)": _figures(judged, [r.conflicts for r in judged]),
+        "raised kind gone": {"round": _figures(judged, gone)["round"]},
+    }
+
+
+def main() -> None:
+    """Print the figures for the file named on the command line as one JSON object."""
+    parser = argparse.ArgumentParser(description=replay.__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--static", action="store_true", help="do not run recorded code")
+    parser.add_argument("--workers", type=int)
+    chosen = parser.parse_args()
+    figures = replay(chosen.path, not chosen.static, chosen.workers)
+    sys.stdout.write(json.dumps(figures) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""The parts of a definition that carry its behaviour, comparable under renaming and reshaping.
+
+Parameters are numbered and other local names dropped, so that a renamed variable is the same part;
+parts form a bag, so that their order and nesting do not matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from treering.code.diff import BLOCKS, COMMENTS, is_docstring, render
+from treering.code.outline import Definition
+from treering.code.parse import parse, syntax_root
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PartKind = Literal[
+    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect"
+]
+
+RAISES = frozenset({"raise_statement", "throw_statement", "throw_expression"})
+RETURNS = frozenset({"return_statement", "return_expression", "yield", "yield_expression"})
+BRANCHES = frozenset(
+    {
+        *("if_statement", "elif_clause", "while_statement", "conditional_expression"),
+        *("if_expression", "while_expression", "ternary_expression", "assert_statement"),
+        *("case_clause", "except_clause", "catch_clause", "if_clause"),
+    }
+)
+CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression"})
+EFFECTS = frozenset({"attribute", "subscript", "member_expression", "field_access"})
+"""Targets of an assignment that outlive the call."""
+ASSIGNMENTS = frozenset({"assignment", "augmented_assignment", "assignment_expression"})
+BINDERS = ASSIGNMENTS | {"for_statement", "for_in_clause", "named_expression", "as_pattern"}
+"""Where a definition gives names of its own, in the fields ``BOUND``."""
+BOUND = ("left", "name", "alias")
+SPLATS = frozenset({"list_splat_pattern", "dictionary_splat_pattern", "spread_parameter"})
+NAMES = frozenset({"identifier"})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One behaviour-bearing part; its lines are not compared."""
+
+    kind: PartKind
+    text: str
+    first_line: int = field(compare=False)
+    last_line: int = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """A definition's parts, and its parameters in order (``required`` without a default)."""
+
+    parts: tuple[Part, ...]
+    parameters: tuple[str, ...]
+    required: int
+
+    def of(self, *kinds: PartKind) -> Counter[Part]:
+        """The bag of parts of ``kinds``, or of all."""
+        return Counter(part for part in self.parts if not kinds or part.kind in kinds)
+
+
+def behaviour(source: str, name: str, language: str) -> Behaviour | None:
+    """The behaviour of the definition called ``name``, or None where ``source`` has none.
+
+    The last definition of that name counts, as it does when the source is run.
+    """
+    found = [d for d in parse(source, language).definitions if name in (d.name, d.qualified)]
+    if not found:
+        return None
+    root = syntax_root(source.encode(), language)
+    return _Reading(_node_of(root, found[-1])).result()
+
+
+def _node_of(root: Node, definition: Definition) -> Node:
+    span = definition.span
+    node = root.named_descendant_for_byte_range(span.start, span.end)
+    if node is None:
+        return root
+    return node
+
+
+class _Reading:
+    """One definition while its parts are read."""
+
+    def __init__(self, whole: Node) -> None:
+        self.whole = whole
+        self.core = whole.child_by_field_name("definition") or whole
+        listed = self.core.child_by_field_name("parameters")
+        nodes = listed.named_children if listed else []
+        self.parameter_nodes = [node for node in nodes if node.type not in COMMENTS]
+        self.parameters = tuple(_parameter_name(node) for node in self.parameter_nodes)
+        self.number = {name: f"p{i}" for i, name in enumerate(self.parameters)}
+        self.locals = set(_assigned(self.core))
+
+    def result(self) -> Behaviour:
+        defaults = [n for n in self.parameter_nodes if n.child_by_field_name("value")]
+        optional = [n for n in self.parameter_nodes if n in defaults or n.type in SPLATS]
+        return Behaviour(
+            parts=tuple(self.parts(defaults)),
+            parameters=self.parameters,
+            required=len(self.parameters) - len(optional),
+        )
+
+    def parts(self, defaults: Sequence[Node]) -> Iterator[Part]:
+        yield self.part("signature", self.core, " ".join(self.number.values()))
+        for node in defaults:
+            yield self.part("default", node, self.text(node.child_by_field_name("value") or node))
+        for node in self.whole.children:
+            if node.type == "decorator":
+                yield self.part("decorator", node, self.text(node))
+        body = self.core.child_by_field_name("body")
+        stack = [body] if body else []
+        while stack:
+            node = stack.pop()
+            if not is_docstring(node):
+                yield from self.of_node(node)
+                stack.extend(reversed(node.named_children))
+
+    def of_node(self, node: Node) -> Iterator[Part]:
+        if node.type in RAISES:
+            yield self.part("raise", node, exception_name(node))
+            if (test := _condition_above(node)) is not None:
+                yield self.part("guard", node, f"{exception_name(node)} if {self.text(test)}")
+        elif node.type in RETURNS:
+            yield self.part("return", node, self.text(node))
+        elif node.type in BRANCHES:
+            yield self.part(
+                "branch", node, self.text(node.child_by_field_name("condition") or node)
+            )
+        elif node.type in CALLS:
+            callee = node.child_by_field_name("function") or node.child_by_field_name("name")
+            yield self.part("call", node, self.text(callee or node))
+        elif node.type in ASSIGNMENTS:
+            target = node.child_by_field_name("left")
+            if target is not None and target.type in EFFECTS:
+                yield self.part("effect", node, self.text(target))
+
+    def part(self, kind: PartKind, node: Node, text: str) -> Part:
+        return Part(kind, text, node.start_point.row + 1, node.end_point.row + 1)
+
+    def text(self, node: Node) -> str:
+        return render(node, leave_out=lambda inner: inner.type in BLOCKS, rename=self.rename)
+
+    def rename(self, node: Node, text: str) -> str:
+        if node.type not in NAMES or _is_member(node):
+            return text
+        return self.number.get(text, "_" if text in self.locals else text)
+
+
+def exception_name(node: Node) -> str:
+    """The class that a raise or throw names, or an empty string where it raises what it caught."""
+    for child in node.named_children:
+        callee = child.child_by_field_name("function") or child.child_by_field_name("type")
+        return render(callee or child).rsplit(" ", 1)[-1]
+    return ""
+
+
+def _condition_above(node: Node) -> Node | None:
+    """The condition that the nearest branch around ``node`` tests."""
+    above = node.parent
+    while above is not None and above.type not in BRANCHES:
+        above = above.parent
+    return above.child_by_field_name("condition") if above else None
+
+
+def _parameter_name(node: Node) -> str:
+    named = node.child_by_field_name("name") or node.child_by_field_name("pattern")
+    if named is None and node.type not in NAMES and node.named_children:
+        named = node.named_children[0]
+    return ((named or node).text or b"").decode(errors="replace")
+
+
+def _assigned(core: Node) -> Iterator[str]:
+    """Names that the definition binds itself: assigned, looped over, caught, imported."""
+    stack = [core]
+    while stack:
+        node = stack.pop()
+        bound = BOUND if node.type in BINDERS else ()
+        for target in (child for name in bound for child in node.children_by_field_name(name)):
+            inner = [target]
+            while inner:
+                here = inner.pop()
+                if here.type in NAMES:
+                    yield (here.text or b"").decode(errors="replace")
+                elif here.type not in EFFECTS:
+                    inner.extend(here.named_children)
+        stack.extend(node.named_children)
+
+
+def _is_member(node: Node) -> bool:
+    """Whether the name is looked up on something else, so is not a local one."""
+    above = node.parent
+    return above is not None and any(
+        member is not None and member.id == node.id
+        for member in (
+            above.child_by_field_name("attribute"),
+            above.child_by_field_name("property"),
+        )
+    )

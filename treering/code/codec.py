@@ -1,0 +1,119 @@
+"""An indexed file as bytes: JSON for the outline, numpy's own format for the columns."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.code.cover import Trunk
+from treering.code.fragments import Lines
+from treering.code.graph import Candidates
+from treering.code.index import NO_TREE, IndexedFile
+from treering.code.outline import Binding, Call, Definition, Import, ParsedFile, Span
+from treering.code.resolve import Target
+
+_LEVEL = 1
+"""Source code shrinks to a fifth at zlib's fastest level; higher ones gain little."""
+
+
+def dump_file(file: IndexedFile) -> bytes:
+    """The bytes of a file; ``load_file`` is the inverse."""
+    parsed = file.parsed
+    outline = {
+        "language": parsed.language,
+        "definitions": parsed.definitions,
+        "calls": parsed.calls,
+        "imports": parsed.imports,
+        "bindings": parsed.bindings,
+        "comments": parsed.comments,
+        "has_errors": parsed.has_errors,
+        "fragments": file.fragments,
+        "size": file.trunk.fragments,
+    }
+    none = np.zeros((0, 2), dtype=np.uint32)
+    arrays: dict[str, NDArray[Any]] = {
+        "source": np.frombuffer(parsed.source, dtype=np.uint8),
+        "outline": np.frombuffer(json.dumps(outline, default=_fields).encode(), dtype=np.uint8),
+        "term_counts": np.array([len(one) for one in file.terms], dtype=np.int32),
+        "terms": np.concatenate([none, *file.terms]),
+        "parent": file.trunk.parent,
+        "calls": file.trunk.calls,
+        "definitions": file.trunk.definitions,
+        "fragment": file.trunk.fragment,
+        "node": file.trunk.node,
+        "share": file.trunk.share,
+    }
+    if file.vectors is not None:
+        arrays["vectors"] = file.vectors
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return zlib.compress(buffer.getvalue(), _LEVEL)
+
+
+def load_file(data: bytes) -> IndexedFile:
+    """The file that ``dump_file`` made ``data`` of."""
+    with np.load(io.BytesIO(zlib.decompress(data)), allow_pickle=False) as arrays:
+        outline = json.loads(arrays["outline"].tobytes())
+        bounds = np.cumsum(arrays["term_counts"])[:-1]
+        counted = np.split(arrays["terms"], bounds) if len(arrays["term_counts"]) else []
+        columns = {name: arrays[name] for name in ("parent", "calls", "definitions")}
+        entries = {name: arrays[name] for name in ("fragment", "node", "share")}
+        vectors = arrays["vectors"] if "vectors" in arrays.files else None
+        source = arrays["source"].tobytes()
+    return IndexedFile(
+        parsed=_parsed(outline, source),
+        fragments=tuple(Lines(*row) for row in outline["fragments"]),
+        terms=tuple(counted),
+        trunk=Trunk(**columns, fragments=outline["size"], **entries),
+        vectors=vectors,
+    )
+
+
+def dump_calls(candidates: Candidates) -> bytes:
+    """The bytes of a file's call candidates."""
+    return zlib.compress(json.dumps(candidates).encode(), _LEVEL)
+
+
+def load_calls(data: bytes) -> Candidates:
+    """The candidates that ``dump_calls`` made ``data`` of."""
+    found = json.loads(zlib.decompress(data))
+    return [tuple(Target(path, place) for path, place in targets) for targets in found]
+
+
+def _parsed(outline: dict[str, Any], source: bytes) -> ParsedFile:
+    return ParsedFile(
+        language=outline["language"],
+        source=source,
+        tree=NO_TREE,
+        definitions=tuple(map(_definition, outline["definitions"])),
+        calls=tuple(
+            Call(name, receiver, Span(*span), node, scope)
+            for name, receiver, span, node, scope in outline["calls"]
+        ),
+        imports=tuple(Import(*row) for row in outline["imports"]),
+        bindings=tuple(Binding(*row) for row in outline["bindings"]),
+        comments=tuple(Span(*row) for row in outline["comments"]),
+        has_errors=outline["has_errors"],
+    )
+
+
+def _definition(row: list[Any]) -> Definition:
+    fields = dict(zip(Definition.__slots__, row, strict=True))
+    body = fields["body"]
+    fields |= {
+        "span": Span(*fields["span"]),
+        "body": None if body is None else Span(*body),
+        "bases": tuple(fields["bases"]),
+        "attributes": tuple(fields["attributes"]),
+    }
+    return Definition(**fields)
+
+
+def _fields(value: Any) -> list[Any]:
+    """The fields of a slotted dataclass, which JSON does not know."""
+    return [getattr(value, name) for name in value.__slots__]

@@ -1,0 +1,336 @@
+"""``memory.code``: repositories indexed, searched and mapped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from treering.code import store
+from treering.code.blocks import CodeBlock, code_block
+from treering.code.context_memory import ContextMemory, Judge, NameJudge
+from treering.code.fragments import Unit
+from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
+from treering.code.language import language_of
+from treering.code.map import repository_map
+from treering.code.repository import SourceFile, scan
+from treering.embed.contract import Embedder
+from treering.errors import InputError, JournalBusy, UnknownName
+from treering.journal import entries
+from treering.journal.contract import Database
+from treering.llm.tokens import estimate_tokens
+from treering.records import Skipped
+from treering.relate.contract import Floats
+from treering.score.own import Mode
+
+Progress = Callable[[int, int], None]
+"""Called with files done and files to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReceipt:
+    """What indexing a repository did, in files."""
+
+    root: str
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+
+class CodeMemory:
+    """The code of a space. All methods may be called from any thread."""
+
+    def __init__(self, database: Database, space: str, embedder: Embedder) -> None:
+        self._database = database
+        self._space = space
+        self._embedder = embedder
+        self._lock = threading.RLock()
+        self._loaded: dict[int, tuple[int, CodeIndex]] = {}
+
+    def index(
+        self,
+        root: str | Path,
+        *,
+        unit: Unit | None = None,
+        embed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> CodeReceipt:
+        """Take in the working tree at ``root``; only files whose content has changed are read anew.
+
+        ``unit`` is how files are cut (default ``blocks``) and ``embed`` whether fragments are
+        embedded for the modes ``hybrid`` and ``dense`` (default: no); both stay as they were on a
+        later call that leaves them out. Changing them rebuilds.
+
+        Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
+        """
+        top = Path(root).resolve()
+        with self._lock:
+            known = self._known(str(top))
+            want = _Wanted.of(known, unit, embed, self._embedder.name)
+            index, old = CodeIndex(want.unit), dict[str, bytes]()
+            if known is not None and want.is_met_by(known):
+                index, old = self._index(known), self._digests(known)
+            change = _Change.of(top, old)
+            if change.files or change.removed or known is None or not want.is_met_by(known):
+                self._apply(change, want, index, known, progress)
+            return change.receipt()
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        root: str | Path | None = None,
+        mode: Mode | None = None,
+        alpha: float = ALPHA,
+        near: str | None = None,
+    ) -> list[CodeHit]:
+        """The k fragments of code that matter to an instruction, best first (FragRel eq. 10).
+
+        ``root`` may be left out where one repository is indexed. ``mode`` is ``hybrid`` where the
+        repository is embedded, else ``lexical``. ``alpha`` weighs the code relation, 0 for none.
+        ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
+
+        Raises EmptyText, InputError, UnknownName, EmbeddingError.
+        """
+        repository, index = self._open(root)
+        mode = mode or ("hybrid" if repository.model else "lexical")
+        vector = None
+        if mode != "lexical":
+            self._check_model(repository)
+            vector = _unit_rows(self._embedder.embed([query], query=True))[0]
+        place = None if near is None else Place.of(near)
+        return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
+
+    def map(
+        self,
+        *,
+        budget: int = 1000,
+        root: str | Path | None = None,
+        focus: Mapping[str, float] | None = None,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> str:
+        """The most central definitions of a repository within ``budget`` tokens.
+
+        ``focus`` gives files a share of the attention.
+        """
+        return repository_map(self._open(root)[1], budget, focus, count_tokens)
+
+    def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
+        """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
+        index = self._open(root)[1]
+        found: dict[tuple[str, str], CodeBlock] = {}
+        for hit in index.search(query, k=_HITS_PER_BLOCK * k) if len(index) else []:
+            if hit.definition and (hit.path, hit.definition) not in found:
+                block = _block(index, hit)
+                found[block.path, block.qualified] = block
+        return list(found.values())[:k]
+
+    def context_memory(
+        self, judge: Judge | None = None, *, root: str | Path | None = None
+    ) -> ContextMemory:
+        """A context memory for one conversation (CodeMEM 3.3).
+
+        The default judge needs no model: it asks whether the keys cover the instruction's names.
+        """
+        index = self._open(root)[1]
+        names = {one.name for _, one in index.definitions()}
+        return ContextMemory(
+            lambda query, k: self.blocks(query, k, root=root),
+            judge or NameJudge(names.__contains__),
+        )
+
+    def repositories(self) -> list[str]:
+        """The roots of the repositories that are indexed."""
+        with self._database.read() as reader:
+            return [one.root for one in store.repositories(reader, self._space)]
+
+    def forget(self, root: str | Path) -> int:
+        """Erase a repository's index, also from the file's bytes; return how many files it had."""
+        with self._lock:
+            repository = self._open(root)[0]
+            with self._database.write() as writer:
+                files = store.drop(writer, repository)
+            self._loaded.pop(repository.id, None)
+            self._database.scrub([])
+        return files
+
+    def use(self, embedder: Embedder) -> None:
+        """Embed with another model from now on."""
+        with self._lock:
+            self._embedder = embedder
+
+    def _known(self, root: str) -> store.Repository | None:
+        with self._database.read() as reader:
+            found = store.repositories(reader, self._space)
+        return next((one for one in found if one.root == root), None)
+
+    def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+        """The repository at ``root``, or the only one, with its index."""
+        with self._database.read() as reader:
+            found = store.repositories(reader, self._space)
+        if root is not None:
+            wanted = str(Path(root).resolve())
+            found = [one for one in found if one.root == wanted]
+        if len(found) != 1:
+            known = ", ".join(self.repositories()) or "none"
+            what = "no repository" if not found else "more than one repository"
+            raise UnknownName(f"{what} for root {root!r}; indexed are: {known}; index it first")
+        with self._lock:
+            return found[0], self._index(found[0])
+
+    def _index(self, repository: store.Repository) -> CodeIndex:
+        """The repository's index, read again if another process has changed it."""
+        revision, index = self._loaded.get(repository.id, (None, None))
+        if index is None or revision != repository.revision:
+            with self._database.read() as reader:
+                files, calls = store.load(reader, repository)
+            index = CodeIndex(repository.unit)
+            index.update(files, calls=calls)
+            self._loaded[repository.id] = (repository.revision, index)
+        return index
+
+    def _digests(self, repository: store.Repository) -> dict[str, bytes]:
+        with self._database.read() as reader:
+            return store.digests(reader, repository)
+
+    def _made(
+        self, fresh: Mapping[str, SourceFile], want: _Wanted, progress: Progress | None
+    ) -> dict[str, IndexedFile]:
+        made: dict[str, IndexedFile] = {}
+        for path, source in fresh.items():
+            file = index_file(source.text, path, language_of(path), want.unit)
+            if want.model is not None:
+                file = replace(file, vectors=self._vectors(file))
+            made[path] = file
+            if progress is not None:
+                progress(len(made), len(fresh))
+        return made
+
+    def _vectors(self, file: IndexedFile) -> Floats:
+        texts = [file.fragment_text(lines) for lines in file.fragments]
+        if not texts:
+            return np.zeros((0, self._embedder.dimension), dtype=np.float32)
+        return _unit_rows(self._embedder.embed(texts))
+
+    def _check_model(self, repository: store.Repository) -> None:
+        if repository.model != self._embedder.name:
+            raise InputError(
+                f"{repository.root} is embedded with {repository.model or 'no model'}, not "
+                f"{self._embedder.name}; index it with embed=True, or search with mode='lexical'"
+            )
+
+    def _apply(
+        self,
+        change: _Change,
+        want: _Wanted,
+        index: CodeIndex,
+        known: store.Repository | None,
+        progress: Progress | None,
+    ) -> None:
+        """Bring ``index`` and the database up to date; the index is used once both are."""
+        made = self._made(change.files, want, progress)
+        before = dict(index.calls)
+        if known is not None:
+            self._loaded.pop(known.id, None)
+        index.update(made, change.removed)
+        digests = {path: change.files[path].digest for path in made}
+        resolved_again = {
+            path: calls
+            for path, calls in index.calls.items()
+            if path not in made and before[path] is not calls
+        }
+        with self._database.write() as writer:
+            if known is not None and not want.is_met_by(known):
+                store.drop(writer, known)
+            space = entries.space_id(writer, self._space)
+            repository = store.add(writer, space, change.root, want.unit, want.model)
+            if known is not None and repository.revision > known.revision:
+                raise JournalBusy(f"another process has just indexed {change.root}; index it again")
+            store.delete(writer, repository, change.removed)
+            store.save_files(writer, repository, made, digests, index.calls)
+            store.save_calls(writer, repository, resolved_again)
+            store.touch(writer, repository)
+        self._loaded[repository.id] = (repository.revision + 1, index)
+
+
+_HITS_PER_BLOCK = 4
+"""Fragments looked at for each block wanted: several may be of one definition, or of none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How a repository shall be indexed."""
+
+    unit: Unit
+    model: str | None
+
+    @classmethod
+    def of(
+        cls, known: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
+    ) -> _Wanted:
+        """What is asked for, or else as it was."""
+        before = known.model if known else None
+        chosen = before if embed is None else model if embed else None
+        return cls(unit or (known.unit if known else "blocks"), chosen)
+
+    def is_met_by(self, known: store.Repository) -> bool:
+        """Whether a repository is indexed in this way."""
+        return (known.unit, known.model) == (self.unit, self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """How a working tree differs from what is indexed of it."""
+
+    root: str
+    files: Mapping[str, SourceFile]
+    """New and changed files."""
+    old: frozenset[str]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+    @classmethod
+    def of(cls, root: Path, old: Mapping[str, bytes]) -> _Change:
+        """Compare the tree at ``root`` with the digests of its files when they were indexed."""
+        seen = list(scan(root))
+        found = {one.path: one for one in seen if isinstance(one, SourceFile)}
+        files = {path: one for path, one in found.items() if old.get(path) != one.digest}
+        return cls(
+            root=str(root),
+            files=files,
+            old=frozenset(old),
+            removed=tuple(path for path in old if path not in found),
+            unchanged=len(found) - len(files),
+            skipped=tuple(one for one in seen if isinstance(one, Skipped)),
+        )
+
+    def receipt(self) -> CodeReceipt:
+        """What taking in the change does."""
+        return CodeReceipt(
+            root=self.root,
+            added=tuple(path for path in self.files if path not in self.old),
+            changed=tuple(path for path in self.files if path in self.old),
+            removed=self.removed,
+            unchanged=self.unchanged,
+            skipped=self.skipped,
+        )
+
+
+def _block(index: CodeIndex, hit: CodeHit) -> CodeBlock:
+    """The block of the definition that a hit lies in."""
+    file = index.files[hit.path]
+    names = [definition.qualified for definition in file.parsed.definitions]
+    return code_block(hit.path, file, names.index(hit.definition))
+
+
+def _unit_rows(vectors: Floats) -> Floats:
+    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = (vectors / np.where(norm > 0, norm, 1)).astype(np.float32)
+    return unit
