@@ -39,11 +39,6 @@ class AsyncMemory:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    @property
-    def memory(self) -> Memory:
-        """The memory behind it, whose methods block: for its views, such as ``memory.code``."""
-        return self._memory
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -95,14 +90,7 @@ def _public_methods(module: ast.Module) -> list[ast.FunctionDef]:
         node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Memory"
     ]
     methods = [node for node in memory.body if isinstance(node, ast.FunctionDef)]
-    # Properties are views, such as ``code``; they are reached through ``memory``.
-    return [
-        method for method in methods if not method.name.startswith("_") and not _is_property(method)
-    ]
-
-
-def _is_property(method: ast.FunctionDef) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == "property" for one in method.decorator_list)
+    return [method for method in methods if not method.name.startswith("_")]
 
 
 def _twin(method: ast.FunctionDef) -> ast.FunctionDef | ast.AsyncFunctionDef:

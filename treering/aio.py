@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from treering.answer import Answer
+from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
 from treering.ingest.where import Where
@@ -21,6 +22,7 @@ from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
+from treering.tree.view import TreeView
 
 T = TypeVar("T")
 PAGE = 256
@@ -37,11 +39,6 @@ class AsyncMemory:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-
-    @property
-    def memory(self) -> Memory:
-        """The memory behind it, whose methods block: for its views, such as ``memory.code``."""
-        return self._memory
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,6 +71,11 @@ class AsyncMemory:
         return cls(
             await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
         )
+
+    @property
+    def code(self) -> CodeMemory:
+        """The code of this space: repositories indexed, searched and mapped."""
+        return self._memory.code
 
     async def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -116,6 +118,8 @@ class AsyncMemory:
 
     async def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
+
+        The old text leaves the file's bytes with the next ``settle`` or ``forget``.
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
@@ -228,12 +232,17 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(self._memory.forget, entry_id, **where)
 
+    @property
+    def tree(self) -> TreeView:
+        """The tree of summaries: look at it, search it, draw it."""
+        return self._memory.tree
+
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
 
         Pseudo-queries are made from the space's own text, for each kind of content by itself; what
-        is found is kept only where it gains on held-out ones. Raises InputError when there is too
-        little text to tell.
+        is found is kept only where it gains over the shipped defaults on held-out ones. Raises
+        InputError when there is too little text to tell.
         """
         return await asyncio.to_thread(self._memory.fit, progress=progress)
 

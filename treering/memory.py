@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from treering.errors import (
     EmptyText,
     InputError,
     JournalBusy,
-    JournalError,
+    JournalFull,
     UnknownName,
 )
 from treering.fragments import store
@@ -57,6 +58,7 @@ from treering.records import (
 )
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
+from treering.relate.defaults import DEFAULTS
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
@@ -200,6 +202,8 @@ class Memory:
     def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
 
+        The old text leaves the file's bytes with the next ``settle`` or ``forget``.
+
         Raises UnknownName, EmptyText, TextEncodingError.
         """
         with self._database.write() as writer:
@@ -219,6 +223,7 @@ class Memory:
             store.erase(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
+            work.enqueue(writer, space, forgetting.VIEW, [0])
         self._build(None)
         return self.get(entry_id)
 
@@ -227,12 +232,14 @@ class Memory:
 
         ``upgrade`` has the language model rewrite the summaries that were made without one.
         """
-        self._builder.build(progress)
-        self._tree.settle(progress, upgrade=upgrade)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
-        if state and scrub and not forgetting.scrub(self._database, state.space):
+        # First: forgetting must not wait for a model that is down.
+        scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
+        self._builder.build(progress)
+        self._tree.settle(progress, upgrade=upgrade)
+        if not scrubbed:
             raise JournalBusy(
                 f"{self._database.url} is still being read or written, so that what was forgotten "
                 "may be in its bytes; close other readers and call settle() again"
@@ -297,8 +304,9 @@ class Memory:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         self._catch_up()
         chosen = self._plan(relations, alpha)
-        candidates = self._searcher.candidates(query, to_filter(where), mode, chosen)
-        return assemble(query, candidates, budget, count_tokens)
+        found = self._searcher.candidates(query, to_filter(where), mode, chosen)
+        with closing(found) as candidates:  # it reads within a transaction
+            return assemble(query, candidates, budget, count_tokens)
 
     def ask(self, question: str, *, budget: int = 1000, **where: Unpack[Where]) -> Answer:
         """Answer a question from the memory, with citations.
@@ -381,17 +389,19 @@ class Memory:
         """Choose the relations' weights and parameters for this space, without labels.
 
         Pseudo-queries are made from the space's own text, for each kind of content by itself; what
-        is found is kept only where it gains on held-out ones. Raises InputError when there is too
-        little text to tell.
+        is found is kept only where it gains over the shipped defaults on held-out ones. Raises
+        InputError when there is too little text to tell.
         """
         self._catch_up()
         snapshot = self._searcher.snapshot()
         if snapshot is None:
             raise InputError(f"space {self._space!r} is empty; add something first")
         with self._database.read() as reader:
-            reports = fitting.fit(reader, snapshot, self._embedder, self._defaults(), progress)
+            reports = fitting.fit(reader, snapshot, self._embedder, DEFAULTS, progress)
         with self._database.write() as writer:
-            ledger.save_settings(writer, self._id(writer), fitted.dump(reports))
+            space = self._id(writer)
+            before = ledger.settings(writer, space)
+            ledger.save_settings(writer, space, fitted.updated(before, reports))
         return reports
 
     def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
@@ -475,7 +485,7 @@ class Memory:
             name = f"{base}/{found.relative_to(folder).as_posix()}"
             try:
                 receipts.append(self._add_file(found, name, envelope))
-            except InputError as error:
+            except (InputError, OSError) as error:
                 receipts.append(Receipt(skipped=(Skipped(str(found), str(error)),)))
         return Receipt.total(receipts)
 
@@ -485,8 +495,15 @@ class Memory:
         """
         checked_name(source, "source")
         digest = files.digest(path)
+        resolved = str(path.resolve())
         with self._database.read() as reader:
             state = store.state(reader, self._space)
+            before = entries.source_path(reader, state.space, source) if state else None
+            if before not in (None, resolved):
+                raise InputError(
+                    f"source {source!r} was read from {before}; {resolved} would replace it. Give "
+                    "the file another source"
+                )
             if state and entries.source_digest(reader, state.space, source) == digest:
                 return Receipt(unchanged=1)
         with self._database.write() as writer:
@@ -503,6 +520,9 @@ class Memory:
             forgetting.remove(writer, space, gone)
             receipt = self._store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)
+            entries.set_source_path(writer, space, source, resolved)
+            if gone:
+                work.enqueue(writer, space, forgetting.VIEW, [0])
         return replace(receipt, removed=len(gone))
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
@@ -528,7 +548,7 @@ class Memory:
         """
         try:
             self._builder.build(progress)
-        except (EmbeddingError, JournalError) as error:
+        except (EmbeddingError, JournalBusy, JournalFull) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         self._tree.grow()
 
@@ -538,6 +558,13 @@ class Memory:
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
             self._build(None)
+        elif fresh:
+            log.warning(
+                "%d entries or fragments of space %r are not indexed yet and may be missed; "
+                "settle() indexes them",
+                fresh,
+                self._space,
+            )
 
     def _pending(self) -> int:
         with self._database.read() as reader:

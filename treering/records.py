@@ -143,7 +143,8 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What ``forget`` erased. ``scrubbed``: the file's bytes were read and hold none of it.
+    """What ``forget`` erased. ``scrubbed``: the file was rewritten, and samples of
+    the erased text were looked for in its bytes and not found.
 
     ``views`` counts the derived rows that went, by view.
     """

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.embed.contract import Embedder
-from treering.errors import DimensionMismatch, EmbeddingError, InputError, ModelMismatch
+from treering.errors import (
+    DimensionMismatch,
+    EmbeddingError,
+    InputError,
+    ModelMismatch,
+    TreeringError,
+)
 from treering.fragments import store
 from treering.fragments.store import Model, State
 from treering.journal import entries, work
@@ -23,6 +29,7 @@ from treering.score.terms import Terms, dated, terms
 from treering.split import Span, split
 
 BATCH_ENTRIES = 64
+PROBE = "A sentence that any embedding model can read."
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 
 Progress = Callable[[int, int], None]
@@ -73,9 +80,9 @@ class Builder:
             if progress:
                 progress(done, total)
             state = self._state() or state
-        if failure is not None:
-            raise failure
         if state.model is None:  # no embedder has worked for this space so far
+            if failure is not None:
+                raise failure
             self._decide_model(state.space, self._embedder.dimension)
             state = self._state() or state
         for model in (state.model, state.next):
@@ -211,8 +218,13 @@ class Builder:
         pieces: Sequence[_Piece],
         vectors: Floats | None,
     ) -> None:
-        """Store what a batch became, but for the entries that another process took or erased."""
-        ours = work.claim(writer, state.space, store.VIEW, batch)
+        """Store what a batch became, but for the entries that others took, erased or replaced.
+
+        An entry replaced since it was read is queued under the same number for its new text.
+        """
+        current = entries.by_seq(writer, list(batch))
+        as_read = [seq for seq, entry in batch.items() if current.get(seq) == entry]
+        ours = work.claim(writer, state.space, store.VIEW, as_read)
         kept = [place for place, piece in enumerate(pieces) if piece.entry in ours]
         fragments = [
             store.insert(writer, state.space, pieces[at].entry, pieces[at].span, pieces[at].terms)
@@ -235,7 +247,7 @@ class Builder:
         fragments = np.array([fragment for fragment, _, _ in texts], dtype=np.int64)
         read = [embedded_text(text, speaker) for _, text, speaker in texts]
         try:
-            vectors = _shaped(self._embedder, read, model.dimension)
+            vectors = self._embed_each(read, model.dimension)
         except EmbeddingError as error:
             with self._database.write() as writer:
                 work.failed(writer, space, model.view, fragments.tolist(), str(error))
@@ -247,6 +259,21 @@ class Builder:
             reason = str(_not_finite(self._embedder, len(spoilt)))
             work.failed(writer, space, model.view, spoilt, reason)
         return len(spoilt)
+
+    def _embed_each(self, texts: Sequence[str], dimension: int) -> Floats:
+        """Vectors of texts, NaN for a text that the embedder refuses.
+
+        Raises EmbeddingError when it refuses any text whatever: it is down, or wrong.
+        """
+        try:
+            return _shaped(self._embedder, texts, dimension)
+        except EmbeddingError:
+            _shaped(self._embedder, [PROBE], dimension)
+            if len(texts) == 1:
+                return np.full((1, dimension), np.nan, dtype=np.float32)
+        middle = len(texts) // 2
+        halves = (texts[:middle], texts[middle:])
+        return np.concatenate([self._embed_each(half, dimension) for half in halves])
 
     def _store_vectors(
         self, writer: Writer, space: int, model: Model, fragments: Codes, vectors: Floats
@@ -279,7 +306,14 @@ def checked(
 def _shaped(
     embedder: Embedder, texts: Sequence[str], dimension: int, *, query: bool = False
 ) -> Floats:
-    vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    try:
+        vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except TreeringError:
+        raise
+    except Exception as error:  # a plug-in may raise anything, and must not hold up the journal
+        raise EmbeddingError(
+            f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}"
+        ) from error
     expected = (len(texts), dimension)
     if vectors.shape != expected:
         raise DimensionMismatch(
@@ -297,8 +331,8 @@ def _unit(vectors: Floats) -> Floats:
 
 def _not_finite(embedder: Embedder, count: int) -> EmbeddingError:
     return EmbeddingError(
-        f"embedder {embedder.name!r} returned {count} vectors that are not finite; their "
-        "fragments stay queued and are found by their words"
+        f"embedder {embedder.name!r} refused {count} texts or made vectors of them that are not "
+        "finite; they stay queued and are found by their words"
     )
 
 

@@ -213,14 +213,17 @@ def unfinished(reader: Reader, state: State) -> int:
 def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
     """Delete what was derived from entries; return how many rows of each kind went."""
     gone = {"fragments": 0, "vectors": 0}
+    # An endpoint may have quoted the text in its error.
+    writer.execute("UPDATE work SET error = NULL WHERE space = ? AND error IS NOT NULL", (space,))
+    models = [int(row[0]) for row in writer.rows("SELECT id FROM model")]
     for entry in entries:
         for fragment, _, _ in spans(writer, entry):
             gone["vectors"] += writer.execute("DELETE FROM vector WHERE fragment = ?", (fragment,))
             gone["fragments"] += writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
             writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
-            writer.execute(
-                "DELETE FROM work WHERE space = ? AND view LIKE 'embed:%' AND target = ?",
-                (space, fragment),
+            writer.many(
+                "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+                ((space, f"embed:{model}", fragment) for model in models),
             )
         writer.execute(
             "DELETE FROM work WHERE space = ? AND view = ? AND target = ?", (space, VIEW, entry)

@@ -52,7 +52,14 @@ def walk(folder: Path) -> Iterator[Path | Skipped]:
         elif path.is_dir():
             yield from walk(path)
         elif path.is_file():
-            yield Skipped(str(path), "not text") if _is_binary(path) else path
+            yield _readable(path)
+
+
+def _readable(path: Path) -> Path | Skipped:
+    try:
+        return Skipped(str(path), "not text") if _is_binary(path) else path
+    except OSError as error:
+        return Skipped(str(path), str(error))
 
 
 def _is_binary(path: Path) -> bool:

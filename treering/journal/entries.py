@@ -120,6 +120,17 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
+def source_path(reader: Reader, space: int, name: str) -> str | None:
+    """The file that a source was last read from, if that is known."""
+    row = reader.row("SELECT path FROM source WHERE space = ? AND name = ?", (space, name))
+    return row[0] if row else None
+
+
+def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
+    """Note which file a source was read from."""
+    writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
+
+
 def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str) -> Appended:
     """Append drafts to a source and queue each new entry as work for ``view``.
 

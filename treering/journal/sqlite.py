@@ -22,6 +22,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
+CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 SCRUB_TIMEOUT_S = (
     2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
@@ -118,7 +119,8 @@ class SqliteDatabase:
         self._path = path
         self._local = threading.local()
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
-        self._guard = threading.Lock()  # protects _connections and _closed
+        self._idle = threading.Condition()  # protects _connections, _closed and _inside
+        self._inside = 0  # transactions under way: a connection in use must not be closed
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
         try:
@@ -130,22 +132,23 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         """A read transaction; nested in another of this thread, it is part of that one."""
-        connection = self._connection()
-        if connection.in_transaction:
-            yield _Transaction(connection, self._path)
-            return
-        with _translated(self._path):
-            connection.execute("BEGIN")
-        try:
-            yield _Transaction(connection, self._path)
-        finally:
+        with self._entered():
+            connection = self._connection()
+            if connection.in_transaction:
+                yield _Transaction(connection, self._path)
+                return
             with _translated(self._path):
-                connection.rollback()
+                connection.execute("BEGIN")
+            try:
+                yield _Transaction(connection, self._path)
+            finally:
+                with _translated(self._path):
+                    connection.rollback()
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
-        with self._writing:
+        with self._writing, self._entered():
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
@@ -166,7 +169,7 @@ class SqliteDatabase:
         secure_delete zeroes what is deleted, but a page that was rebalanced earlier may keep a
         copy in its gap; only a rewritten file is sure to hold none.
         """
-        with self._writing:
+        with self._writing, self._entered():
             try:
                 emptied = self._rewrite()
             except JournalBusy:
@@ -191,12 +194,30 @@ class SqliteDatabase:
         return [finding for finding in findings if finding != "ok"] + broken
 
     def close(self) -> None:
-        """Close all connections of all threads."""
-        with self._guard:
+        """Close all connections of all threads, once the transactions under way have ended.
+
+        One that does not end in time (an iterator that was left half read) loses its connection
+        when it is collected.
+        """
+        with self._idle:
             self._closed = True
-            for connection in self._connections.values():
-                connection.close()
+            if self._idle.wait_for(lambda: not self._inside, timeout=CLOSE_TIMEOUT_S):
+                for connection in self._connections.values():
+                    connection.close()
             self._connections.clear()
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        with self._idle:
+            if self._closed:
+                raise JournalError(f"{self._path} has been closed; open it again")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._inside -= 1
+                self._idle.notify_all()
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -206,7 +227,7 @@ class SqliteDatabase:
             with _translated(self._path):
                 connection = self._connect()
             self._local.connection = connection
-            with self._guard:
+            with self._idle:
                 self._drop_connections_of_ended_threads()
                 self._connections[threading.current_thread()] = connection
         return connection

@@ -27,6 +27,7 @@ class Candidate:
 
     hit: Hit
     rank: int  # its place among the fragments of its source
+    session: int  # the code of its session, as named or as told by silences
     vector: Floats
 
 
@@ -46,7 +47,7 @@ class _Run:
         A new session of a chat begins a new run: weeks may lie between, and a run has one date.
         """
         last = self.members[-1]
-        if (last.hit.source, last.hit.session) != (candidate.hit.source, candidate.hit.session):
+        if (last.hit.source, last.session) != (candidate.hit.source, candidate.session):
             return False
         return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
 

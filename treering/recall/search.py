@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Searcher:
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
-    ) -> Iterator[Candidate]:
+    ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
         with self._table.reading(self._database, self._space) as (reader, snapshot):
@@ -75,7 +75,8 @@ class Searcher:
                 rows = order[start : start + CANDIDATES_PAGE]
                 hits = _hits(reader, ranking, 0, rows)
                 for row, hit in zip(rows.tolist(), hits, strict=True):
-                    yield Candidate(hit, int(items.position[row]), items.vectors[row])
+                    place, session = int(items.position[row]), int(items.session[row])
+                    yield Candidate(hit, place, session, items.vectors[row])
 
     def snapshot(self) -> Snapshot | None:
         """The fragments as they are now; None if the space is empty."""
@@ -105,7 +106,8 @@ class Searcher:
         if model.name != self._embedder.name:
             raise ModelMismatch(
                 f"space {self._space!r} is answered by the model {model.name!r} now, this "
-                f"memory was opened with {self._embedder.name!r}; open it again"
+                f"memory was opened with {self._embedder.name!r}; open it with {model.name!r}, or "
+                f"call reembed({self._embedder.name!r}) to change to that"
             )
 
 

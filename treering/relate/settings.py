@@ -16,18 +16,23 @@ from treering.relate.registry import BUILT_IN, Plan
 KEY = "relations"
 
 
-def dump(reports: Sequence[Report]) -> dict[str, Any]:
-    """The settings of a space after ``fit``: the relations of each kind for which they are kept."""
-    return {
-        KEY: {
-            report.kind: [
-                {**asdict(one.relation), "alpha": one.alpha}  # type: ignore[call-overload]
-                for one in report.chosen
-            ]
-            for report in reports
-            if report.kept
-        }
+def updated(settings: Mapping[str, Any], reports: Sequence[Report]) -> dict[str, Any]:
+    """The settings of a space after ``fit``.
+
+    A kind with a report has what was chosen for it, or the defaults if that is not kept; kinds
+    without a report stay as they are.
+    """
+    reported = {report.kind for report in reports}
+    before = {kind: one for kind, one in settings.get(KEY, {}).items() if kind not in reported}
+    kept = {
+        report.kind: [
+            {**asdict(one.relation), "alpha": one.alpha}  # type: ignore[call-overload]
+            for one in report.chosen
+        ]
+        for report in reports
+        if report.kept
     }
+    return {**settings, KEY: before | kept}
 
 
 def load(settings: Mapping[str, Any]) -> Plan:

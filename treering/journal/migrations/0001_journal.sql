@@ -19,6 +19,7 @@ CREATE TABLE source (
     space  INTEGER NOT NULL REFERENCES space (id),
     name   TEXT    NOT NULL,
     digest BLOB,                              -- of a whole file, to notice that it changed
+    path   TEXT,                              -- of that file
     UNIQUE (space, name)
 );
 
@@ -41,6 +42,7 @@ CREATE TABLE entry (
     UNIQUE (source, digest)
 );
 CREATE INDEX entry_by_position ON entry (source, position);
+CREATE INDEX entry_by_space ON entry (space);
 
 -- Pending work of the views. ``target`` is whatever the view counts in (an entry, a fragment, a node).
 CREATE TABLE work (
