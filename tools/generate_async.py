@@ -113,6 +113,9 @@ def _twin(method: ast.FunctionDef) -> ast.FunctionDef | ast.AsyncFunctionDef:
     if method.name == "open":
         call = ", ".join(["Memory.open", *_passed_on(method.args)])
         fields["body"] += ast.parse(f"return cls(await asyncio.to_thread({call}))").body
+    elif _is_property(method):  # a view of the memory: handed out as it is, its methods may block
+        fields["body"] += ast.parse(f"return self._memory.{method.name}").body
+        return ast.FunctionDef(**fields)
     elif _iterates(method):
         fields["returns"] = ast.parse(f"Async{ast.unparse(fields['returns'])}", mode="eval").body
         direct = f"self._memory.{method.name}({', '.join(_passed_on(method.args))})"
@@ -121,6 +124,10 @@ def _twin(method: ast.FunctionDef) -> ast.FunctionDef | ast.AsyncFunctionDef:
     else:
         fields["body"] += ast.parse(f"return await asyncio.to_thread({call})").body
     return ast.AsyncFunctionDef(**fields)
+
+
+def _is_property(method: ast.FunctionDef) -> bool:
+    return any(ast.unparse(one) == "property" for one in method.decorator_list)
 
 
 def _iterates(method: ast.FunctionDef) -> bool:
