@@ -49,6 +49,7 @@ def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
     summaries = tree.erase(writer, space, seqs)
     gone = store.erase(writer, space, seqs)
+    work.forget_errors(writer, space)
     entries.erase(writer, seqs)
     return gone | {"summaries": summaries}
 

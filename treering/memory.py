@@ -375,7 +375,7 @@ class Memory:
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
         forgotten = forgetting.forget(self._database, state.space, seqs)
-        self._tree.grow()
+        self._grow()
         return forgotten
 
     # ------------------------------------------------------------------ looking after it
@@ -550,7 +550,14 @@ class Memory:
             self._builder.build(progress)
         except (EmbeddingError, JournalBusy, JournalFull) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
-        self._tree.grow()
+        self._grow()
+
+    def _grow(self) -> None:
+        """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
+        try:
+            self._tree.grow()
+        except JournalError as error:
+            log.warning("the tree is delayed; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
@@ -578,8 +585,9 @@ class Memory:
         return fitted.load(found)
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
-        chosen = relations and [self._tree.relation() if one == TREE else one for one in relations]
-        return plan(self._defaults(), chosen, alpha)
+        if relations is not None and not isinstance(relations, str):
+            relations = [self._tree.relation() if one == TREE else one for one in relations]
+        return plan(self._defaults(), relations, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from treering import Memory
-from treering.errors import InputError, JournalError, UnknownName
+from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
 from treering.journal import sqlite
+from treering.relate.contract import Floats
 
 SECRET = "The spare key lies under the third flowerpot"
 
@@ -114,6 +116,8 @@ def test_after_many_random_changes_no_forgotten_text_is_left_in_the_bytes(
             said = [f"{mark} {'pad ' * rng.choice([1, 40, 800])}{mark}" for mark in marks]
             ids = memory.add([{"role": "user", "content": one} for one in said], source=f"{step}")
             texts |= dict(zip(ids.ids, marks, strict=True))
+            if rng.random() < 0.6:
+                memory.settle()  # summaries are made of the texts, and quote them
             chosen = rng.sample(sorted(texts), k=min(len(texts), rng.choice([1, 3])))
             if rng.random() < 0.5:
                 memory.replace(chosen[0], f"replaced {step}")
@@ -123,6 +127,9 @@ def test_after_many_random_changes_no_forgotten_text_is_left_in_the_bytes(
                 erased.append(texts.pop(entry))
         memory.add("last", source="last")
         memory.forget(source="last")
+        stored = bytes_of(path)
+        assert not [mark for mark in erased if mark.encode() in stored]
+        memory.settle()
         stored = bytes_of(path)
         assert not [mark for mark in erased if mark.encode() in stored]
         assert all(mark.encode() in stored for mark in texts.values())
@@ -237,6 +244,24 @@ def test_what_is_not_embedded_yet_can_be_forgotten(open_memory: Open, path: Path
     embedder.tamper = None
     memory.settle()
     assert count(path, "work") == 0
+    assert b"flowerpot" not in bytes_of(path)
+
+
+def test_a_note_on_why_work_failed_does_not_keep_the_text(open_memory: Open, path: Path) -> None:
+    def quotes(texts: Sequence[str], vectors: Floats) -> Floats:
+        raise EmbeddingError(f"400: cannot embed {texts[0]!r}")
+
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    memory.add("Ana moved to Porto.", source="diary")
+    embedder.tamper = quotes
+    entry = memory.add(SECRET, source="secrets").ids[0]
+    memory.add("Ben rows.", source="diary")
+    with pytest.raises(EmbeddingError, match="flowerpot"):
+        memory.settle()
+    assert "cannot embed" in tables_of(path)
+    memory.forget(entry)
+    assert "flowerpot" not in tables_of(path)
     assert b"flowerpot" not in bytes_of(path)
 
 

@@ -51,6 +51,11 @@ def failed(writer: Writer, space: int, view: str, targets: Iterable[int], error:
     )
 
 
+def forget_errors(writer: Writer, space: int) -> None:
+    """Drop the notes on why work failed: they may quote the text that it was about."""
+    writer.execute("UPDATE work SET error = NULL WHERE space = ?", (space,))
+
+
 def drop(writer: Writer, space: int, view: str) -> None:
     """Forget all work of a view."""
     writer.execute("DELETE FROM work WHERE space = ? AND view = ?", (space, view))
