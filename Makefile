@@ -22,5 +22,11 @@ $(STAMP): pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm]' --group dev
 	touch $(STAMP)
 
+# What the README says of speed; quality is measured by `treering bench`, see docs/measuring.md.
+bench: $(STAMP)
+	$(VENV)/bin/python benchmarks/search_speed.py
+	$(VENV)/bin/python benchmarks/end_to_end.py
+	$(VENV)/bin/python benchmarks/ingest_speed.py
+
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -20,7 +20,8 @@ from treering.errors import (
     EmptyText,
     InputError,
     JournalBusy,
-    JournalFull,
+    JournalCorrupt,
+    JournalError,
     UnknownName,
 )
 from treering.fragments import store
@@ -548,7 +549,9 @@ class Memory:
         """
         try:
             self._builder.build(progress)
-        except (EmbeddingError, JournalBusy, JournalFull) as error:
+        except JournalCorrupt:
+            raise
+        except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         self._grow()
 

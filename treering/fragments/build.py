@@ -267,13 +267,21 @@ class Builder:
         """
         try:
             return _shaped(self._embedder, texts, dimension)
-        except EmbeddingError:
-            _shaped(self._embedder, [PROBE], dimension)
+        except EmbeddingError as error:
+            if not self._works(dimension):
+                raise error from None
             if len(texts) == 1:
                 return np.full((1, dimension), np.nan, dtype=np.float32)
         middle = len(texts) // 2
         halves = (texts[:middle], texts[middle:])
         return np.concatenate([self._embed_each(half, dimension) for half in halves])
+
+    def _works(self, dimension: int) -> bool:
+        try:
+            _shaped(self._embedder, [PROBE], dimension)
+        except EmbeddingError:
+            return False
+        return True
 
     def _store_vectors(
         self, writer: Writer, space: int, model: Model, fragments: Codes, vectors: Floats

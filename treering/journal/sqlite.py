@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
@@ -120,7 +121,7 @@ class SqliteDatabase:
         self._local = threading.local()
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._idle = threading.Condition()  # protects _connections, _closed and _inside
-        self._inside = 0  # transactions under way: a connection in use must not be closed
+        self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
         try:
@@ -194,14 +195,15 @@ class SqliteDatabase:
         return [finding for finding in findings if finding != "ok"] + broken
 
     def close(self) -> None:
-        """Close all connections of all threads, once the transactions under way have ended.
+        """Close all connections of all threads, once the transactions of other threads have ended.
 
-        One that does not end in time (an iterator that was left half read) loses its connection
-        when it is collected.
+        SQLite does not survive that a connection is closed while another thread uses it. One that
+        is not given back in time loses its connection when it is collected.
         """
+        mine = threading.get_ident()
         with self._idle:
             self._closed = True
-            if self._idle.wait_for(lambda: not self._inside, timeout=CLOSE_TIMEOUT_S):
+            if self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S):
                 for connection in self._connections.values():
                     connection.close()
             self._connections.clear()
@@ -211,12 +213,12 @@ class SqliteDatabase:
         with self._idle:
             if self._closed:
                 raise JournalError(f"{self._path} has been closed; open it again")
-            self._inside += 1
+            self._inside[threading.get_ident()] += 1
         try:
             yield
         finally:
             with self._idle:
-                self._inside -= 1
+                self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
                 self._idle.notify_all()
 
     def _connection(self) -> sqlite3.Connection:
