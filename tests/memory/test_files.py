@@ -1,3 +1,13 @@
+"""Files as sources: what a second file or a changed one does to what is there."""
+
+from pathlib import Path
+
+import pytest
+
+from treering import Memory
+from treering.errors import InputError
+
+
 def test_a_second_file_does_not_replace_the_first_of_the_same_source(
     memory: Memory, tmp_path: Path
 ) -> None:
