@@ -234,7 +234,10 @@ class AsyncMemory:
 
     @property
     def tree(self) -> TreeView:
-        """The tree of summaries: look at it, search it, draw it."""
+        """The tree of summaries: look at it, search it, draw it.
+
+        It takes in what was added since it was last used; whoever does not use it pays nothing.
+        """
         return self._memory.tree
 
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:

@@ -375,15 +375,17 @@ class Memory:
             seqs = self._matching(reader, state, entry_id, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        forgotten = forgetting.forget(self._database, state.space, seqs)
-        self._grow()
-        return forgotten
+        return forgetting.forget(self._database, state.space, seqs)
 
     # ------------------------------------------------------------------ looking after it
 
     @property
     def tree(self) -> TreeView:
-        """The tree of summaries: look at it, search it, draw it."""
+        """The tree of summaries: look at it, search it, draw it.
+
+        It takes in what was added since it was last used; whoever does not use it pays nothing.
+        """
+        self._grow()
         return self._tree
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
@@ -553,7 +555,6 @@ class Memory:
             raise
         except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
-        self._grow()
 
     def _grow(self) -> None:
         """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
@@ -589,7 +590,7 @@ class Memory:
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         if relations is not None and not isinstance(relations, str):
-            relations = [self._tree.relation() if one == TREE else one for one in relations]
+            relations = [self.tree.relation() if one == TREE else one for one in relations]
         return plan(self._defaults(), relations, alpha)
 
     def _matching(

@@ -95,7 +95,8 @@ def test_opening_with_another_model_says_what_to_do(treering: Treering, identity
 def test_stats_and_settle_tell_the_same(treering: Treering, identity: str) -> None:
     stats = record(treering("stats", "--json"))
     assert (stats["entries"], stats["fragments"], stats["embedded"]) == (1, 1, 1)
-    assert record(treering("settle", "--json")) == stats
+    settled = record(treering("settle", "--json"))
+    assert settled | {"bytes": 0} == stats | {"bytes": 0}  # settling may store something new
     assert "hashing, 64 dimensions" in treering("stats").stdout
 
 

@@ -20,7 +20,7 @@ from treering.relate.contract import MISSING, Codes, Items
 from treering.score.lexical import Lexical
 
 GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
-LOAD_ROWS = 4_096  # rows turned into columns at a time: the Python objects stay few
+LOAD_ROWS = 2_048  # rows turned into columns at a time: the Python objects stay few
 SESSION_GAP_S = 4 * 3600.0
 """A silence after which a chat without session names is taken to begin a new session."""
 
