@@ -443,3 +443,12 @@ def test_a_memory_opens_again_with_all_it_had(open_memory: Open) -> None:
         found = [(hit.text, hit.score) for hit in memory.search("river")]
     again = open_memory()
     assert [(hit.text, hit.score) for hit in again.search("river")] == found
+
+
+def test_a_picture_in_a_message_does_not_cost_the_conversation(memory: Memory) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    said = {"type": "text", "text": "Look, the harbour of Porto."}
+    memory.add([{"role": "user", "name": "Ana", "content": [said, picture]}])
+    assert [entry.text for entry in memory.entries()] == [
+        "Look, the harbour of Porto.\n[image_url]"
+    ]

@@ -123,11 +123,15 @@ def _content(message: Mapping[str, Any], what: str) -> str:
 
 
 def _part(part: object, what: str) -> str:
+    """The text of a content part; of an image or a sound, that it was there."""
     text = part.get("text") if isinstance(part, Mapping) else part
-    if not isinstance(text, str):
-        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-        raise InputError(f"{what}: a content part is {kind!r}; only text parts can be remembered")
-    return text
+    if isinstance(text, str):
+        return text
+    if isinstance(part, Mapping) and isinstance(part.get("type"), str):
+        return f"[{part['type']}]"
+    raise InputError(
+        f"{what}: a content part is a {type(part).__name__}; give a mapping with 'type'"
+    )
 
 
 class Numbering:
