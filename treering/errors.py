@@ -18,7 +18,6 @@
     │   ├── LLMNotConfigured
     │   ├── LLMUnavailable    down, timed out, overloaded: retrying later may help
     │   └── LLMReplyError     answered, but not in the form asked for
-    ├── ParseError            source code that cannot be parsed at all
     └── MissingExtra          an optional dependency is not installed
 
 A message names the bad value, what is allowed and the next step.
@@ -97,10 +96,6 @@ class LLMUnavailable(LLMError):
 
 class LLMReplyError(LLMError):
     """The language model's reply does not have the form asked for."""
-
-
-class ParseError(TreeringError):
-    """Source code that cannot be parsed."""
 
 
 class MissingExtra(TreeringError, ImportError):

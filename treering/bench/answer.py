@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from treering.bench.metrics.answers import exact_match, rouge_l_recall, token_f1
 from treering.bench.prompts import AnswerPrompt, load
 from treering.bench.task import Question
+from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Usage
-from treering.llm.prompts import load as load_shared
+from treering.llm.judge import HIGHEST, judge_messages, read_rating
 
 LETTERS = string.ascii_uppercase
 _CHOICE = re.compile(r"\(?\b([A-Z])\b")
 _MATCH = re.compile(r"^\W*([01])\b")
-_RATING = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")
 _JUDGE_TOKENS = 256
 """Room for the short explanation that the rating prompt asks for."""
 
@@ -104,19 +104,27 @@ def _judged(
 ) -> tuple[_Verdict, Usage]:
     """Match with the reference where there is one, else the 1–100 rating of faithfulness."""
     if question.answers:
-        name, pattern, scale = "judged", _MATCH, 1
+        name, read = "judged", _read_match
         prompt = load("memtree_match").fill(
             query=question.text, reference=question.answers[0], answer=text
         )
+        messages = [Message("user", prompt)]
     else:  # MemoChat, table 9
-        name, pattern, scale = "rating", _RATING, 100
-        prompt = load_shared("fragrel_judge").fill(
-            history=context, question=question.text, response=text
-        )
-    reply = judge.complete(
-        [Message("user", prompt)], max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed
-    )
-    found = pattern.search(reply.text)
-    if found is None or int(found[1]) > scale:
+        name, read = "rating", _read_rating
+        messages = judge_messages(context, question.text, text)
+    reply = judge.complete(messages, max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed)
+    try:
+        return _Verdict({name: read(reply.text)}, {}), reply.usage
+    except LLMReplyError:  # kept beside the metrics, and missing from the mean
         return _Verdict({}, {name: reply.text}), reply.usage
-    return _Verdict({name: int(found[1]) / scale}, {}), reply.usage
+
+
+def _read_match(verdict: str) -> float:
+    found = _MATCH.search(verdict)
+    if found is None:
+        raise LLMReplyError(f"the judge answered neither 0 nor 1: {verdict[:200]!r}")
+    return float(found[1])
+
+
+def _read_rating(verdict: str) -> float:
+    return read_rating(verdict) / HIGHEST

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from treering.errors import InputError
+from treering.relate.columns import by_column
 from treering.relate.contract import MISSING, Codes, Floats, Items, Operator
 
 DAY_S = 86_400.0
@@ -37,22 +38,14 @@ class DecayOperator:
         if len(order):
             bands[1, :-1] = -factors[1:]
         self._bands = bands
-        self._mass: Floats | None = None
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``, shape (N,) or (N, Q)."""
-        if scores.ndim == 1:
-            return self._one(scores)
-        result = np.empty_like(scores)
-        for column in range(scores.shape[1]):
-            result[:, column] = self._one(scores[:, column])
-        return result
+        return by_column(self._one, scores)
 
     def mass(self) -> Floats:
         """``W·1``."""
-        if self._mass is None:
-            self._mass = self._one(np.ones(self._size, dtype=np.float32))
-        return self._mass
+        return self._one(np.ones(self._size, dtype=np.float32))
 
     def _one(self, scores: Floats) -> Floats:
         chain = np.ascontiguousarray(scores if self._order is None else scores[self._order])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treering.relate.columns import by_column
 from treering.relate.contract import MISSING, Codes, Floats, Items, Operator
 
 
@@ -20,12 +21,7 @@ class GroupOperator:
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``: each item gets the sum of its group, shape (N,) or (N, Q)."""
-        if scores.ndim == 1:
-            return self._one(scores)
-        result = np.empty_like(scores)
-        for column in range(scores.shape[1]):
-            result[:, column] = self._one(scores[:, column])
-        return result
+        return by_column(self._one, scores)
 
     def mass(self) -> Floats:
         """``W·1``: the size of each item's group."""

@@ -50,7 +50,6 @@ CREATE TABLE work (
     view       TEXT    NOT NULL,
     target     INTEGER NOT NULL,
     attempts   INTEGER NOT NULL DEFAULT 0,
-    not_before INTEGER NOT NULL DEFAULT 0,    -- microseconds since the epoch
     error      TEXT,
     PRIMARY KEY (space, view, target)
 );
