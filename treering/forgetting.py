@@ -9,6 +9,7 @@ from treering.errors import JournalFull
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.memo import store as memo
 from treering.records import Forgotten
 from treering.tree import store as tree
 
@@ -47,11 +48,12 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     gone = store.erase(writer, space, seqs)
     work.forget_errors(writer, space)
     entries.erase(writer, seqs)
-    return gone | {"summaries": summaries}
+    return gone | {"summaries": summaries, "memos": memos}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:
