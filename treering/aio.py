@@ -13,10 +13,11 @@ from treering.answer import Answer
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
+from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
-from treering.memory import DEFAULT_SPACE, Alpha, Memory, Message
+from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
 from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt, Stats
 from treering.relate import fit as fitting
