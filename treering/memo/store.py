@@ -96,9 +96,7 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     """The memos that are there, or were at a time, in the order they were first made."""
     latest, params = "v.id = m.current", [space]
     if as_of is not None:
-        latest = (
-            "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
-        )
+        latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
         params.append(as_of)
     return _load(
         reader,
