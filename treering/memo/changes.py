@@ -16,7 +16,7 @@ from treering.journal.contract import Reader, Writer
 from treering.journal.entries import Draft
 from treering.memo import store
 from treering.memo.record import Claim, Memo
-from treering.memo.store import NewVersion, Stored
+from treering.memo.store import NewVersion
 from treering.split.stream import check_text
 
 SOURCE: Final = "treering:memos"
@@ -31,8 +31,17 @@ MAX_SUMMARY_CHARS: Final = 4_000  # half of a 2,048-token window
 _KEY: Final = "memo"
 
 
-def say(writer: Writer, space: int, memo: Memo) -> int:
-    """Append the entry that says what a memo is from now on; return its sequence number."""
+def refuse(source: str | None) -> None:
+    """Raises InputError for the source that only ``memory.memos`` writes to."""
+    if source == SOURCE:
+        raise InputError(f"source {SOURCE!r} is that of changes to memos; use memory.memos instead")
+
+
+def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
+    """Append the entry that says what a memo is from now on.
+
+    ``seen`` are entries that its text may be drawn from, beside the lines it stands for.
+    """
     stands_for: dict[str, Any] = {
         "id": memo.id,
         "topic": memo.topic,
@@ -40,6 +49,7 @@ def say(writer: Writer, space: int, memo: Memo) -> int:
         "pinned": memo.pinned,
         "deleted": memo.deleted,
         "lines": list(memo.entry_ids),
+        "seen": entries.identities(writer, seen),
     }
     text = "A memo was deleted." if memo.deleted else f"Memo: {memo.topic}. {memo.summary}".strip()
     identity = secrets.token_hex(8)
@@ -52,7 +62,6 @@ def say(writer: Writer, space: int, memo: Memo) -> int:
     )
     place = entries.source_id(writer, space, SOURCE)
     entries.append(writer, space, place, [draft], VIEW)
-    return entries.find(writer, space, identity)[0]
 
 
 def apply(writer: Writer, space: int) -> None:
@@ -64,28 +73,18 @@ def apply(writer: Writer, space: int) -> None:
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
         entry = entries.by_seq(writer, [seq])[seq]
         said = _read(entry.metadata.get(_KEY))
-        lines = _seqs(writer, space, said["lines"])
-        name = said["id"]
-        before = store.history(writer, space, name)[-1:]
         new = NewVersion(
             topic=said["topic"],
             claims=said["claims"],
             origin="edited",
             made=entries.micros(entry.added),
-            covered=lines,
+            covered=_seqs(writer, space, said["lines"]),
+            seen=_seqs(writer, space, said["seen"]),
             pinned=said["pinned"],
             deleted=said["deleted"],
             change=seq,
         )
-        if before and _keeps_text(before[0], new):
-            new = store.inherited(writer, before[0], new)
-        store.add_version(writer, store.create(writer, space, name), new)
-
-
-def _keeps_text(before: Stored, new: NewVersion) -> bool:
-    """Whether some of the text was there before, so that it may be drawn from the same entries."""
-    old = {before.memo.topic, *(claim.text for claim in before.memo.claims)}
-    return not old.isdisjoint({new.topic, *(claim.text for claim in new.claims)})
+        store.add_version(writer, store.create(writer, space, said["id"]), new)
 
 
 def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:
@@ -101,24 +100,28 @@ def _read(said: object) -> dict[str, Any]:
     if not isinstance(said, Mapping):
         raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
     claims = said.get("claims")
-    lines = said.get("lines")
-    if not (
-        isinstance(claims, list)
-        and all(isinstance(one, list) and len(one) == 2 for one in claims)
-        and isinstance(lines, list)
-        and all(isinstance(one, str) for one in lines)
+    if not isinstance(claims, list) or not all(
+        isinstance(one, list) and len(one) == 2 for one in claims
     ):
-        raise InputError(f"a change of memo {said.get('id')!r} has no lists of claims and lines")
+        raise InputError(f"a change of memo {said.get('id')!r} has claims {claims!r}; give pairs")
     return {
         "id": _text(said.get("id"), "id", MAX_TOPIC_CHARS),
         "topic": checked_topic(said.get("topic")) if not said.get("deleted") else "",
         "claims": tuple(
             Claim(_text(text, "claim", MAX_SUMMARY_CHARS), bool(held)) for text, held in claims
         ),
-        "lines": lines,
+        "lines": _names(said, "lines"),
+        "seen": _names(said, "seen"),
         "pinned": bool(said.get("pinned")),
         "deleted": bool(said.get("deleted")),
     }
+
+
+def _names(said: Mapping[str, Any], key: str) -> list[str]:
+    found = said.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise InputError(f"a change of memo {said.get('id')!r} has {key} {found!r}; give ids")
+    return found
 
 
 def checked_topic(topic: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -185,8 +185,12 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
-    """Every entry that a version's text may be drawn from, those it stands for included."""
-    rows = reader.rows("SELECT entry FROM memo_line WHERE version = ? ORDER BY entry", (version,))
+    """Every entry that a version's text may be drawn from, the change that says it included."""
+    rows = reader.rows(
+        "SELECT entry FROM memo_line WHERE version = ? UNION"
+        " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
+        (version, version),
+    )
     return tuple(int(row[0]) for row in rows)
 
 
@@ -239,20 +243,20 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     that say a person's changes go with them. The other lines of a memo that goes are due again.
     Returns how many memos went.
     """
-    gone, hit = 0, _touched(writer, space, erased)
-    for memo, versions in hit.items():
+    gone, dropped = [], set()
+    for memo, versions in _touched(writer, space, erased).items():
         row = writer.row("SELECT current FROM memo WHERE id = ?", (memo,))
-        whole = row is not None and row[0] in versions
-        if whole:
+        dropped |= versions
+        if row is not None and row[0] in versions:
+            gone.append(memo)
             every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
-            versions = {int(one[0]) for one in every}
-        _drop(writer, versions)
-        if whole:
-            writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
-            gone += 1
+            dropped |= {int(one[0]) for one in every}
+    said = _drop(writer, dropped)
+    writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
-    writer.many("DELETE FROM memo_line WHERE entry = ?", ((entry,) for entry in erased))
-    return gone
+    writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
+    entries.erase(writer, said)
+    return len(gone)
 
 
 def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:
@@ -270,15 +274,13 @@ def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set
     return found
 
 
-def _drop(writer: Writer, versions: Iterable[int]) -> None:
+def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
+    """Delete versions; return the entries of the changes that said them."""
+    said = []
     for version in versions:
         row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
+        if row is not None and row[0] is not None:
+            said.append(int(row[0]))
         writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
         writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
-        if row is not None and row[0] is not None:
-            entries.erase(writer, [int(row[0])])
-
-
-def inherited(reader: Reader, stored: Stored, new: NewVersion) -> NewVersion:
-    """A version whose text is drawn from another's: it may be drawn from what that one was."""
-    return replace(new, seen=(*new.seen, *seen(reader, stored.version)))
+    return said
