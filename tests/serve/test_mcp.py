@@ -70,7 +70,7 @@ def test_what_is_remembered_is_recalled_with_its_source_until_it_is_forgotten(
         assert found.startswith("[1] home, ")
         assert "Miu the cat sleeps upstairs." in found
         assert found.endswith(f"[1] {entry.id}")
-        assert await said(client, "forget", id=entry.id) == "forgot 1 entry"
+        assert await said(client, "forget", ids=[entry.id]) == "forgot 1 entry"
         assert await said(client, "recall", query="where does the cat sleep") == "nothing found"
 
     talk(memory, act, mode)
@@ -125,7 +125,7 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
             client, "recall", query="x", budget=0
         )
         assert "idz: Extra inputs" in await refused(client, "recall", query="x", idz=True)
-        assert "forget what?" in await refused(client, "forget", id="", source="")
+        assert "forget what?" in await refused(client, "forget", ids=[], source="")
         assert "nothing to forget" in await refused(client, "forget", source="b")
         assert "index it first" in await refused(client, "code_context", instruction="x")
         with pytest.raises(MCPError, match="there are remember, recall"):

@@ -97,17 +97,17 @@ class Recall(Call):
 
 
 class Forget(Call):
-    """Erase for good: one entry by id, or all of a source."""
+    """Erase for good: entries by their ids, or all of a source."""
 
     annotations = ToolAnnotations(destructive_hint=True)
-    id: Optional = None
+    ids: list[str] = []
     source: Optional = None
 
     def run(self, memory: Memory) -> str:
         """Erase from the journal, every view and the file's bytes."""
-        if self.id is None and self.source is None:
-            raise InputError("forget what? Give an id, which recall names with ids=true, or source")
-        done = memory.forget(self.id, source=self.source)
+        if not self.ids and self.source is None:
+            raise InputError("forget what? Give ids, which recall names with ids=true, or source")
+        done = memory.forget(*self.ids, source=self.source)
         left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
         count = len(done.entries)
         return f"forgot {count} {'entry' if count == 1 else 'entries'}{left}"
@@ -149,7 +149,7 @@ def listed() -> list[Tool]:
 
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without what tells a model nothing: titles, nulls, and defaults that are null."""
+    """A schema without what tells a model nothing: titles, nulls, and defaults that are nothing."""
     properties = {name: _property(one) for name, one in schema["properties"].items()}
     required = {"required": schema["required"]} if "required" in schema else {}
     return {"type": "object", "properties": properties, **required, "additionalProperties": False}
@@ -157,7 +157,7 @@ def _terse(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _property(found: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key not in ("title", "anyOf")}
-    if kept.get("default", ...) is None:
+    if kept.get("default", ...) in (None, []):
         del kept["default"]
     kinds = [one for one in found.get("anyOf", []) if one != {"type": "null"}]
     return {**(kinds[0] if kinds else {}), **kept}
