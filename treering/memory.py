@@ -211,6 +211,7 @@ class Memory:
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
         self._builder.build(progress)
+        self._memos.settle(progress)
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(

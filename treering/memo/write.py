@@ -153,8 +153,8 @@ def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
 
 def most_said(lines: Sequence[str]) -> list[str]:
     """The content words of lines, those that most lines hold first."""
-    counts: dict[str, int] = {}
-    shape: dict[str, str] = {}
+    counts: dict[int, int] = {}
+    shape: dict[int, str] = {}
     for line in lines:
         text = line.partition(": ")[2]
         for word, as_said in content_words(text).items():
