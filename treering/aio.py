@@ -75,7 +75,7 @@ class AsyncMemory:
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._memory.code
 
     async def close(self) -> None:

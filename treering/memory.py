@@ -88,7 +88,7 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
-        self._code = CodeMemory(database, space, embedder)
+        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
             space,
@@ -131,7 +131,7 @@ class Memory:
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._code
 
     def close(self) -> None:

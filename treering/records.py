@@ -12,6 +12,8 @@ JSON: TypeAlias = (
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
+BLOCK = "block"
+"""Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 
 
 @dataclass(frozen=True, slots=True)
