@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 from treering.answer import Answer, Answerer
 from treering.chat.policy import Policy, Sources, ids
@@ -12,6 +11,8 @@ from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.stream import ChatStream
 from treering.errors import EmptyText, InputError, LLMReplyError, TextEncodingError
 from treering.fragments import store
+from treering.ingest.drafts import Envelope
+from treering.ingest.intake import Intake
 from treering.journal import entries
 from treering.journal.contract import Database
 from treering.llm.contract import Reply
@@ -22,9 +23,6 @@ from treering.split.stream import check_text
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
 LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
-
-Keep = Callable[[str, Mapping[str, Any]], None]
-"""Adds a message to a source, durably; indexing it may come later."""
 
 
 class Conversations:
@@ -37,7 +35,7 @@ class Conversations:
         answerer: Answerer,
         sources: Callable[[CountTokens, frozenset[str]], Sources],
         ready: Callable[[], None],
-        keep: Keep,
+        intake: Intake,
         index: Callable[[], None],
     ) -> None:
         self._database = database
@@ -45,7 +43,7 @@ class Conversations:
         self._answerer = answerer
         self._sources = sources
         self._ready = ready
-        self._keep = keep
+        self._intake = intake
         self._index = index
 
     def prompt(
@@ -87,7 +85,7 @@ class Conversations:
             hidden = ids(history[-1:])  # said again because it got no reply: it is kept already
             history = history[:-1]
         else:
-            self._keep(source, _message("user", message))
+            self._keep(source, "user", message)
         sources = self._sources(llm.count_tokens, hidden)
         return build(message, history, policy, sources, within, llm.count_tokens)
 
@@ -101,10 +99,15 @@ class Conversations:
                 f"a reply of {reply.model} cannot be remembered: {error}"
             ) from error
         text = reply.text.strip()
-        self._keep(source, _message("assistant", text))
+        self._keep(source, "assistant", text)
         self._index()
         context = prompt.materials.context
         return Answer(text=text, context=context, usage=reply.usage, model=reply.model)
+
+    def _keep(self, source: str, role: str, text: str) -> None:
+        """Make a message durable; it is indexed later."""
+        message = {"role": role, "content": text, "at": datetime.now(UTC)}
+        self._intake.add(message, source, Envelope())
 
     def _history(self, source: str, budget: int) -> list[Entry]:
         """The end of a conversation, at least as much of it as fits."""
@@ -125,7 +128,3 @@ def check_message(message: str, budget: int, count: CountTokens) -> None:
             f"the message needs a prompt of {needed} tokens, and {budget} are allowed by budget "
             "and model; raise the budget, or add() the text and ask about it"
         )
-
-
-def _message(role: str, text: str) -> dict[str, Any]:
-    return {"role": role, "content": text, "at": datetime.now(UTC)}
