@@ -6,13 +6,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
 
-app = typer.Typer(pretty_exceptions_enable=False)
+
+class _Serve(TyperGroup):
+    """Takes ``serve FILE`` for ``serve --memory FILE``; a group has no arguments of its own."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse what follows ``serve``."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["--memory", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Serve,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    subcommand_metavar="[FILE] [COMMAND]",
+)
 key = typer.Typer(no_args_is_help=True, help="Keys: who may ask the server, and for which space.")
 app.add_typer(key, name="key")
 

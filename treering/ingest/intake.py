@@ -131,7 +131,7 @@ class Intake:
         holds, or holds in another place, goes.
         """
         checked_name(source, "source")
-        digest = files.digest(path)
+        digest = files.digest(path, envelope)
         resolved = str(path.resolve())
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -142,7 +142,7 @@ class Intake:
                     "the file another source"
                 )
             if state and entries.source_digest(reader, state.space, source) == digest:
-                return Receipt(unchanged=1)
+                return Receipt(unchanged=entries.size(reader, state.space, source))
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             gone = _outdated(writer, space, path, source, envelope)

@@ -51,8 +51,9 @@ class Searcher:
         check_queries(queries)
         if not queries:
             return []
+        vectors = self._embedded(queries, mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
-            ranking = self._rank(snapshot, queries, mode, plan)
+            ranking = self._rank(snapshot, queries, vectors, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
             allowed = _allowed(reader, ranking.snapshot, condition)
@@ -64,8 +65,9 @@ class Searcher:
     ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
+        vectors = self._embedded([query], mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
-            ranking = self._rank(snapshot, [query], mode, plan)
+            ranking = self._rank(snapshot, [query], vectors, mode, plan)
             if ranking is None:
                 return
             allowed = _allowed(reader, ranking.snapshot, condition)
@@ -83,24 +85,36 @@ class Searcher:
         with self._table.reading(self._database, self._space) as (_, snapshot):
             return snapshot
 
-    def _rank(
-        self, snapshot: Snapshot | None, queries: Sequence[str], mode: Mode, plan: Plan
-    ) -> Ranking | None:
+    def _embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
+        """The queries' vectors, or None where none are asked for or the space has none.
+
+        Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
+        """
         if mode not in MODES:
             raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
-        if snapshot is None or not len(snapshot):
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+        if mode == "lexical" or state is None or state.model is None:
             return None
-        vectors = None
-        if mode != "lexical" and snapshot.state.model is not None:
-            self._ensure_model(snapshot.state.model)
-            vectors = self._embedded(queries, snapshot.state.model)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode)
-
-    def _embedded(self, queries: Sequence[str], model: Model) -> Floats:
+        self._ensure_model(state.model)
         try:
-            return checked(self._embedder, queries, query=True, dimension=model.dimension)
+            return checked(self._embedder, queries, query=True, dimension=state.model.dimension)
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
+
+    def _rank(
+        self,
+        snapshot: Snapshot | None,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        mode: Mode,
+        plan: Plan,
+    ) -> Ranking | None:
+        if snapshot is None or not len(snapshot):
+            return None
+        if vectors is not None and snapshot.state.model is not None:
+            self._ensure_model(snapshot.state.model)  # it may have changed meanwhile
+        return rank(snapshot, self._relations, plan, queries, vectors, mode)
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:

@@ -1,1 +1,1 @@
-"""The server: REST, MCP, the OpenAI-compatible proxy and the page, thin shells over Memory."""
+"""Thin shells over ``Memory``: REST, MCP, an OpenAI-compatible proxy, and a page."""

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from treering.records import Entry, Forgotten, Page, Receipt
 from treering.serve.rest.wire import Conditions, NewContent, NewMessages, NewText
@@ -22,6 +23,12 @@ class Listed(Conditions):
 
     cursor: str | None = None
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
+
+
+class Doomed(Conditions):
+    """Which entries to erase."""
+
+    ids: list[str] = Field([], max_length=MAX_PAGE)
 
 
 @router.post("/entries", status_code=HTTPStatus.CREATED)
@@ -62,6 +69,6 @@ async def forget(entry_id: str, tenant: Asking) -> Forgotten:
 
 
 @router.post("/forget")
-async def forget_all(which: Conditions, tenant: Asking) -> Forgotten:
-    """Erase all entries that meet the conditions; at least one condition must be given."""
-    return await tenant.call(tenant.memory.forget, None, **which.filters())
+async def forget_all(which: Doomed, tenant: Asking) -> Forgotten:
+    """Erase the entries of these ids that meet all conditions; give at least one of either."""
+    return await tenant.call(tenant.memory.forget, *which.ids, **which.filters())
