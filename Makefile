@@ -30,7 +30,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
 	touch $(STAMP)
 
 # What the README says of speed; quality is measured by `treering bench`, see docs/measuring.md.

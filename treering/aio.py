@@ -19,7 +19,7 @@ from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
-from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt, Stats
+from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Page, Receipt, Stats
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
@@ -221,6 +221,15 @@ class AsyncMemory:
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
         return _paged(self._memory.entries(**where))
+
+    async def page(
+        self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
+    ) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        return await asyncio.to_thread(self._memory.page, cursor, limit=limit, **where)
 
     async def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""

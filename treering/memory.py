@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from treering.records import (
     Forgotten,
     Hit,
     Kind,
+    Page,
     Receipt,
     Stats,
 )
@@ -118,13 +119,7 @@ class Memory:
         name = checked_name(space, "space") or DEFAULT_SPACE
         database = open_database(url)
         try:
-            with database.read() as reader:
-                state = store.state(reader, name)
-            if embedder is None:
-                embedder = state.model.name if state and state.model else DEFAULT
-            model = open_embedder(embedder)
-            ensure_same_model(state, model, name)
-            return cls(database, name, model, llm)
+            return cls(database, name, space_embedder(database, name, embedder), llm)
         except BaseException:
             database.close()
             raise
@@ -304,16 +299,28 @@ class Memory:
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
-        condition = to_filter(where)
-        after = 0
+        cursor = None
         while True:
-            with self._database.read() as reader:
-                state = store.state(reader, self._space)
-                page = entries.page(reader, state.space, condition, after) if state else []
-            yield from (entry for _, entry in page)
-            if len(page) < entries.PAGE:
+            page = self.page(cursor, limit=entries.PAGE, **where)
+            yield from page.entries
+            if (cursor := page.next) is None:
                 return
-            after = page[-1][0]
+
+    def page(self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        if limit < 1:
+            raise InputError(f"limit is {limit}; it must be at least 1")
+        condition, after = to_filter(where), entries.after(cursor)
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            # One more than asked for tells whether there is another page.
+            found = entries.page(reader, state.space, condition, after, limit + 1) if state else []
+        shown = found[:limit]
+        more = str(shown[-1][0]) if len(found) > limit else None
+        return Page(tuple(entry for _, entry in shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -471,6 +478,25 @@ class Memory:
         if relations is not None and not isinstance(relations, str):
             relations = [self.tree.relation() if one == TREE else one for one in relations]
         return plan(self._defaults(), relations, alpha)
+
+
+def space_embedder(
+    database: Database,
+    space: str,
+    embedder: str | Embedder | None,
+    opening: Callable[[str | Embedder], Embedder] = open_embedder,
+) -> Embedder:
+    """The embedding model asked for, or the one that a space was built with.
+
+    Raises ModelMismatch, UnknownName.
+    """
+    with database.read() as reader:
+        state = store.state(reader, space)
+    if embedder is None:
+        embedder = state.model.name if state and state.model else DEFAULT
+    model = opening(embedder)
+    ensure_same_model(state, model, space)
+    return model
 
 
 def _matching(
