@@ -107,6 +107,11 @@ class MemoView:
             raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
         return [one.memo for one in found]
 
+    def lines(self, memo: Memo) -> Entries:
+        """The lines that a memo stands for, as they were said."""
+        with self._reading() as (reader, space):
+            return store.lines(reader, space, memo)
+
     # ------------------------------------------------------------------ finding the right ones
 
     def search(
