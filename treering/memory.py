@@ -30,6 +30,7 @@ from treering.errors import (
     JournalError,
     UnknownName,
 )
+from treering.facts.view import FactView
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -94,6 +95,7 @@ class Memory:
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
         self._code = CodeMemory(database, space, embedder)
+        self._facts = FactView(database, space)
         self._tree = TreeView(
             database,
             space,
@@ -218,6 +220,7 @@ class Memory:
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
         self._builder.build(progress)
+        self._facts.follow()
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -396,6 +399,11 @@ class Memory:
         self._grow()
         return self._tree
 
+    @property
+    def facts(self) -> FactView:
+        """What was stated of people and things, and what later statements superseded."""
+        return self._facts
+
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
 
@@ -473,6 +481,7 @@ class Memory:
         """
         try:
             self._builder.build(progress)
+            self._facts.follow()
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError) as error:
