@@ -22,9 +22,10 @@ from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
-from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Receipt, Stats
+from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Page, Receipt, Stats
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
@@ -80,7 +81,7 @@ class AsyncMemory:
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._memory.code
 
     async def close(self) -> None:
@@ -277,6 +278,15 @@ class AsyncMemory:
         """The entries that meet a filter, in the order they were added."""
         return _paged(self._memory.entries(**where))
 
+    async def page(
+        self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
+    ) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        return await asyncio.to_thread(self._memory.page, cursor, limit=limit, **where)
+
     async def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
         return await asyncio.to_thread(self._memory.get, entry_id)
@@ -289,6 +299,11 @@ class AsyncMemory:
         matches, and InputError without any condition; nothing is erased then.
         """
         return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
+
+    @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memory.memos
 
     @property
     def tree(self) -> TreeView:

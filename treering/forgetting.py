@@ -10,6 +10,7 @@ from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.memo import store as memo
 from treering.records import Forgotten
 from treering.tree import store as tree
 
@@ -59,9 +60,10 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
-    derived = {"summaries": summaries, "statements": statements}
+    derived = {"summaries": summaries, "memos": memos, "statements": statements}
     return store.erase(writer, space, seqs) | derived
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from treering.journal.contract import Database, Reader, Writer
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.recall.context import CountTokens, assemble
 from treering.recall.search import Searcher, check_queries
 from treering.records import (
@@ -55,13 +56,14 @@ from treering.records import (
     Forgotten,
     Hit,
     Kind,
+    Page,
     Receipt,
     Stats,
 )
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Plan, plan
+from treering.relate.registry import Chosen, Named, Plan, plan
 from treering.score.own import Mode
 from treering.tree.view import TreeView
 
@@ -71,8 +73,8 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
-TREE = "tree"
-"""The relation that needs to know the space: it is not made by name alone."""
+TREE, TOPIC = "tree", "topic"
+"""The relations that need to know the space: they are not made by name alone."""
 
 Alpha = float | Mapping[str, float]
 
@@ -94,8 +96,8 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
-        self._code = CodeMemory(database, space, embedder)
         self._facts = FactView(database, space)
+        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
             space,
@@ -114,6 +116,14 @@ class Memory:
             self._catch_up,
             self._intake,
             lambda: self._build(None),
+        )
+        self._memos = MemoView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
         )
 
     @classmethod
@@ -136,20 +146,14 @@ class Memory:
         name = checked_name(space, "space") or DEFAULT_SPACE
         database = open_database(url)
         try:
-            with database.read() as reader:
-                state = store.state(reader, name)
-            if embedder is None:
-                embedder = state.model.name if state and state.model else DEFAULT
-            model = open_embedder(embedder)
-            ensure_same_model(state, model, name)
-            return cls(database, name, model, llm)
+            return cls(database, name, space_embedder(database, name, embedder), llm)
         except BaseException:
             database.close()
             raise
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._code
 
     def close(self) -> None:
@@ -350,16 +354,28 @@ class Memory:
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
-        condition = to_filter(where)
-        after = 0
+        cursor = None
         while True:
-            with self._database.read() as reader:
-                state = store.state(reader, self._space)
-                page = entries.page(reader, state.space, condition, after) if state else []
-            yield from (entry for _, entry in page)
-            if len(page) < entries.PAGE:
+            page = self.page(cursor, limit=entries.PAGE, **where)
+            yield from page.entries
+            if (cursor := page.next) is None:
                 return
-            after = page[-1][0]
+
+    def page(self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        if limit < 1:
+            raise InputError(f"limit is {limit}; it must be at least 1")
+        condition, after = to_filter(where), entries.after(cursor)
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            # One more than asked for tells whether there is another page.
+            found = entries.page(reader, state.space, condition, after, limit + 1) if state else []
+        shown = found[:limit]
+        more = str(shown[-1][0]) if len(found) > limit else None
+        return Page(tuple(entry for _, entry in shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -389,6 +405,11 @@ class Memory:
         return forgetting.forget(self._database, state.space, seqs)
 
     # ------------------------------------------------------------------ looking after it
+
+    @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memos
 
     @property
     def tree(self) -> TreeView:
@@ -521,8 +542,32 @@ class Memory:
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         if relations is not None and not isinstance(relations, str):
-            relations = [self.tree.relation() if one == TREE else one for one in relations]
+            relations = [self._relation(one) for one in relations]
         return plan(self._defaults(), relations, alpha)
+
+    def _relation(self, one: Named) -> Named:
+        if one == TREE:
+            return self.tree.relation()
+        return self._memos.relation() if one == TOPIC else one
+
+
+def space_embedder(
+    database: Database,
+    space: str,
+    embedder: str | Embedder | None,
+    opening: Callable[[str | Embedder], Embedder] = open_embedder,
+) -> Embedder:
+    """The embedding model asked for, or the one that a space was built with.
+
+    Raises ModelMismatch, UnknownName.
+    """
+    with database.read() as reader:
+        state = store.state(reader, space)
+    if embedder is None:
+        embedder = state.model.name if state and state.model else DEFAULT
+    model = opening(embedder)
+    ensure_same_model(state, model, space)
+    return model
 
 
 def _matching(
