@@ -40,6 +40,7 @@ class Wanted:
     budget: int
     out: Path | None = None
     limit: int | None = None
+    sample: int | None = None
     llm: str | None = None
     judge: str | None = None
     sources: Path | None = None
@@ -87,6 +88,7 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
             results,
             QuestionCache(model),
             limit=wanted.limit,
+            sample=wanted.sample,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -94,7 +96,7 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
 
 
 def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
-    _refuse(chosen, llm=wanted.llm, judge=wanted.judge)
+    _refuse(chosen, llm=wanted.llm, judge=wanted.judge, sample=wanted.sample)
     picking = code_policies(wanted.policies)
     beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
     sources = wanted.sources or beside / SOURCES
@@ -112,7 +114,8 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
 
 
 def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
-    _refuse(chosen, llm=wanted.llm, judge=wanted.judge, sources=wanted.sources)
+    unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
+    _refuse(chosen, sample=wanted.sample, **unused)
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
     figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
     told = {

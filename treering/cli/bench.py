@@ -39,7 +39,10 @@ def run(
     data: DataPath,
     policy: Policies = ["all"],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many questions, drawn from all by the seed.")
+    ] = None,
     llm: Annotated[
         str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
     ] = None,
@@ -64,6 +67,7 @@ def run(
         budget=budget,
         out=out,
         limit=limit,
+        sample=sample,
         llm=llm,
         judge=judge,
         sources=sources,
