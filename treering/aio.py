@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -190,12 +190,14 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models.
+        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
+        holds already.
         """
         return await asyncio.to_thread(
             self._memory.context,
@@ -205,6 +207,7 @@ class AsyncMemory:
             relations=relations,
             alpha=alpha,
             count_tokens=count_tokens,
+            omit=omit,
             **where,
         )
 

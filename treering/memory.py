@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -280,12 +280,14 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models.
+        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
+        holds already.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
@@ -293,7 +295,8 @@ class Memory:
         chosen = self._plan(relations, alpha)
         found = self._searcher.candidates(query, to_filter(where), mode, chosen)
         with closing(found) as candidates:  # it reads within a transaction
-            return assemble(query, candidates, budget, count_tokens)
+            fresh = (one for one in candidates if one.hit.entry_id not in omit)
+            return assemble(query, fresh, budget, count_tokens)
 
     def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
         """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.

@@ -17,6 +17,7 @@ except ModuleNotFoundError as missing:
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.mcp.http import Endpoint
+from treering.serve.proxy.route import Proxy
 from treering.serve.rest import entries, health, recall
 from treering.serve.settings import Settings
 from treering.serve.spaces import Spaces
@@ -34,13 +35,14 @@ def create_app(settings: Settings) -> FastAPI:
         spaces.close()
         raise
 
-    mcp = Endpoint()
+    mcp, proxy = Endpoint(), Proxy(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(spaces.close)
             await stack.enter_async_context(mcp.running())
+            await stack.enter_async_context(proxy.running())
             yield
 
     app = _Described(
@@ -60,7 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
     for module in (entries, recall):
         app.include_router(module.router, prefix="/v1", responses=problems.RESPONSES)
     app.include_router(health.router)
-    app.router.routes.append(mcp.route())
+    app.router.routes += [mcp.route(), *proxy.routes()]
     app.add_middleware(AccessMiddleware, access=access)
     return app
 
