@@ -1,15 +1,26 @@
 # Both commands set up all they need: a virtual environment and, inside it, the dependencies.
-PYTHON ?= python3
+# The first Python here that is new enough; with none, the system's package is tried.
+PYTHON ?= $(shell for one in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$one && break; done)
+ifeq ($(PYTHON),)
+PYTHON := python3
+endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-adapters lint bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
 
 test: lint
 	$(VENV)/bin/python -m pytest
+
+# The adapters against the real frameworks, which are too heavy for every run.
+test-adapters: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group adapters
+	$(VENV)/bin/mypy treering/adapters tests/adapters
+	$(VENV)/bin/python -m pytest tests/adapters
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
@@ -19,7 +30,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
 	touch $(STAMP)
 
 # What the README says of speed; quality is measured by `treering bench`, see docs/measuring.md.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +12,7 @@ from treering.cli.output import Output, note
 from treering.errors import UnknownName
 
 if TYPE_CHECKING:
+    from treering.journal.contract import Database
     from treering.memory import Memory
 
 DEFAULT_MEMORY = "treering.db"
@@ -42,6 +43,10 @@ class Run:
         """The run that options mean."""
         return cls(memory or DEFAULT_MEMORY, space or "default", embedder, llm, Output(as_json))
 
+    def at(self, path: Path) -> Self:
+        """The same run on another memory."""
+        return replace(self, url=str(path))
+
     @property
     def path(self) -> Path | None:
         """The memory's file; None if it is somewhere else than in a file."""
@@ -52,11 +57,7 @@ class Run:
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
         """The open memory. Raises UnknownName if there is none and the command makes none."""
-        if not create and self.path is not None and not self.path.exists():
-            raise UnknownName(
-                f"there is no memory at {self.path}; `treering add` makes one, "
-                "--memory or TREERING_MEMORY names another"
-            )
+        self._ensure_there(create)
         from treering.memory import Memory
 
         opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=self.llm)
@@ -66,6 +67,22 @@ class Run:
             except KeyboardInterrupt:
                 _say_what_is_durable(memory)
                 raise
+
+    @contextmanager
+    def database(self, *, create: bool = False) -> Iterator[Database]:
+        """The open database, without any model. Raises UnknownName as ``memory`` does."""
+        self._ensure_there(create)
+        from treering.journal.open import open_database
+
+        with closing(open_database(self.url)) as database:
+            yield database
+
+    def _ensure_there(self, create: bool) -> None:
+        if not create and self.path is not None and not self.path.exists():
+            raise UnknownName(
+                f"there is no memory at {self.path}; `treering add` makes one, "
+                "--memory or TREERING_MEMORY names another"
+            )
 
 
 def _say_what_is_durable(memory: Memory) -> None:

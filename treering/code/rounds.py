@@ -91,7 +91,7 @@ class Rounds:
             block = replace(last.block, note=note, outcome=outcome or last.block.outcome)
             previous = last.before or (sequence[-2].block.code if len(sequence) > 1 else "")
             changed = recorded.draft(replace(last, block=block), previous)
-            store.erase(writer, space, [last.seq])
+            forgetting.remove_derived(writer, space, [last.seq])
             entries.rewrite(writer, last.seq, changed)
             work.enqueue(writer, space, store.VIEW, [last.seq])
             if last.block.note:
