@@ -8,13 +8,19 @@ endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-adapters lint bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
 
 test: lint
 	$(VENV)/bin/python -m pytest
+
+# The adapters against the real frameworks, which are too heavy for every run.
+test-adapters: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group adapters
+	$(VENV)/bin/mypy treering/adapters tests/adapters
+	$(VENV)/bin/python -m pytest tests/adapters
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -11,13 +11,19 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
-from treering.answer import CHAT_SHOWN, Answer, Answerer
+from treering.answer import Answer, Answerer
+from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.conversation import Conversations
+from treering.chat.policy import Policy
+from treering.chat.prompt import ChatPrompt
+from treering.chat.registry import policy_of
+from treering.chat.sources import MemorySources
+from treering.chat.stream import ChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
     EmbeddingError,
-    EmptyText,
     InputError,
     JournalBusy,
     JournalCorrupt,
@@ -39,7 +45,7 @@ from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.recall.context import CountTokens, assemble
-from treering.recall.search import Searcher
+from treering.recall.search import Searcher, check_queries
 from treering.records import (
     JSON,
     Context,
@@ -57,7 +63,6 @@ from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
 from treering.relate.registry import Chosen, Plan, plan
 from treering.score.own import Mode
-from treering.split.stream import check_text
 from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
@@ -89,7 +94,7 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
-        self._code = CodeMemory(database, space, embedder)
+        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
             space,
@@ -97,6 +102,17 @@ class Memory:
             self._answerer.llm,
             self._searcher.snapshot,
             self._defaults,
+        )
+        self._conversations = Conversations(
+            database,
+            space,
+            self._answerer,
+            lambda count, hidden: MemorySources(
+                self._searcher, self._defaults, lambda: self.tree, count, hidden
+            ),
+            self._catch_up,
+            self._intake,
+            lambda: self._build(None),
         )
 
     @classmethod
@@ -126,7 +142,7 @@ class Memory:
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._code
 
     def close(self) -> None:
@@ -267,35 +283,62 @@ class Memory:
         with closing(found) as candidates:  # it reads within a transaction
             return assemble(query, candidates, budget, count_tokens)
 
-    def ask(self, question: str, *, budget: int = 1000, **where: Unpack[Where]) -> Answer:
-        """Answer a question from the memory, with citations.
+    def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
+        """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
         Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
         """
-        llm = self._answerer.llm()
-        context = self.context(question, budget=budget, count_tokens=llm.count_tokens, **where)
-        return self._answerer.ask(context)
+        check_queries([question])
+        room = self._answerer.room(question, budget)
+        count = self._answerer.llm().count_tokens
+        return self._answerer.ask(self.context(question, budget=room, count_tokens=count, **where))
 
-    def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
-        """One round of a conversation that is remembered (FragRel's chat protocol).
+    def chat(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> Answer:
+        """One round of a conversation that is remembered under ``source``.
 
-        While the conversation is short the model sees all of it, then the last round and what the
-        memory relates to it, within ``budget`` tokens. Both sides of the round are added to
-        ``source``.
+        ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
+        related passages, and in brief what else relates), ``window`` (the newest end of the
+        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
+        ``budget`` bounds the whole prompt; the reply comes on top.
+
+        The message is durable before the model is asked: one that fails loses nothing, and the
+        same message said again is answered without being kept twice.
+
+        Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
+        LLMReplyError.
         """
-        if not check_text(message, "the message").strip():
-            raise EmptyText("the message is empty; say something")
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
-        answer = self._answerer.chat(
-            message,
-            history,
-            lambda query, room, count: self.context(query, budget=room, count_tokens=count),
-            budget,
-        )
-        self.add(self._answerer.round(message, answer), source=source)
-        return answer
+        return self._conversations.reply(message, policy_of(policy), source, budget)
+
+    def chat_stream(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> ChatStream:
+        """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
+        return self._conversations.stream(message, policy_of(policy), source, budget)
+
+    def chat_prompt(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+        count_tokens: CountTokens = estimate_tokens,
+    ) -> ChatPrompt:
+        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        chosen = policy_of(policy)
+        return self._conversations.prompt(message, chosen, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added."""

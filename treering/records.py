@@ -14,6 +14,8 @@ JSON = TypeAliasType(  # what metadata may hold; a plain alias cannot be read at
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
+BLOCK = "block"
+"""Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from treering.journal import entries
 from treering.journal.contract import Database, Reader
 from treering.recall.context import Candidate
 from treering.recall.rank import Ranking, rank
-from treering.records import Filter, Hit
+from treering.records import BLOCK, Filter, Hit
 from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.relate.registry import Plan
@@ -170,7 +170,7 @@ def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64])
                 speaker=entry.speaker,
                 role=entry.role,
                 session=entry.session,
-                metadata=entry.metadata,
+                metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
             )
         )
     return hits
