@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from treering.errors import JournalFull
 from treering.fragments import store
-from treering.journal import entries, work
+from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.records import Forgotten
 from treering.tree import store as tree
@@ -58,6 +58,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    replies.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     return store.erase(writer, space, seqs) | {"summaries": summaries}
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,16 +20,23 @@ from treering.serve.access import Caller
 BODY_SILENCE_S = 30.0
 """A client that sends nothing of its body for so long holds a place for nothing."""
 
+TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
 ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
 """What must answer also when nothing else does: how else would one know?"""
 
 
 class CrowdMiddleware:
-    """Refuses requests beyond a number under way, and bodies that stop coming."""
+    """Refuses requests beyond a number under way, and bodies that are too long or stop coming.
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    ``max_bytes`` is for all bodies but those of the paths in ``larger``, which names their limits.
+    """
+
+    def __init__(self, app: ASGIApp, most: int, max_bytes: int, larger: Mapping[str, int]) -> None:
         self._app = app
         self._most = most
+        self._max_bytes = max_bytes
+        self._larger = larger
         self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,9 +51,14 @@ class CrowdMiddleware:
             )
             await problems.of_error(error)(scope, receive, send)
             return
+        limit = self._larger.get(scope["path"], self._max_bytes)
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > limit:
+            await problems.problem(TOO_LARGE, _too_large(limit))(scope, receive, send)
+            return
         self._under_way += 1
         try:
-            await self._app(scope, _impatient(receive), send)
+            await self._app(scope, _bounded(receive, limit), send)
         finally:
             self._under_way -= 1
 
@@ -101,12 +115,12 @@ class RateMiddleware:
         await refused(scope, receive, send)
 
 
-def _impatient(receive: Receive) -> Receive:
+def _bounded(receive: Receive, limit: int) -> Receive:
     """``receive`` that gives up on a body, but waits for a disconnection as long as it takes."""
-    whole = False
+    size, whole = 0, False
 
     async def received() -> Message:
-        nonlocal whole
+        nonlocal size, whole
         if whole:
             return await receive()
         try:
@@ -114,7 +128,14 @@ def _impatient(receive: Receive) -> Receive:
         except TimeoutError as error:
             detail = f"nothing of the body came for {BODY_SILENCE_S:g} s"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise HTTPException(TOO_LARGE, _too_large(limit))
         whole = not message.get("more_body", False)
         return message
 
     return received
+
+
+def _too_large(limit: int) -> str:
+    return f"the body has more than {limit} bytes; send it in parts, or an export to /v1/import"

@@ -81,7 +81,7 @@ class Once:
             if before is not None:
                 return _response(before, replayed=True)
             reply = Reply(status, to_json(await work()))
-            await self.tenant.call(replies.keep, *who, reply, quotes=quotes)
+            await self.tenant.change(replies.keep, *who, reply, quotes=quotes)
             return _response(reply)
 
 

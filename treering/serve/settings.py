@@ -27,10 +27,13 @@ REQUESTS_PER_S = 200.0
 BURST = 400
 """What one key may ask for: far above an agent's use, below what would starve the other keys."""
 
-QUICK_THREADS = 4
+READ_THREADS = 4
 """For calls that compute: a few more than cores wait for the disk, many more only switch."""
 
-SLOW_THREADS = 16
+WRITE_THREADS = 16
+"""For adds. They wait for each other's commits, and what waited is embedded together."""
+
+WAIT_THREADS = 16
 """For calls that wait for a language model, so that these never hold up a search."""
 
 STOP_WITHIN_S = 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -18,10 +19,11 @@ from treering.serve.rest.wire import Query as QueryText
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["code"], prefix="/code")
+router = APIRouter(tags=["code"], prefix="/v1/code")
 
 MAX_PATH_CHARS = 4096
-PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS)]
+NO_NUL = r"^[^\x00]*$"
+PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL)]
 
 
 class CodeSearch(Body):
@@ -70,7 +72,7 @@ async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeRecei
 @router.delete("/repositories")
 async def forget(root: Annotated[PathText, Query()], tenant: Asking) -> int:
     """Erase a repository's index; the number of files it had."""
-    return await tenant.call(tenant.memory.code.forget, root)
+    return await tenant.change(tenant.memory.code.forget, root)
 
 
 @router.post("/search")
@@ -87,7 +89,7 @@ async def map_(wanted: CodeMap, tenant: Asking) -> str:
 
 def _served(settings: Settings, root: str) -> Path:
     """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
-    found = Path(root).resolve()  # after links and "..": what would really be read
+    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
     if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
         raise AccessDenied(
             f"{root!r} is not in a folder whose code this server may read; its owner names such "

@@ -15,7 +15,7 @@ from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA
 from treering.tree.view import Shown, TreeStats, TreeView
 
-router = APIRouter(tags=["tree"], prefix="/tree")
+router = APIRouter(tags=["tree"], prefix="/v1/tree")
 
 MAX_NODES = 1_000  # of one reply; a list that is longer comes in parts
 

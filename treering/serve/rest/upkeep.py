@@ -19,9 +19,10 @@ from treering.serve.access import caller_of
 from treering.serve.settling import Settling
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["upkeep"])
-importing = APIRouter(tags=["upkeep"])
-"""Apart, since an import may be larger than any other body."""
+router = APIRouter(tags=["upkeep"], prefix="/v1")
+
+IMPORT_PATH = "/v1/import"
+"""Where a body may be larger than anywhere else."""
 
 NDJSON = "application/x-ndjson"
 PAGE = 256  # lines of an export made at a time: a change of threads for each would cost more
@@ -101,7 +102,7 @@ async def export(tenant: Asking) -> StreamingResponse:
     return StreamingResponse(pages(), media_type=NDJSON)
 
 
-@importing.post(
+@router.post(
     "/import",
     openapi_extra={
         "requestBody": {"content": {NDJSON: {"schema": {"type": "string"}}}, "required": True}
