@@ -21,6 +21,7 @@ from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
 from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Page, Receipt, Stats
@@ -297,6 +298,11 @@ class AsyncMemory:
         matches, and InputError without any condition; nothing is erased then.
         """
         return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
+
+    @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memory.memos
 
     @property
     def tree(self) -> TreeView:

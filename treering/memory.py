@@ -45,6 +45,7 @@ from treering.journal.contract import Database, Reader, Writer
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.recall.context import CountTokens, assemble
 from treering.recall.search import Searcher, check_queries
 from treering.records import (
@@ -62,7 +63,7 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Plan, plan
+from treering.relate.registry import Chosen, Named, Plan, plan
 from treering.score.own import Mode
 from treering.tree.view import TreeView
 
@@ -75,8 +76,8 @@ CATCH_UP_ENTRIES = 256
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
 
-TREE = "tree"
-"""The relation that needs to know the space: it is not made by name alone."""
+TREE, TOPIC = "tree", "topic"
+"""The relations that need to know the space: they are not made by name alone."""
 
 Alpha = float | Mapping[str, float]
 
@@ -118,6 +119,14 @@ class Memory:
             self._catch_up,
             self._intake,
             lambda: self._build(None),
+        )
+        self._memos = MemoView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
         )
 
     @classmethod
@@ -401,6 +410,11 @@ class Memory:
     # ------------------------------------------------------------------ looking after it
 
     @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memos
+
+    @property
     def tree(self) -> TreeView:
         """The tree of summaries: look at it, search it, draw it.
 
@@ -531,8 +545,13 @@ class Memory:
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         if relations is not None and not isinstance(relations, str):
-            relations = [self.tree.relation() if one == TREE else one for one in relations]
+            relations = [self._relation(one) for one in relations]
         return plan(self._defaults(), relations, alpha)
+
+    def _relation(self, one: Named) -> Named:
+        if one == TREE:
+            return self.tree.relation()
+        return self._memos.relation() if one == TOPIC else one
 
 
 def space_embedder(

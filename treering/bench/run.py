@@ -149,8 +149,8 @@ def _remembered(
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
         Memory.open(Path(folder) / "bench.db", embedder=embedder) as memory,
+        Space(memory, task, embedder) as space,
     ):
-        space = Space(memory, task)
         space.remember()
         yield space
 

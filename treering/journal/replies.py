@@ -32,7 +32,7 @@ def find(database: Database, space: str, key: str, request: bytes) -> Reply | No
     """The reply to a request of that key. Raises InputError if the key came with another one."""
     with database.read() as reader:
         row = reader.row(
-            "SELECT r.request, r.status, r.body FROM serve_reply r JOIN space s ON s.id = r.space"
+            "SELECT r.request, r.status, r.body FROM reply r JOIN space s ON s.id = r.space"
             " WHERE s.name = ? AND r.key = ?",
             (space, _digest(key)),
         )
@@ -49,9 +49,9 @@ def keep(
     """Keep the reply to a request; ``quotes`` tells whether it may hold text of entries."""
     now = datetime.now(UTC)
     with database.write() as writer:
-        writer.execute("DELETE FROM serve_reply WHERE at < ?", (entries.micros(now - KEPT),))
+        writer.execute("DELETE FROM reply WHERE at < ?", (entries.micros(now - KEPT),))
         writer.execute(
-            "INSERT INTO serve_reply (space, key, request, status, body, quotes, at)"
+            "INSERT INTO reply (space, key, request, status, body, quotes, at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
                 entries.space_id(writer, space),
@@ -68,7 +68,7 @@ def keep(
 def erase(writer: Writer, space: int, seqs: Sequence[int]) -> None:
     """Drop what kept replies may quote of entries; that they were given stays known."""
     if seqs:
-        writer.execute("UPDATE serve_reply SET body = NULL WHERE space = ? AND quotes", (space,))
+        writer.execute("UPDATE reply SET body = NULL WHERE space = ? AND quotes", (space,))
 
 
 def _digest(key: str) -> bytes:

@@ -18,6 +18,7 @@ except ModuleNotFoundError as missing:
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
+from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.once import Gates
 from treering.serve.rest import code, entries, health, recall, tree, upkeep
@@ -40,11 +41,14 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
         spaces.close()
         raise
 
+    mcp = Endpoint()
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(traces.close)
             stack.callback(spaces.close)
+            await stack.enter_async_context(mcp.running())
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
@@ -65,6 +69,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     app.state.gates = Gates()
     problems.register(app)
     _add_routes(app)
+    app.router.routes.append(mcp.route())
     _add_middleware(app, settings, access, metrics, traces)
     return app
 
