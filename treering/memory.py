@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -73,6 +74,9 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
+BUILD_PATIENCE_S = 2.0
+"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
+
 TREE, TOPIC = "tree", "topic"
 """The relations that need to know the space: they are not made by name alone."""
 
@@ -93,6 +97,7 @@ class Memory:
         self._space = space
         self._embedder = embedder
         self._intake = Intake(database, space)
+        self._building = threading.Lock()
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
@@ -223,8 +228,9 @@ class Memory:
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
-        self._builder.build(progress)
-        self._facts.follow()
+        with self._building:
+            self._builder.build(progress)
+            self._facts.follow()
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -498,11 +504,15 @@ class Memory:
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
 
-    def _build(self, progress: Progress | None) -> None:
+    def _build(self, progress: Progress | None, patience_s: float = BUILD_PATIENCE_S) -> None:
         """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
 
-        The entries are durable by then: an error here would read as if they were not.
+        One thread builds, and goes on until nothing is queued: threads that add at the same time
+        find their entries done, many in one batch. The entries are durable by then: an error here
+        would read as if they were not.
         """
+        if not self._building.acquire(timeout=patience_s):
+            return
         try:
             self._builder.build(progress)
             self._facts.follow()
@@ -510,6 +520,8 @@ class Memory:
             raise
         except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        finally:
+            self._building.release()
 
     def _grow(self) -> None:
         """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
@@ -523,7 +535,7 @@ class Memory:
             state = store.state(reader, self._space)
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
-            self._build(None)
+            self._build(None, patience_s=0)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "

@@ -9,13 +9,13 @@ from treering.records import Context, Hit
 from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["recall"])
+router = APIRouter(tags=["recall"], prefix="/v1")
 
 
 @router.post("/search")
 async def search(wanted: Search, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
-    return await tenant.call(tenant.memory.search, wanted.query, k=wanted.k, **wanted.options())
+    return await tenant.search(wanted.query, wanted.k, wanted.options())
 
 
 @router.post("/search-many")
