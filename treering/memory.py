@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -43,16 +42,20 @@ from treering.journal.entries import Draft
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
-from treering.recall.context import CountTokens, assemble
-from treering.recall.search import Searcher
+from treering.recall.context import CountTokens
+from treering.recall.search import Searcher, check_choice
 from treering.records import (
+    ALTITUDES,
     JSON,
+    LEVELS,
+    Altitude,
     Context,
     Entry,
     Filter,
     Forgotten,
     Hit,
     Kind,
+    Level,
     Receipt,
     Skipped,
     Stats,
@@ -60,10 +63,11 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Plan, plan
+from treering.relate.registry import TREE, Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
 from treering.tree import store as tree_store
+from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
@@ -71,9 +75,6 @@ log = logging.getLogger("treering")
 DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
-
-TREE = "tree"
-"""The relation that needs to know the space: it is not made by name alone."""
 
 Message = Mapping[str, Any]
 Alpha = float | Mapping[str, float]
@@ -101,7 +102,7 @@ class Memory:
             space,
             lambda: self._embedder,
             self._answerer.llm,
-            self._searcher.snapshot,
+            self._searcher,
             self._defaults,
         )
 
@@ -257,6 +258,7 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -265,10 +267,14 @@ class Memory:
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
         or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+
+        ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
+        them among the texts, with relatives in the tree among the default relations. A summary
+        meets a filter if every text that it rests on does.
         """
-        return self.search_many([query], k=k, mode=mode, relations=relations, alpha=alpha, **where)[
-            0
-        ]
+        return self.search_many(
+            [query], k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+        )[0]
 
     def search_many(
         self,
@@ -278,12 +284,16 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
+        check_choice("level", level, LEVELS)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        chosen = self._plan(relations, alpha, tree=level != "texts")
+        if level == "texts":
+            return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
 
     def context(
         self,
@@ -293,29 +303,41 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        altitude: Altitude = "texts",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models.
+        the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
+        tree instead of texts below it wherever it covers more of the question for each token,
+        never both.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
+        check_choice("altitude", altitude, ALTITUDES)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        found = self._searcher.candidates(query, to_filter(where), mode, chosen)
-        with closing(found) as candidates:  # it reads within a transaction
-            return assemble(query, candidates, budget, count_tokens)
+        chosen = self._plan(relations, alpha, tree=altitude == "mixed")
+        view = self.tree if altitude == "mixed" else self._searcher
+        return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
 
-    def ask(self, question: str, *, budget: int = 1000, **where: Unpack[Where]) -> Answer:
-        """Answer a question from the memory, with citations.
+    def ask(
+        self,
+        question: str,
+        *,
+        budget: int = 1000,
+        altitude: Altitude = "texts",
+        **where: Unpack[Where],
+    ) -> Answer:
+        """Answer a question from the memory, with citations; ``altitude`` as in ``context``.
 
         Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
         """
         llm = self._answerer.llm()
-        context = self.context(question, budget=budget, count_tokens=llm.count_tokens, **where)
+        context = self.context(
+            question, budget=budget, altitude=altitude, count_tokens=llm.count_tokens, **where
+        )
         return self._answerer.ask(context)
 
     def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
@@ -588,10 +610,14 @@ class Memory:
             found = ledger.settings(reader, state.space) if state else {}
         return fitted.load(found)
 
-    def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
+    def _plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
+        """``tree``: relatives in the tree are among the default relations."""
+        defaults = self._defaults()
+        if relations is None and tree:
+            defaults = with_tree(defaults, self.tree.relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self.tree.relation() if one == TREE else one for one in relations]
-        return plan(self._defaults(), relations, alpha)
+        return plan(defaults, relations, alpha)
 
     def _matching(
         self, reader: Reader, state: State, entry_id: str | None, condition: Filter

@@ -12,6 +12,10 @@ JSON: TypeAlias = (
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
+Level = Literal["texts", "summaries", "all"]
+LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
+Altitude = Literal["texts", "mixed"]
+ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,12 @@ class Why:
 class Hit:
     """A fragment that answers a query: where it is from and why it was picked.
 
-    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``.
+    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. ``level``
+    is how deep it stands in the tree of summaries, 1 below the root; None if it is not in it (yet).
+
+    A summary, found where a search asks for them, has the number of its ``node`` and of the texts
+    it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
+    those of the text below it that answers the query best: where to read on.
     """
 
     score: float
@@ -73,11 +82,14 @@ class Hit:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    level: int | None = None
+    node: int | None = None
+    summary_of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of neighbouring fragments inside a context, under one citation.
+    """A run of neighbouring fragments, or one summary, inside a context, under one citation.
 
     ``number`` is what the citation ``[number]`` refers to; ``hits`` are the fragments in it that
     were picked for their score, best first.

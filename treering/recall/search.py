@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
-from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
 from treering.fragments.table import Snapshot, Table
 from treering.journal import entries
 from treering.journal.contract import Database, Reader
-from treering.recall.context import Candidate
+from treering.recall.context import Candidate, CountTokens, assemble
+from treering.recall.hits import hits
 from treering.recall.rank import Ranking, rank
-from treering.records import Filter, Hit
+from treering.records import Context, Filter, Hit
 from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.relate.registry import Plan
@@ -55,9 +56,9 @@ class Searcher:
             ranking = self._rank(snapshot, queries, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
-            allowed = _allowed(reader, ranking.snapshot, condition)
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
             found = [ranking.best(at, k, allowed) for at in range(len(queries))]
-            return [_hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+            return [hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
@@ -68,32 +69,52 @@ class Searcher:
             ranking = self._rank(snapshot, [query], mode, plan)
             if ranking is None:
                 return
-            allowed = _allowed(reader, ranking.snapshot, condition)
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
-                hits = _hits(reader, ranking, 0, rows)
-                for row, hit in zip(rows.tolist(), hits, strict=True):
+                read = hits(reader, ranking, 0, rows)
+                for row, hit in zip(rows.tolist(), read, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     yield Candidate(hit, place, session, items.vectors[row])
+
+    def context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+    ) -> Context:
+        """The best fragments that fit a budget, as passages."""
+        found = self.candidates(query, condition, mode, plan)
+        with closing(found) as candidates:  # it reads within a transaction
+            return assemble(query, candidates, budget, count_tokens)
 
     def snapshot(self) -> Snapshot | None:
         """The fragments as they are now; None if the space is empty."""
         with self._table.reading(self._database, self._space) as (_, snapshot):
             return snapshot
 
+    def vectors(self, queries: Sequence[str], snapshot: Snapshot, mode: Mode) -> Floats | None:
+        """A unit row a query, by the model that the snapshot's vectors are of; None without one.
+
+        Raises ModelMismatch and EmbeddingError.
+        """
+        if mode == "lexical" or snapshot.state.model is None:
+            return None
+        self._ensure_model(snapshot.state.model)
+        return self._embedded(queries, snapshot.state.model)
+
     def _rank(
         self, snapshot: Snapshot | None, queries: Sequence[str], mode: Mode, plan: Plan
     ) -> Ranking | None:
-        if mode not in MODES:
-            raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
+        check_choice("mode", mode, MODES)
         if snapshot is None or not len(snapshot):
             return None
-        vectors = None
-        if mode != "lexical" and snapshot.state.model is not None:
-            self._ensure_model(snapshot.state.model)
-            vectors = self._embedded(queries, snapshot.state.model)
+        vectors = self.vectors(queries, snapshot, mode)
         return rank(snapshot, self._relations, plan, queries, vectors, mode)
 
     def _embedded(self, queries: Sequence[str], model: Model) -> Floats:
@@ -111,12 +132,18 @@ class Searcher:
             )
 
 
-def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
+def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
     """Which rows meet a filter; None if all do."""
     if condition == Filter():
         return None
     seqs = np.fromiter(entries.matching(reader, snapshot.state.space, condition), dtype=np.int64)
     return np.isin(snapshot.entry, seqs)
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises InputError for a value that is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
 
 
 def check_queries(queries: Sequence[str]) -> None:
@@ -131,32 +158,3 @@ def check_queries(queries: Sequence[str]) -> None:
                 f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}; "
                 "add a document with add() and search with what you want to know of it"
             )
-
-
-def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) -> list[Hit]:
-    snapshot = ranking.snapshot
-    found = entries.by_seq(reader, snapshot.entry[rows].tolist())
-    spans = store.locate(reader, snapshot.fragment[rows].tolist())
-    hits = []
-    for row in rows.tolist():
-        entry = found[int(snapshot.entry[row])]
-        start, stop = spans[int(snapshot.fragment[row])]
-        hits.append(
-            Hit(
-                score=float(ranking.scores[row, query]),
-                text=entry.text[start:stop],
-                entry_id=entry.id,
-                source=entry.source,
-                position=entry.position,
-                start=start,
-                end=stop,
-                kind=entry.kind,
-                why=ranking.why(row, query),
-                at=entry.at,
-                speaker=entry.speaker,
-                role=entry.role,
-                session=entry.session,
-                metadata=entry.metadata,
-            )
-        )
-    return hits
