@@ -1,5 +1,10 @@
 # Both commands set up all they need: a virtual environment and, inside it, the dependencies.
-PYTHON ?= python3
+# The first Python here that is new enough; with none, the system's package is tried.
+PYTHON ?= $(shell for one in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$one && break; done)
+ifeq ($(PYTHON),)
+PYTHON := python3
+endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 

@@ -126,6 +126,7 @@ def _passed_on(arguments: ast.arguments) -> list[str]:
     """The arguments of a method, but for self or cls, as they are handed on."""
     return [
         *(one.arg for one in arguments.args[1:]),
+        *([f"*{arguments.vararg.arg}"] if arguments.vararg else []),
         *(f"{one.arg}={one.arg}" for one in arguments.kwonlyargs),
         *([f"**{arguments.kwarg.arg}"] if arguments.kwarg else []),
     ]

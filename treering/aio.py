@@ -13,10 +13,11 @@ from treering.answer import Answer
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
+from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
-from treering.memory import DEFAULT_SPACE, Alpha, Memory, Message
+from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
@@ -263,12 +264,14 @@ class AsyncMemory:
         """The entry with that id. Raises UnknownName."""
         return await asyncio.to_thread(self._memory.get, entry_id)
 
-    async def forget(self, entry_id: str | None = None, **where: Unpack[Where]) -> Forgotten:
+    async def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        Raises UnknownName when nothing matches, InputError without any condition.
+        With both, the entries of these ids that meet the filter. Several ids in one call cost one
+        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        matches, and InputError without any condition; nothing is erased then.
         """
-        return await asyncio.to_thread(self._memory.forget, entry_id, **where)
+        return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
 
     @property
     def tree(self) -> TreeView:

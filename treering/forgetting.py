@@ -47,11 +47,19 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
-    summaries = tree.erase(writer, space, seqs)
-    gone = store.erase(writer, space, seqs)
+    gone = remove_derived(writer, space, seqs)
     work.forget_errors(writer, space)
     entries.erase(writer, seqs)
-    return gone | {"summaries": summaries}
+    return gone
+
+
+def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
+    """Delete what every view derived from entries that are about to go or to change.
+
+    The one list of the views: whatever holds text of entries has its ``erase`` called here.
+    """
+    summaries = tree.erase(writer, space, seqs)
+    return store.erase(writer, space, seqs) | {"summaries": summaries}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

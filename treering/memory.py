@@ -26,19 +26,14 @@ from treering.errors import (
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
-from treering.ingest import files
 from treering.ingest.drafts import (
     Envelope,
-    Numbering,
     checked_name,
-    message_drafts,
-    numbered,
-    text_drafts,
 )
+from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
-from treering.journal.entries import Draft
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
@@ -57,7 +52,6 @@ from treering.records import (
     Kind,
     Level,
     Receipt,
-    Skipped,
     Stats,
 )
 from treering.relate import fit as fitting
@@ -66,7 +60,6 @@ from treering.relate.defaults import DEFAULTS
 from treering.relate.registry import TREE, Chosen, Plan, plan
 from treering.score.own import Mode
 from treering.split.stream import check_text
-from treering.tree import store as tree_store
 from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
@@ -76,7 +69,6 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
-Message = Mapping[str, Any]
 Alpha = float | Mapping[str, float]
 
 
@@ -93,6 +85,7 @@ class Memory:
         self._database = database
         self._space = space
         self._embedder = embedder
+        self._intake = Intake(database, space)
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
@@ -184,20 +177,7 @@ class Memory:
         Raises InputError (and then nothing was added) and JournalError.
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata)
-        checked_name(source, "source")
-        if isinstance(content, Path):
-            receipt = self._add_path(content, source, envelope)
-        elif isinstance(content, str):
-            drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
-            receipt = self._append(source or "notes", drafts)
-        elif isinstance(content, Mapping):
-            receipt = self._append(source or "chat", message_drafts([content], envelope))
-        elif isinstance(content, Iterable) and not isinstance(content, bytes):
-            receipt = self._append(source or "chat", message_drafts(content, envelope))
-        else:
-            raise InputError(
-                f"cannot add a {type(content).__name__}; give a text, a Path or messages"
-            )
+        receipt = self._intake.add(content, source, envelope)
         self._build(progress)
         return replace(receipt, pending=self._pending())
 
@@ -208,24 +188,7 @@ class Memory:
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
-        with self._database.write() as writer:
-            seq, old = entries.find(writer, self._id(writer), entry_id)
-            envelope = Envelope(old.kind, old.at, old.speaker, old.session, old.metadata)
-            drafts = list(text_drafts([check_text(text, "the text")], envelope, "the text"))
-            if len(drafts) > 1:
-                raise InputError(
-                    f"the text has {len(text)} characters, too many for one entry; "
-                    "forget the entry and add the text"
-                )
-            draft = replace(drafts[0], role=old.role)
-            if entries.has_digest(writer, seq, draft.digest()):
-                draft = replace(draft, key=old.id)
-            space = self._id(writer)
-            tree_store.erase(writer, space, [seq])
-            store.erase(writer, space, [seq])
-            entries.rewrite(writer, seq, draft)
-            work.enqueue(writer, space, store.VIEW, [seq])
-            work.enqueue(writer, space, forgetting.VIEW, [0])
+        self._intake.rewrite(entry_id, text)
         self._build(None)
         return self.get(entry_id)
 
@@ -384,17 +347,19 @@ class Memory:
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, entry_id: str | None = None, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        Raises UnknownName when nothing matches, InputError without any condition.
+        With both, the entries of these ids that meet the filter. Several ids in one call cost one
+        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
-        if entry_id is None and condition == Filter():
+        if not entry_ids and condition == Filter():
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            seqs = self._matching(reader, state, entry_id, condition) if state else []
+            seqs = _matching(reader, state, entry_ids, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
         return forgetting.forget(self._database, state.space, seqs)
@@ -457,25 +422,9 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
-        stream = iter(lines)
-        settings = exchange.read_header(stream)
-        fitted.load(settings)  # refuses what a later search would stumble over
-        numbering = Numbering()
-        receipts: list[Receipt] = []
-        with self._database.write() as writer:
-            space = self._id(writer)
-            for source, found in exchange.read_entries(stream):
-                place = entries.source_id(writer, space, source)
-                if isinstance(found, bytes):
-                    entries.set_source_digest(writer, space, source, found)
-                    continue
-                draft = numbering.number(found, source)
-                done = entries.append(writer, space, place, [draft], store.VIEW)
-                receipts.append(Receipt(tuple(done.ids), done.unchanged))
-            if settings:
-                ledger.save_settings(writer, space, settings)
+        receipt = self._intake.restore(lines)
         self._build(progress)
-        return replace(Receipt.total(receipts), pending=self._pending())
+        return replace(receipt, pending=self._pending())
 
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
@@ -492,76 +441,6 @@ class Memory:
         return self._database.check()
 
     # ------------------------------------------------------------------ inside
-
-    def _add_path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
-        if path.is_dir():
-            return self._add_folder(path, source, envelope)
-        if not path.is_file():
-            raise UnknownName(f"{path} is neither a file nor a folder")
-        return self._add_file(path, source or str(path.resolve()), envelope)
-
-    def _add_folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
-        receipts = []
-        for found in files.walk(folder):
-            if isinstance(found, Skipped):
-                receipts.append(Receipt(skipped=(found,)))
-                continue
-            base = source if source is not None else str(folder.resolve())
-            name = f"{base}/{found.relative_to(folder).as_posix()}"
-            try:
-                receipts.append(self._add_file(found, name, envelope))
-            except (InputError, OSError) as error:
-                receipts.append(Receipt(skipped=(Skipped(str(found), str(error)),)))
-        return Receipt.total(receipts)
-
-    def _add_file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
-        """Take in a file in one transaction; what an earlier version of it left and it no longer
-        holds, or holds in another place, goes.
-        """
-        checked_name(source, "source")
-        digest = files.digest(path)
-        resolved = str(path.resolve())
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            before = entries.source_path(reader, state.space, source) if state else None
-            if before not in (None, resolved):
-                raise InputError(
-                    f"source {source!r} was read from {before}; {resolved} would replace it. Give "
-                    "the file another source"
-                )
-            if state and entries.source_digest(reader, state.space, source) == digest:
-                return Receipt(unchanged=1)
-        with self._database.write() as writer:
-            space = self._id(writer)
-            old = entries.places(writer, space, source)
-            if old and entries.source_digest(writer, space, source) is None:
-                raise InputError(
-                    f"source {source!r} holds entries that no file brought, which {path} would "
-                    "replace; give the file another source"
-                )
-            new = _placed(path, source, envelope) if old else ()
-            kept = {(draft.position, draft.digest()) for draft in new}
-            gone = [seq for place, seq in old.items() if place not in kept]
-            forgetting.remove(writer, space, gone)
-            receipt = self._store(writer, space, source, _placed(path, source, envelope))
-            entries.set_source_digest(writer, space, source, digest)
-            entries.set_source_path(writer, space, source, resolved)
-            if gone:
-                work.enqueue(writer, space, forgetting.VIEW, [0])
-        return replace(receipt, removed=len(gone))
-
-    def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
-        with self._database.write() as writer:
-            space = self._id(writer)
-            receipt = self._store(writer, space, source, numbered(drafts, source))
-            if receipt.ids:
-                entries.set_source_digest(writer, space, source, None)
-        return receipt
-
-    def _store(self, writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
-        place = entries.source_id(writer, space, source)
-        done = entries.append(writer, space, place, drafts, store.VIEW)
-        return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)
 
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
@@ -619,17 +498,12 @@ class Memory:
             relations = [self.tree.relation() if one == TREE else one for one in relations]
         return plan(defaults, relations, alpha)
 
-    def _matching(
-        self, reader: Reader, state: State, entry_id: str | None, condition: Filter
-    ) -> list[int]:
-        seqs = list(entries.matching(reader, state.space, condition))
-        if entry_id is None:
-            return seqs
-        wanted, _ = entries.find(reader, state.space, entry_id)
-        return [wanted] if wanted in seqs else []
 
-
-def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
-    """The drafts of a file, each in its place."""
-    drafts = numbered(files.file_drafts(path, envelope), source)
-    return (replace(draft, position=place) for place, draft in enumerate(drafts))
+def _matching(
+    reader: Reader, state: State, entry_ids: Sequence[str], condition: Filter
+) -> list[int]:
+    seqs = list(entries.matching(reader, state.space, condition))
+    if not entry_ids:
+        return seqs
+    wanted = {entries.find(reader, state.space, one)[0] for one in entry_ids}
+    return [seq for seq in seqs if seq in wanted]

@@ -198,6 +198,7 @@ class Stats:
 class Filter:
     """Which entries may be found: all conditions that are given must hold (AND).
 
+    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
     ``metadata`` names top-level keys and the values they must equal.
     """

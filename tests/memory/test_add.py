@@ -259,13 +259,43 @@ def test_an_unchanged_folder_is_a_no_op_and_a_changed_file_replaces_its_entries(
 ) -> None:
     first = memory.add(notes)
     again = memory.add(notes)
-    assert (again.added, again.removed, again.unchanged) == (0, 0, 3)
+    assert (again.added, again.removed, again.unchanged) == (0, 0, first.added)
     (notes / "porto.md").write_text("Ana moved to Lisbon.", "utf-8")
     changed = memory.add(notes)
     assert (changed.added, changed.removed) == (1, 1)
     assert memory.search("Lisbon", k=1)[0].text == "Ana moved to Lisbon."
     assert not [entry for entry in memory.entries() if "Ana moved to Porto." in entry.text]
     assert memory.stats().entries == first.added
+
+
+def test_a_source_that_ends_in_a_slash_stands_for_a_folder(memory: Memory, notes: Path) -> None:
+    memory.add(notes, source="notes")
+    memory.add("The river is high.", source="notes")
+    below = [entry.source for entry in memory.entries(source="notes/")]
+    assert sorted(set(below)) == ["notes/chat.json", "notes/deep/row.py", "notes/porto.md"]
+    assert {hit.source for hit in memory.search("river", source="notes/deep/")} == {
+        "notes/deep/row.py"
+    }
+    assert not list(memory.entries(source="notes/de"))
+
+
+def test_an_unchanged_file_of_which_something_else_is_said_is_added_anew(
+    memory: Memory, notes: Path
+) -> None:
+    memory.add(notes / "porto.md")
+    receipt = memory.add(notes / "porto.md", speaker="Ana")
+    assert (receipt.added, receipt.removed) == (1, 1)
+    assert [entry.speaker for entry in memory.entries()] == ["Ana"]
+    assert memory.add(notes / "porto.md", speaker="Ana").unchanged == 1
+
+
+def test_a_generator_of_messages_may_use_the_memory_itself(memory: Memory) -> None:
+    def messages() -> Iterator[dict[str, Any]]:
+        memory.add("a note that is taken meanwhile")
+        yield {"role": "user", "content": "Ana rows"}
+
+    memory.add(messages())
+    assert {entry.source for entry in memory.entries()} == {"notes", "chat"}
 
 
 def test_a_file_that_became_unreadable_keeps_what_was_read_before(

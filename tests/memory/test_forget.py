@@ -273,3 +273,13 @@ def test_many_entries_are_forgotten_at_once(memory: Memory, path: Path) -> None:
     assert len(memory.forget(source="big").entries) == 1_200
     assert b"Secret number" not in bytes_of(path)
     assert memory.stats().entries == memory.stats().fragments == 1
+
+
+def test_several_entries_go_in_one_call_and_none_when_one_is_unknown(memory: Memory) -> None:
+    texts = ("The river is high.", "The sea is high.", "The sky is high.")
+    one, two, three = (memory.add(text).ids[0] for text in texts)
+    with pytest.raises(UnknownName, match="nobody"):
+        memory.forget(one, "nobody")
+    assert memory.stats().entries == 3
+    assert set(memory.forget(one, three).entries) == {one, three}
+    assert [entry.id for entry in memory.entries()] == [two]

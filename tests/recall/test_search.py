@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from tests.embedders import HashingEmbedder
 from treering import Hit, Memory
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import KINDS
+from treering.records import KINDS, Forgotten
+from treering.relate.contract import Floats
 from treering.relate.decay import Context, Time
 from treering.relate.defaults import Weighted
 from treering.relate.group import Session, Speaker
@@ -208,3 +210,21 @@ def test_a_query_is_not_stored(open_memory: Open, tmp_path: Any) -> None:
     memory.context("unmistakable question")
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("life.db*"))
     assert b"unmistakable" not in stored
+
+
+def test_a_query_that_is_slow_to_embed_does_not_keep_the_file_from_being_cleaned(
+    open_memory: Open,
+) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    entry = memory.add("The spare key lies under the third flowerpot.").ids[0]
+    forgotten: list[Forgotten] = []
+
+    def forgetting(texts: Sequence[str], vectors: Floats) -> Floats:
+        embedder.tamper = None
+        forgotten.append(memory.forget(entry))
+        return vectors
+
+    embedder.tamper = forgetting
+    assert not memory.search("Where is the key?")
+    assert forgotten[0].scrubbed

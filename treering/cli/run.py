@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -41,6 +41,10 @@ class Run:
     ) -> Self:
         """The run that options mean."""
         return cls(memory or DEFAULT_MEMORY, space or "default", embedder, llm, Output(as_json))
+
+    def at(self, path: Path) -> Self:
+        """The same run on another memory."""
+        return replace(self, url=str(path))
 
     @property
     def path(self) -> Path | None:

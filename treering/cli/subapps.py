@@ -23,6 +23,7 @@ class SubApp:
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "The code of repositories: index, search, map."),
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
+    "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
     "bench": SubApp("treering.cli.bench", "Measure quality on public benchmarks."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""

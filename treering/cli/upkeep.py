@@ -66,17 +66,18 @@ def show(run: Run, entry_id: EntryId) -> None:
 def forget(
     run: Run,
     where: Filters,
-    entry_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One entry.", show_default=False)
+    entry_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="The entries.", show_default=False),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
     with run.memory() as memory:
-        _say_what_will_go(memory, entry_id, where)
+        _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
             _confirm()
-        done = memory.forget(entry_id, **where.where())
+        done = memory.forget(*(entry_ids or []), **where.where())
     views = "".join(f", {count} of {view}" for view, count in done.views.items())
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if not done.scrubbed:
@@ -168,12 +169,12 @@ def _brief(entry: Entry) -> Iterator[Part]:
     yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
 
 
-def _say_what_will_go(memory: Memory, entry_id: str | None, where: Filters) -> None:
+def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:
     """Name on stderr what a filter means. Raises UnknownName, InputError without a condition."""
     conditions = where.where()
-    if entry_id is None and not conditions:
+    if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
-    found = (one for one in memory.entries(**conditions) if entry_id in (None, one.id))
+    found = (one for one in memory.entries(**conditions) if not entry_ids or one.id in entry_ids)
     first = list(islice(found, SHOWN))
     if not first:
         raise UnknownName("nothing to forget: no entry matches")

@@ -52,6 +52,12 @@ class Envelope:
             metadata=metadata or {},
         )
 
+    def canonical(self) -> str:
+        """The same text for the same values, for a digest."""
+        at = self.at.isoformat() if self.at else None
+        fields = [self.kind, at, self.speaker, self.session, metadata_json(self.metadata)]
+        return json.dumps(fields, ensure_ascii=False)
+
 
 def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterator[Draft]:
     """A text of any length as drafts. Raises EmptyText if there is nothing but white space."""

@@ -33,10 +33,13 @@ def kind_of(path: Path) -> Kind:
     return "code" if path.suffix.lower() in _CODE else "text"
 
 
-def digest(path: Path) -> bytes:
-    """The SHA-256 of a file."""
+def digest(path: Path, envelope: Envelope) -> bytes:
+    """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").digest()
+        found = hashlib.file_digest(stream, "sha256")
+    if envelope != Envelope():
+        found.update(envelope.canonical().encode())
+    return found.digest()
 
 
 def walk(folder: Path) -> Iterator[Path | Skipped]:

@@ -110,6 +110,16 @@ def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | Non
     )
 
 
+def size(reader: Reader, space: int, name: str) -> int:
+    """How many entries a source holds."""
+    row = reader.row(
+        "SELECT count(*) FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name = ?",
+        (space, name),
+    )
+    return int(row[0]) if row else 0
+
+
 def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int]:
     """The sequence numbers of a source's entries by position and digest."""
     rows = reader.rows(
@@ -325,7 +335,7 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        ("s.name = ?", condition.source),
+        (_source_clause(condition.source), condition.source),
         ("e.speaker = ?", condition.speaker),
         ("e.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
@@ -338,6 +348,12 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
     sql = "".join(f" AND {clause}" for clause, _ in clauses)
     return sql, [param for _, params in clauses for param in params]
+
+
+def _source_clause(source: str | None) -> str:
+    """A source by its name; one that ends in ``/`` stands for all that are below it."""
+    below = source is not None and source.endswith("/")
+    return "instr(s.name, ?) = 1" if below else "s.name = ?"
 
 
 def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:

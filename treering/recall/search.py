@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
+from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
 from treering.fragments.table import Snapshot, Table
@@ -52,8 +53,9 @@ class Searcher:
         check_queries(queries)
         if not queries:
             return []
+        vectors = self.embedded(queries, mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
-            ranking = self._rank(snapshot, queries, mode, plan)
+            ranking = self._rank(snapshot, queries, vectors, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
@@ -65,8 +67,9 @@ class Searcher:
     ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
+        vectors = self.embedded([query], mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
-            ranking = self._rank(snapshot, [query], mode, plan)
+            ranking = self._rank(snapshot, [query], vectors, mode, plan)
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
@@ -98,30 +101,39 @@ class Searcher:
         with self._table.reading(self._database, self._space) as (_, snapshot):
             return snapshot
 
-    def vectors(self, queries: Sequence[str], snapshot: Snapshot, mode: Mode) -> Floats | None:
-        """A unit row a query, by the model that the snapshot's vectors are of; None without one.
+    def embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
+        """The queries' vectors, or None where none are asked for or the space has none.
 
-        Raises ModelMismatch and EmbeddingError.
+        Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
         """
-        if mode == "lexical" or snapshot.state.model is None:
-            return None
-        self._ensure_model(snapshot.state.model)
-        return self._embedded(queries, snapshot.state.model)
-
-    def _rank(
-        self, snapshot: Snapshot | None, queries: Sequence[str], mode: Mode, plan: Plan
-    ) -> Ranking | None:
         check_choice("mode", mode, MODES)
-        if snapshot is None or not len(snapshot):
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+        if mode == "lexical" or state is None or state.model is None:
             return None
-        vectors = self.vectors(queries, snapshot, mode)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode)
-
-    def _embedded(self, queries: Sequence[str], model: Model) -> Floats:
+        self._ensure_model(state.model)
         try:
-            return checked(self._embedder, queries, query=True, dimension=model.dimension)
+            return checked(self._embedder, queries, query=True, dimension=state.model.dimension)
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
+
+    def _rank(
+        self,
+        snapshot: Snapshot | None,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        mode: Mode,
+        plan: Plan,
+    ) -> Ranking | None:
+        if snapshot is None or not len(snapshot):
+            return None
+        self.ensure_same(snapshot, vectors)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode)
+
+    def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
+        """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""
+        if vectors is not None and snapshot.state.model is not None:
+            self._ensure_model(snapshot.state.model)
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:

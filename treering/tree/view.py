@@ -22,7 +22,7 @@ from treering.recall.search import Searcher, allowed_rows, check_choice, check_q
 from treering.records import Context, Filter, Hit, Level, Why
 from treering.relate.contract import MISSING, Codes
 from treering.relate.registry import Plan
-from treering.score.own import MODES, Mode
+from treering.score.own import Mode
 from treering.tree import draw, store
 from treering.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
 from treering.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
@@ -211,12 +211,14 @@ class TreeView:
         without those below ``least``. ``traversal`` takes the k most similar at every level among
         the children of the last k, so that it returns up to k nodes a level.
         """
+        check_queries([query])
+        vectors = self._searcher.embedded([query], "hybrid")
         with self._grower.reading() as found:
             wide = self._wide(found)
-            if found is None or wide is None:
+            if found is None or wide is None or vectors is None:
                 return []
+            self._searcher.ensure_same(wide.snapshot, vectors)
             reader, state, tree = found
-            vectors = self._searcher.vectors([query], wide.snapshot, "dense")
             why: dict[int, Why] = {}
             if method == "related":
                 plan = with_tree(self._defaults(), wide.relation, alpha)
@@ -224,10 +226,8 @@ class TreeView:
                 picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
                 why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
             else:
-                assert vectors is not None  # a tree has grown over the vectors of a model
-                picked = pick(
-                    tree, wide, wide.snapshot.items.vectors @ vectors[0], k, method, least
-                )
+                cosines = wide.snapshot.items.vectors @ vectors[0]
+                picked = pick(tree, wide, cosines, k, method, least)
             shown = _nodes(reader, state.space, tree, [node for node, _ in picked])
             return [
                 replace(node, score=score, why=why.get(node.number))
@@ -253,11 +253,11 @@ class TreeView:
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
         with self._ranked(queries, condition, mode, plan) as found:
-            if found is None and level == "all":
-                return self._searcher.search(queries, k, condition, mode, plan)
-            if found is None:
-                return [[] for _ in queries]
-            return [node_hits(found, at, k, level) for at in range(len(queries))]
+            if found is not None:
+                return [node_hits(found, at, k, level) for at in range(len(queries))]
+        if level == "all":
+            return self._searcher.search(queries, k, condition, mode, plan)
+        return [[] for _ in queries]
 
     def context(
         self,
@@ -270,9 +270,9 @@ class TreeView:
     ) -> Context:
         """As ``Memory.context`` with ``altitude="mixed"``."""
         with self._ranked([query], condition, mode, plan) as found:
-            if found is None:
-                return self._searcher.context(query, condition, mode, plan, budget, count_tokens)
-            return mixed_context(found, query, budget, count_tokens)
+            if found is not None:
+                return mixed_context(found, query, budget, count_tokens)
+        return self._searcher.context(query, condition, mode, plan, budget, count_tokens)
 
     # ------------------------------------------------------------------ inside
 
@@ -324,14 +324,14 @@ class TreeView:
     ) -> Iterator[Ranked | None]:
         """Texts and summaries ranked, and which of them meet a filter; None if there is no tree."""
         check_queries(queries)
-        check_choice("mode", mode, MODES)
+        vectors = self._searcher.embedded(queries, mode)
         with self._grower.reading() as found:
             wide = self._wide(found)
             if found is None or wide is None or not queries:
                 yield None
                 return
             reader, _, tree = found
-            vectors = self._searcher.vectors(queries, wide.snapshot, mode)
+            self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
             texts = allowed_rows(reader, wide.snapshot, condition)
             yield Ranked(reader, tree, wide, ranking, wide.meeting(texts))

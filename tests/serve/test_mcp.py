@@ -1,0 +1,344 @@
+"""The MCP server, driven by the SDK's own client: in this process, and over stdio in another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+
+from tests.conftest import Open
+from tests.llm.test_extras import run as run_without
+from treering import Memory
+from treering.llm.tokens import estimate_tokens
+from treering.serve.mcp import resources, tools
+from treering.serve.mcp.server import build
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "tests" / "cli" / "plugins"
+
+TOOL_LIST_TOKENS = 700
+"""What the list of tools may cost a conversation."""
+
+
+def talk(memory: Memory, act: Callable[[Client], Awaitable[None]], mode: str = "auto") -> None:
+    async def session() -> None:
+        async with Client(build(lambda _: nullcontext(memory)), mode=mode) as client:
+            await act(client)
+
+    anyio.run(session)
+
+
+async def said(client: Client, tool: str, **arguments: Any) -> str:
+    """What a tool answers; the call must succeed."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result
+    return result.content[0].text  # type: ignore[union-attr]
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """What a tool says of a call that it does not accept."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result
+    return result.content[0].text  # type: ignore[union-attr]
+
+
+async def shown(client: Client, uri: str) -> str:
+    result = await client.read_resource(uri)
+    return result.contents[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_is_remembered_is_recalled_with_its_source_until_it_is_forgotten(
+    memory: Memory, mode: str
+) -> None:
+    async def act(client: Client) -> None:
+        told = await said(client, "remember", text="Miu the cat sleeps upstairs.", source="home")
+        found = await said(client, "recall", query="where does the cat sleep", ids=True)
+        [entry] = memory.entries()
+        assert told == f"remembered as {entry.id}"
+        assert found.startswith("[1] home, ")
+        assert "Miu the cat sleeps upstairs." in found
+        assert found.endswith(f"[1] {entry.id}")
+        assert await said(client, "forget", ids=[entry.id]) == "forgot 1 entry"
+        assert await said(client, "recall", query="where does the cat sleep") == "nothing found"
+
+    talk(memory, act, mode)
+
+
+def test_what_is_remembered_has_the_time_given_or_else_the_present(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        await said(client, "remember", text="born", at="2020-02-02")
+        await said(client, "remember", text="now", at="")
+        first, second = memory.entries()
+        assert first.at is not None
+        assert first.at.year == 2020
+        assert second.at is not None
+        assert abs((second.at - second.added).total_seconds()) < 60
+        assert await said(client, "remember", text="born", at="2020-02-02") == "known already"
+
+    talk(memory, act)
+
+
+def test_recall_keeps_to_its_budget_and_filters(memory: Memory) -> None:
+    for number in range(30):
+        memory.add(f"Fact {number}: the harbour has berth {number}.", source=f"s{number % 2}")
+
+    async def act(client: Client) -> None:
+        found = await said(client, "recall", query="harbour berth", budget=60, source="s1")
+        assert estimate_tokens(found) <= 60
+        assert "] s1" in found
+        assert "] s0" not in found
+
+    talk(memory, act)
+
+
+def test_all_of_a_source_is_forgotten_at_once(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}], source="a")
+    memory.add("three", source="b")
+
+    async def act(client: Client) -> None:
+        assert await said(client, "forget", source="a") == "forgot 2 entries"
+        assert [entry.text for entry in memory.entries()] == ["three"]
+
+    talk(memory, act)
+
+
+def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Memory) -> None:
+    memory.add("kept", source="a")
+
+    async def act(client: Client) -> None:
+        assert "text: Field required" in await refused(client, "remember")
+        assert "white space" in await refused(client, "remember", text=" ")
+        assert "ISO 8601" in await refused(client, "remember", text="x", at="soon")
+        assert "budget: Input should be greater" in await refused(
+            client, "recall", query="x", budget=0
+        )
+        assert "idz: Extra inputs" in await refused(client, "recall", query="x", idz=True)
+        assert "forget what?" in await refused(client, "forget", ids=[], source="")
+        assert "nothing to forget" in await refused(client, "forget", source="b")
+        assert "index it first" in await refused(client, "code_context", instruction="x")
+        with pytest.raises(MCPError, match="there are remember, recall"):
+            await client.call_tool("memorize", {"text": "x"})
+        with pytest.raises(MCPError, match="treering://tree"):
+            await client.read_resource("treering://nothing")
+        with pytest.raises(MCPError, match="no node 99"):
+            await client.read_resource("treering://tree/99")
+        with pytest.raises(MCPError, match="no entry"):
+            await client.read_resource("treering://entry/abc")
+        assert [entry.text for entry in memory.entries()] == ["kept"]
+
+    talk(memory, act)
+
+
+def test_the_list_of_tools_costs_a_conversation_little() -> None:
+    listed = [one.model_dump(by_alias=True, exclude_none=True) for one in tools.listed()]
+    assert estimate_tokens(json.dumps(listed)) <= TOOL_LIST_TOKENS
+    assert "title" not in json.dumps(listed)
+    assert "anyOf" not in json.dumps(listed)
+
+
+def test_code_for_a_change_comes_whole_while_there_is_room_then_by_name(
+    memory: Memory, tmp_path: Path
+) -> None:
+    body = "".join(f"    total += rate({number})\n" for number in range(40))
+    files = {
+        "tax.py": f"def tax(amount):\n    total = 0\n{body}    return total\n",
+        "pay.py": f"def pay_tax(amount):\n    total = 0\n{body}    return tax(total)\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "shop").mkdir(exist_ok=True)
+        (tmp_path / "shop" / name).write_text(text)
+    memory.code.index(tmp_path / "shop")
+
+    async def act(client: Client) -> None:
+        whole = await said(client, "code_context", instruction="tax of an amount")
+        assert "def tax(amount):" in whole
+        assert "def pay_tax(amount):" in whole
+        some = await said(client, "code_context", instruction="tax of an amount", budget=400)
+        assert estimate_tokens(some) <= 400
+        assert "def tax(amount):" in some
+        assert some.count("rate(") < whole.count("rate(")
+        assert some.endswith(("tax.py:22-43 tax", "pay.py:22-43 pay_tax"))
+
+    talk(memory, act)
+
+
+def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> None:
+    for number in range(12):
+        memory.add(f"The gardener plants tulip bed {number} beside the old wall.")
+    memory.settle()
+
+    async def act(client: Client) -> None:
+        listed = await client.list_resources()
+        assert [one.uri for one in listed.resources] == ["treering://tree"]
+        assert len((await client.list_resource_templates()).resource_templates) == 2
+        top = await shown(client, "treering://tree")
+        assert f"#{memory.tree.roots()[0].number} [" in top
+        node = next(one for one in memory.tree.roots() if not one.leaf)
+        level = await shown(client, f"treering://tree/{node.number}")
+        assert level.startswith(f"#{node.number} {node.text}")
+        leaf = memory.tree.leaves(node.number)[0]
+        text = await shown(client, f"treering://tree/{leaf.number}")
+        assert text == f"#{leaf.number} notes\n{leaf.text}"
+        assert await shown(client, f"treering://entry/{leaf.entry_id}") == leaf.text
+
+    talk(memory, act)
+
+
+def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        assert await shown(client, "treering://tree") == "The tree is empty."
+
+    talk(memory, act)
+
+
+def test_of_many_children_the_first_are_listed(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.add("alpha")
+    memory.add("omega")
+    monkeypatch.setattr(resources, "SHOWN", 1)
+    assert resources.read(memory, "treering://tree").endswith("… and 1 more")
+
+
+# ------------------------------------------------------------------ in another process
+
+
+@pytest.fixture
+def parameters(path: Path, no_llm: None) -> StdioServerParameters:
+    """Starts ``treering mcp`` on a file of its own."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "treering", "mcp", str(path)],
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS))),
+            "TREERING_EMBEDDER": "hashing",
+        },
+    )
+
+
+def test_over_stdio_what_was_remembered_is_there_for_the_next_client(
+    parameters: StdioServerParameters, open_memory: Open, path: Path
+) -> None:
+    async def conversation() -> None:
+        async with Client(stdio_client(parameters)) as client:
+            assert client.server_info is not None
+            assert client.server_info.name == "treering"
+            await said(client, "remember", text="The launch is on Friday.")
+        async with Client(stdio_client(parameters)) as client:
+            assert "on Friday" in await said(client, "recall", query="when is the launch")
+
+    anyio.run(conversation)
+    [entry] = open_memory(path).entries()
+    assert entry.text == "The launch is on Friday."
+
+
+def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters) -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "fuzz", "version": "0"},
+        },
+    }
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+    lines = [
+        b"",
+        b"nonsense",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"[]",
+        b'{"jsonrpc": "2.0"}',
+        b'{"jsonrpc": "1.0", "id": {}, "method": 7}',
+        json.dumps(call | {"id": 3}).encode(),
+        json.dumps(hello).encode(),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        json.dumps(call | {"params": "no"}).encode(),
+        json.dumps(call | {"id": 4, "params": {"name": "remember", "arguments": []}}).encode(),
+        json.dumps(call | {"id": 5, "params": {"name": "remember\x00"}}).encode(),
+        b'{"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "\\ud800"}}',
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "remember",'
+        b' "arguments": {"text": "\\ud800"}}}',
+        json.dumps(
+            call | {"id": 8, "params": {"name": "remember", "arguments": {"text": "survived"}}}
+        ).encode(),
+    ]
+    server = subprocess.Popen(
+        [parameters.command, *parameters.args],
+        env=parameters.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(b"\n".join(lines) + b"\n")
+        server.stdin.flush()
+        replies: dict[object, dict[str, Any]] = {}
+        while 8 not in replies:  # a reply that never comes is an end of file, or the time-out
+            reply = json.loads(server.stdout.readline())
+            replies[reply.get("id")] = reply
+        _, complaints = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert b"Traceback" not in complaints
+    assert "remembered as" in replies[8]["result"]["content"][0]["text"]
+    for number in (3, 4, 5):
+        assert replies[number]["error"]["code"] == -32602
+
+
+ARGUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = sorted({name for call in tools.CALLS.values() for name in call.model_fields})
+
+
+@given(
+    calls=st.lists(
+        st.tuples(
+            st.sampled_from(list(tools.CALLS)),
+            st.dictionaries(st.sampled_from(NAMES) | st.text(), ARGUMENTS, max_size=4),
+        ),
+        max_size=8,
+    ),
+    uris=st.lists(st.text() | st.from_regex(r"treering://[a-z]{0,6}/?.{0,20}"), max_size=4),
+)
+def test_whatever_a_model_sends_is_answered(
+    calls: list[tuple[str, dict[str, Any]]], uris: list[str], open_memory: Open, tmp_path: Path
+) -> None:
+    async def act(client: Client) -> None:
+        for tool, arguments in calls:
+            result = await client.call_tool(tool, arguments)
+            assert result.content[0].text  # type: ignore[union-attr]
+        for uri in uris:
+            try:
+                await client.read_resource(uri)
+            except MCPError as error:
+                assert error.code == -32602  # noqa: PT017
+
+    talk(open_memory(tmp_path / "fuzz.db"), act, "legacy")
+
+
+def test_without_the_sdk_the_command_names_what_to_install(path: Path) -> None:
+    done = run_without(
+        ["mcp"],
+        f"from treering.cli.main import app; app(['mcp', {str(path)!r}])",
+    )
+    assert "mcp is not installed; run: pip install 'treering[mcp]'" in done.stderr

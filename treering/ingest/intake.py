@@ -1,0 +1,188 @@
+"""Taking in: texts, messages and files to entries of the journal, and entries to other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from treering import exchange, forgetting
+from treering.errors import InputError, UnknownName
+from treering.fragments import store
+from treering.ingest import files
+from treering.ingest.drafts import (
+    Envelope,
+    Numbering,
+    checked_name,
+    message_drafts,
+    numbered,
+    text_drafts,
+)
+from treering.journal import entries, ledger, work
+from treering.journal.contract import Database, Writer
+from treering.journal.entries import Draft
+from treering.records import Receipt, Skipped
+from treering.relate import settings as fitted
+from treering.split.stream import check_text
+
+Message = Mapping[str, Any]
+
+
+class Intake:
+    """Adds to one space of a journal. What it returns is durable; what it refuses left no trace."""
+
+    def __init__(self, database: Database, space: str) -> None:
+        self._database = database
+        self._space = space
+
+    def add(
+        self,
+        content: str | Path | Message | Iterable[Message],
+        source: str | None,
+        envelope: Envelope,
+    ) -> Receipt:
+        """Append a text or messages to a source, or make a file's source what the file holds.
+
+        Raises InputError, UnknownName, JournalError.
+        """
+        checked_name(source, "source")
+        if isinstance(content, Path):
+            return self._path(content, source, envelope)
+        if isinstance(content, str):
+            drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
+            return self._append(source or "notes", drafts)
+        if isinstance(content, Mapping):
+            content = [content]
+        if isinstance(content, Iterable) and not isinstance(content, bytes):
+            # As a list: the caller's generator must not run inside the write transaction.
+            return self._append(source or "chat", list(message_drafts(content, envelope)))
+        raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
+
+    def rewrite(self, entry_id: str, text: str) -> None:
+        """Give an entry another text; everything derived from the old one goes.
+
+        Raises UnknownName, EmptyText, TextEncodingError, InputError.
+        """
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            seq, old = entries.find(writer, space, entry_id)
+            envelope = Envelope(old.kind, old.at, old.speaker, old.session, old.metadata)
+            drafts = list(text_drafts([check_text(text, "the text")], envelope, "the text"))
+            if len(drafts) > 1:
+                raise InputError(
+                    f"the text has {len(text)} characters, too many for one entry; "
+                    "forget the entry and add the text"
+                )
+            draft = replace(drafts[0], role=old.role)
+            if entries.has_digest(writer, seq, draft.digest()):
+                draft = replace(draft, key=old.id)
+            forgetting.remove_derived(writer, space, [seq])
+            entries.rewrite(writer, seq, draft)
+            work.enqueue(writer, space, store.VIEW, [seq])
+            work.enqueue(writer, space, forgetting.VIEW, [0])
+
+    def restore(self, lines: Iterable[str]) -> Receipt:
+        """Take in an export, all or nothing; entries that are here already are left alone.
+
+        Raises InputError naming the line that cannot be read.
+        """
+        stream = iter(lines)
+        settings = exchange.read_header(stream)
+        fitted.load(settings)  # refuses what a later search would stumble over
+        numbering = Numbering()
+        receipts: list[Receipt] = []
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            for source, found in exchange.read_entries(stream):
+                if isinstance(found, Draft):
+                    draft = numbering.number(found, source)
+                    receipts.append(_store(writer, space, source, [draft]))
+                else:
+                    entries.source_id(writer, space, source)
+                    entries.set_source_digest(writer, space, source, found)
+            if settings:
+                ledger.save_settings(writer, space, settings)
+        return Receipt.total(receipts)
+
+    def _path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
+        if path.is_dir():
+            return self._folder(path, source, envelope)
+        if not path.is_file():
+            raise UnknownName(f"{path} is neither a file nor a folder")
+        return self._file(path, source or str(path.resolve()), envelope)
+
+    def _folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
+        receipts = []
+        for found in files.walk(folder):
+            if isinstance(found, Skipped):
+                receipts.append(Receipt(skipped=(found,)))
+                continue
+            base = source if source is not None else str(folder.resolve())
+            name = f"{base}/{found.relative_to(folder).as_posix()}"
+            try:
+                receipts.append(self._file(found, name, envelope))
+            except (InputError, OSError) as error:
+                receipts.append(Receipt(skipped=(Skipped(str(found), str(error)),)))
+        return Receipt.total(receipts)
+
+    def _file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
+        """Take in a file in one transaction; what an earlier version of it left and it no longer
+        holds, or holds in another place, goes.
+        """
+        checked_name(source, "source")
+        digest = files.digest(path, envelope)
+        resolved = str(path.resolve())
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            before = entries.source_path(reader, state.space, source) if state else None
+            if before not in (None, resolved):
+                raise InputError(
+                    f"source {source!r} was read from {before}; {resolved} would replace it. Give "
+                    "the file another source"
+                )
+            if state and entries.source_digest(reader, state.space, source) == digest:
+                return Receipt(unchanged=entries.size(reader, state.space, source))
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            gone = _outdated(writer, space, path, source, envelope)
+            forgetting.remove(writer, space, gone)
+            receipt = _store(writer, space, source, _placed(path, source, envelope))
+            entries.set_source_digest(writer, space, source, digest)
+            entries.set_source_path(writer, space, source, resolved)
+            if gone:
+                work.enqueue(writer, space, forgetting.VIEW, [0])
+        return replace(receipt, removed=len(gone))
+
+    def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            receipt = _store(writer, space, source, numbered(drafts, source))
+            if receipt.ids:
+                entries.set_source_digest(writer, space, source, None)
+        return receipt
+
+
+def _outdated(writer: Writer, space: int, path: Path, source: str, envelope: Envelope) -> list[int]:
+    """The entries of a file's source that the file holds no longer, or in another place."""
+    old = entries.places(writer, space, source)
+    if old and entries.source_digest(writer, space, source) is None:
+        raise InputError(
+            f"source {source!r} holds entries that no file brought, which {path} would "
+            "replace; give the file another source"
+        )
+    new = _placed(path, source, envelope) if old else ()
+    kept = {(draft.position, draft.digest()) for draft in new}
+    return [seq for place, seq in old.items() if place not in kept]
+
+
+def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
+    """The drafts of a file, each in its place."""
+    drafts = numbered(files.file_drafts(path, envelope), source)
+    return (replace(draft, position=place) for place, draft in enumerate(drafts))
+
+
+def _store(writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
+    place = entries.source_id(writer, space, source)
+    done = entries.append(writer, space, place, drafts, store.VIEW)
+    return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)

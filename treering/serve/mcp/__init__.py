@@ -1,0 +1,1 @@
+"""A memory as a server of the Model Context Protocol: tools, resources, stdio and HTTP."""
