@@ -8,13 +8,19 @@ endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-adapters lint bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
 
 test: lint
 	$(VENV)/bin/python -m pytest
+
+# The adapters against the real frameworks, which are too heavy for every run.
+test-adapters: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group adapters
+	$(VENV)/bin/mypy treering/adapters tests/adapters
+	$(VENV)/bin/python -m pytest tests/adapters
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
@@ -24,7 +30,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
 	touch $(STAMP)
 
 # What the README says of speed; quality is measured by `treering bench`, see docs/measuring.md.

@@ -4,7 +4,7 @@
 
 DATA holds ``lihua_world``, whose chat logs' lines are the texts. A scripted language model takes
 ``--seconds`` a call, and both sides have eight calls in flight. RAPTOR clusters all vectors
-(k-means, seven to a cluster as its trees have), summarises each cluster, and does the same with the
+(see ``treering.bench.policy.raptor``), summarises each cluster, and does the same with the
 summaries until one is left; taking in one more text means doing all of it again.
 """
 
@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
 
+from treering.bench.policy.raptor import build
 from treering.embed.minilm import MiniLM
 from treering.llm.contract import Message
 from treering.llm.scripted import Request, ScriptedLLM
@@ -31,8 +31,6 @@ from treering.relate.contract import Floats
 from treering.tree.aggregate import SUMMARY_TOKENS
 from treering.tree.extract import central_sentences
 from treering.tree.settle import CALLS_IN_FLIGHT
-
-CLUSTER = 7
 
 
 class Clock:
@@ -71,15 +69,14 @@ def texts(data: Path, count: int) -> list[str]:
 
 
 def raptor(said: Sequence[str], vectors: Floats, model: MiniLM, clock: Clock) -> None:
-    """Build the whole tree of summaries."""
-    level, at = list(said), vectors
+    """Build the whole tree of summaries, with as many calls in flight as treering has."""
     with ThreadPoolExecutor(CALLS_IN_FLIGHT) as pool:
-        while len(level) > 1:
-            count = max(len(level) // CLUSTER, 1)
-            _, label = kmeans2(at.astype(np.float64), count, minit="++", seed=0)
-            groups = [[level[i] for i in np.flatnonzero(label == one)] for one in np.unique(label)]
-            level = list(pool.map(lambda group: summarise(group, clock), groups))
-            at = model.embed(level)
+        build(
+            said,
+            vectors,
+            lambda groups: list(pool.map(lambda group: summarise(group, clock), groups)),
+            model.embed,
+        )
 
 
 def summarise(group: Sequence[str], clock: Clock) -> str:

@@ -41,6 +41,8 @@ def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
     if not hasattr(found, "list_commands"):
         yield name, found
         return
+    if found.invoke_without_command:
+        yield name, found
     with typer.Context(found) as context:
         for one in found.list_commands(context):
             yield from _below(f"{name} {one}", found.get_command(context, one))

@@ -60,6 +60,7 @@ async def _paged(items: Iterator[T]) -> AsyncIterator[T]:
 _OWN_IMPORTS = {
     "collections.abc": {"AsyncIterator", "Iterator"},
     "itertools": {"islice"},
+    "treering.chat.stream": {"AsyncChatStream"},
     "types": {"TracebackType"},
     "typing": {"Self", "TypeVar"},
 }
@@ -109,6 +110,9 @@ def _twin(method: ast.FunctionDef) -> ast.FunctionDef | ast.AsyncFunctionDef:
         direct = f"self._memory.{method.name}({', '.join(_passed_on(method.args))})"
         fields["body"] += ast.parse(f"return _paged({direct})").body
         return ast.FunctionDef(**fields)
+    elif ast.unparse(method.returns or ast.Constant(None)) == "ChatStream":
+        fields["returns"] = ast.Name("AsyncChatStream")
+        fields["body"] += ast.parse(f"return AsyncChatStream(await asyncio.to_thread({call}))").body
     else:
         fields["body"] += ast.parse(f"return await asyncio.to_thread({call})").body
     return ast.AsyncFunctionDef(**fields)

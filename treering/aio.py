@@ -10,6 +10,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from treering.answer import Answer
+from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.policy import Policy
+from treering.chat.prompt import ChatPrompt
+from treering.chat.stream import AsyncChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.fragments.build import Progress
@@ -17,6 +21,7 @@ from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
@@ -28,6 +33,7 @@ from treering.records import (
     Hit,
     Kind,
     Level,
+    Page,
     Receipt,
     Stats,
 )
@@ -86,7 +92,7 @@ class AsyncMemory:
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._memory.code
 
     async def close(self) -> None:
@@ -235,30 +241,90 @@ class AsyncMemory:
         self,
         question: str,
         *,
-        budget: int = 1000,
+        budget: int = 1500,
         altitude: Altitude = "texts",
         **where: Unpack[Where],
     ) -> Answer:
-        """Answer a question from the memory, with citations; ``altitude`` as in ``context``.
+        """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
-        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
+        model, LLMUnavailable, LLMReplyError.
         """
         return await asyncio.to_thread(
             self._memory.ask, question, budget=budget, altitude=altitude, **where
         )
 
-    async def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
-        """One round of a conversation that is remembered (FragRel's chat protocol).
+    async def chat(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> Answer:
+        """One round of a conversation that is remembered under ``source``.
 
-        While the conversation is short the model sees all of it, then the last round and what the
-        memory relates to it, within ``budget`` tokens. Both sides of the round are added to
-        ``source``.
+        ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
+        related passages, and in brief what else relates), ``window`` (the newest end of the
+        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
+        ``budget`` bounds the whole prompt; the reply comes on top.
+
+        The message is durable before the model is asked: one that fails loses nothing, and the
+        same message said again is answered without being kept twice.
+
+        Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
+        LLMReplyError.
         """
-        return await asyncio.to_thread(self._memory.chat, message, source=source, budget=budget)
+        return await asyncio.to_thread(
+            self._memory.chat, message, policy=policy, source=source, budget=budget
+        )
+
+    async def chat_stream(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> AsyncChatStream:
+        """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
+        return AsyncChatStream(
+            await asyncio.to_thread(
+                self._memory.chat_stream, message, policy=policy, source=source, budget=budget
+            )
+        )
+
+    async def chat_prompt(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+        count_tokens: CountTokens = estimate_tokens,
+    ) -> ChatPrompt:
+        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        return await asyncio.to_thread(
+            self._memory.chat_prompt,
+            message,
+            policy=policy,
+            source=source,
+            budget=budget,
+            count_tokens=count_tokens,
+        )
 
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
         return _paged(self._memory.entries(**where))
+
+    async def page(
+        self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
+    ) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        return await asyncio.to_thread(self._memory.page, cursor, limit=limit, **where)
 
     async def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -272,6 +338,11 @@ class AsyncMemory:
         matches, and InputError without any condition; nothing is erased then.
         """
         return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
+
+    @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memory.memos
 
     @property
     def tree(self) -> TreeView:

@@ -1,35 +1,24 @@
-"""Answers and chat from a memory: the prompt is I/O-free, the model is called here and paid for."""
+"""Answers from a memory: the prompt is I/O-free, the model is called here and paid for."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
 
-from treering.errors import LLMReplyError, TextEncodingError
+from treering.errors import InputError
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
-from treering.llm.ask import ANSWER_TOKENS, NOT_IN_MEMORY, ask_messages, read_answer
+from treering.llm.ask import (
+    ANSWER_TOKENS,
+    NOT_IN_MEMORY,
+    PROMPT_TOKENS,
+    ask_messages,
+    read_answer,
+)
 from treering.llm.ask import Passage as Shown
-from treering.llm.contract import LLM, Message, Reply, Usage
-from treering.llm.prompts import load
+from treering.llm.contract import LLM, Reply, Usage
 from treering.llm.settings import open_llm
-from treering.recall.context import CountTokens
-from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import Context, Entry, Passage, Spent
-from treering.split.stream import check_text
-
-CHAT_WHOLE_TOKENS = 1_000  # FragRel, appendix B.3: up to here the model sees the whole history
-CHAT_WHOLE_ROUNDS = 10
-CHAT_SHOWN = 2 * CHAT_WHOLE_ROUNDS + 1  # entries that are read: one more tells that it is long
-CHAT_REPLY_TOKENS = 400
-CHAT_TEMPERATURE = 0.2  # MemoChat, table 2
-RECENT_JOIN = " ### "  # MemoChat's mark between dialogue lines
-
-Recall = Callable[[str, int, CountTokens], Context]
-"""A context for a query within a number of tokens, by the model's own count."""
+from treering.records import Context, Passage, Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +63,23 @@ class Answerer:
         if self._llm is not None and self._llm is not self._spec:
             self._llm.close()
 
+    def room(self, question: str, budget: int) -> int:
+        """Tokens that passages may have so that the prompt stays within ``budget``, and prompt and
+        answer within the model's window.
+
+        Raises InputError if there is no room for any.
+        """
+        llm = self.llm()
+        needed = PROMPT_TOKENS + llm.count_tokens(question)
+        room = min(budget, llm.context_window - ANSWER_TOKENS) - needed
+        if room < 1:
+            raise InputError(
+                f"the budget is {budget} tokens and the model's window {llm.context_window}; "
+                f"question and instructions need {needed}, the answer {ANSWER_TOKENS}. "
+                "Raise the budget, take a model with a larger window, or ask a shorter question"
+            )
+        return room
+
     def ask(self, context: Context) -> Answer:
         """Answer the context's query from its passages. Raises LLMError."""
         if not context.passages:
@@ -82,7 +88,7 @@ class Answerer:
         reply = self.llm().complete(
             ask_messages(context.query, shown), max_tokens=ANSWER_TOKENS, temperature=0.0
         )
-        self._pay("ask", reply)
+        self.pay("ask", reply)
         read = read_answer(reply, len(shown))
         return Answer(
             text=read.text,
@@ -94,62 +100,14 @@ class Answerer:
             model=reply.model,
         )
 
-    def chat(self, message: str, history: Sequence[Entry], recall: Recall, budget: int) -> Answer:
-        """Reply to a message given the conversation so far (FragRel, appendix B.3)."""
-        llm = self.llm()
-        recent = history
-        context = None
-        if _is_long(history, llm.count_tokens):
-            recent = history[-2:]
-            query = "\n".join([*(entry.text for entry in recent), message])[-MAX_QUERY_CHARS:]
-            room = budget - llm.count_tokens(query)
-            context = recall(query, room, llm.count_tokens) if room > 0 else None
-        messages = chat_messages(message, recent, context)
-        reply = llm.complete(messages, max_tokens=CHAT_REPLY_TOKENS, temperature=CHAT_TEMPERATURE)
-        self._pay("chat", reply)
-        try:
-            check_text(reply.text, "the reply")
-        except TextEncodingError as error:
-            raise LLMReplyError(
-                f"a reply of {reply.model} cannot be remembered: {error}"
-            ) from error
-        return Answer(
-            text=reply.text.strip(), context=context, usage=reply.usage, model=reply.model
-        )
-
-    def round(self, message: str, answer: Answer) -> list[dict[str, Any]]:
-        """Both sides of a round as messages to remember."""
-        now = datetime.now(UTC)
-        return [
-            {"role": "user", "content": message, "at": now},
-            {"role": "assistant", "content": answer.text, "at": now},
-        ]
-
-    def _pay(self, operation: str, reply: Reply) -> None:
+    def pay(self, operation: str, reply: Reply) -> None:
+        """Write what a reply cost into the ledger."""
         usage = reply.usage
         cost = Spent(
             operation, reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens
         )
         with self._database.write() as writer:
             ledger.spend(writer, entries.space_id(writer, self._space), cost)
-
-
-def chat_messages(message: str, recent: Sequence[Entry], context: Context | None) -> list[Message]:
-    """The chat prompt: FragRel's prompt 3, then evidences, recent dialogue and user input."""
-    lines = [f"{entry.speaker or entry.role}: {entry.text}" for entry in recent]
-    turn = load("fragrel_chat_turn").fill(
-        evidences=str(context) if context and context.passages else "None.",
-        recent=RECENT_JOIN.join(lines) or "None.",
-        input=message,
-    )
-    return [Message("system", load("fragrel_chat").fill()), Message("user", turn)]
-
-
-def _is_long(history: Sequence[Entry], count: CountTokens) -> bool:
-    """Whether a conversation has outgrown the prompt and is recalled instead of shown."""
-    if len(history) >= CHAT_SHOWN:
-        return True
-    return sum(count(entry.text) for entry in history) > CHAT_WHOLE_TOKENS
 
 
 def _date(passage: Passage) -> str:

@@ -18,6 +18,10 @@
     │   ├── LLMNotConfigured
     │   ├── LLMUnavailable    down, timed out, overloaded: retrying later may help
     │   └── LLMReplyError     answered, but not in the form asked for
+    ├── ServerError           a treering server, or the way to it
+    │   ├── AccessDenied      its owner does not let this caller do that
+    │   │   └── KeyUnknown    no key was sent, or one that opens nothing
+    │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
     └── MissingExtra          an optional dependency is not installed
 
 A message names the bad value, what is allowed and the next step.
@@ -96,6 +100,22 @@ class LLMUnavailable(LLMError):
 
 class LLMReplyError(LLMError):
     """The language model's reply does not have the form asked for."""
+
+
+class ServerError(TreeringError):
+    """A treering server failed, or is none."""
+
+
+class AccessDenied(ServerError):
+    """The server does not let this caller do that."""
+
+
+class KeyUnknown(AccessDenied):
+    """The server asks for a key, and none was sent or one that opens nothing."""
+
+
+class ServerUnavailable(ServerError):
+    """The server cannot be reached, is stopping, or has too much to do."""
 
 
 class MissingExtra(TreeringError, ImportError):

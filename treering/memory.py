@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from treering import exchange, forgetting
-from treering.answer import CHAT_SHOWN, Answer, Answerer
+from treering.answer import Answer, Answerer
+from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.conversation import Conversations
+from treering.chat.policy import Policy
+from treering.chat.prompt import ChatPrompt
+from treering.chat.registry import policy_of
+from treering.chat.sources import MemorySources
+from treering.chat.stream import ChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
     EmbeddingError,
-    EmptyText,
     InputError,
     JournalBusy,
     JournalCorrupt,
@@ -37,8 +43,9 @@ from treering.journal.contract import Database, Reader, Writer
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.recall.context import CountTokens
-from treering.recall.search import Searcher, check_choice
+from treering.recall.search import Searcher, check_choice, check_queries
 from treering.records import (
     ALTITUDES,
     JSON,
@@ -51,15 +58,15 @@ from treering.records import (
     Hit,
     Kind,
     Level,
+    Page,
     Receipt,
     Stats,
 )
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import TREE, Chosen, Plan, plan
+from treering.relate.registry import TOPIC, TREE, Chosen, Named, Plan, plan
 from treering.score.own import Mode
-from treering.split.stream import check_text
 from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
@@ -89,13 +96,32 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
-        self._code = CodeMemory(database, space, embedder)
+        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
             space,
             lambda: self._embedder,
             self._answerer.llm,
             self._searcher,
+            self._defaults,
+        )
+        self._conversations = Conversations(
+            database,
+            space,
+            self._answerer,
+            lambda count, hidden: MemorySources(
+                self._searcher, self._defaults, lambda: self.tree, count, hidden
+            ),
+            self._catch_up,
+            self._intake,
+            lambda: self._build(None),
+        )
+        self._memos = MemoView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
             self._defaults,
         )
 
@@ -119,20 +145,14 @@ class Memory:
         name = checked_name(space, "space") or DEFAULT_SPACE
         database = open_database(url)
         try:
-            with database.read() as reader:
-                state = store.state(reader, name)
-            if embedder is None:
-                embedder = state.model.name if state and state.model else DEFAULT
-            model = open_embedder(embedder)
-            ensure_same_model(state, model, name)
-            return cls(database, name, model, llm)
+            return cls(database, name, space_embedder(database, name, embedder), llm)
         except BaseException:
             database.close()
             raise
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed, searched and mapped."""
+        """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._code
 
     def close(self) -> None:
@@ -289,53 +309,93 @@ class Memory:
         self,
         question: str,
         *,
-        budget: int = 1000,
+        budget: int = 1500,
         altitude: Altitude = "texts",
         **where: Unpack[Where],
     ) -> Answer:
-        """Answer a question from the memory, with citations; ``altitude`` as in ``context``.
+        """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
-        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
+        model, LLMUnavailable, LLMReplyError.
         """
-        llm = self._answerer.llm()
-        context = self.context(
-            question, budget=budget, altitude=altitude, count_tokens=llm.count_tokens, **where
+        check_queries([question])
+        room = self._answerer.room(question, budget)
+        count = self._answerer.llm().count_tokens
+        return self._answerer.ask(
+            self.context(question, budget=room, altitude=altitude, count_tokens=count, **where)
         )
-        return self._answerer.ask(context)
 
-    def chat(self, message: str, *, source: str = "chat", budget: int = 2000) -> Answer:
-        """One round of a conversation that is remembered (FragRel's chat protocol).
+    def chat(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> Answer:
+        """One round of a conversation that is remembered under ``source``.
 
-        While the conversation is short the model sees all of it, then the last round and what the
-        memory relates to it, within ``budget`` tokens. Both sides of the round are added to
-        ``source``.
+        ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
+        related passages, and in brief what else relates), ``window`` (the newest end of the
+        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
+        ``budget`` bounds the whole prompt; the reply comes on top.
+
+        The message is durable before the model is asked: one that fails loses nothing, and the
+        same message said again is answered without being kept twice.
+
+        Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
+        LLMReplyError.
         """
-        if not check_text(message, "the message").strip():
-            raise EmptyText("the message is empty; say something")
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            history = entries.tail(reader, state.space, source, CHAT_SHOWN) if state else []
-        answer = self._answerer.chat(
-            message,
-            history,
-            lambda query, room, count: self.context(query, budget=room, count_tokens=count),
-            budget,
-        )
-        self.add(self._answerer.round(message, answer), source=source)
-        return answer
+        return self._conversations.reply(message, policy_of(policy), source, budget)
+
+    def chat_stream(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+    ) -> ChatStream:
+        """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
+        return self._conversations.stream(message, policy_of(policy), source, budget)
+
+    def chat_prompt(
+        self,
+        message: str,
+        *,
+        policy: str | Policy = DEFAULT_POLICY,
+        source: str = "chat",
+        budget: int = 2000,
+        count_tokens: CountTokens = estimate_tokens,
+    ) -> ChatPrompt:
+        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        chosen = policy_of(policy)
+        return self._conversations.prompt(message, chosen, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
-        condition = to_filter(where)
-        after = 0
+        cursor = None
         while True:
-            with self._database.read() as reader:
-                state = store.state(reader, self._space)
-                page = entries.page(reader, state.space, condition, after) if state else []
-            yield from (entry for _, entry in page)
-            if len(page) < entries.PAGE:
+            page = self.page(cursor, limit=entries.PAGE, **where)
+            yield from page.entries
+            if (cursor := page.next) is None:
                 return
-            after = page[-1][0]
+
+    def page(self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]) -> Page:
+        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+
+        Raises InputError, FilterError.
+        """
+        if limit < 1:
+            raise InputError(f"limit is {limit}; it must be at least 1")
+        condition, after = to_filter(where), entries.after(cursor)
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            # One more than asked for tells whether there is another page.
+            found = entries.page(reader, state.space, condition, after, limit + 1) if state else []
+        shown = found[:limit]
+        more = str(shown[-1][0]) if len(found) > limit else None
+        return Page(tuple(entry for _, entry in shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -365,6 +425,11 @@ class Memory:
         return forgetting.forget(self._database, state.space, seqs)
 
     # ------------------------------------------------------------------ looking after it
+
+    @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memos
 
     @property
     def tree(self) -> TreeView:
@@ -495,8 +560,32 @@ class Memory:
         if relations is None and tree:
             defaults = with_tree(defaults, self.tree.relation())
         if relations is not None and not isinstance(relations, str):
-            relations = [self.tree.relation() if one == TREE else one for one in relations]
+            relations = [self._relation(one) for one in relations]
         return plan(defaults, relations, alpha)
+
+    def _relation(self, one: Named) -> Named:
+        if one == TREE:
+            return self.tree.relation()
+        return self._memos.relation() if one == TOPIC else one
+
+
+def space_embedder(
+    database: Database,
+    space: str,
+    embedder: str | Embedder | None,
+    opening: Callable[[str | Embedder], Embedder] = open_embedder,
+) -> Embedder:
+    """The embedding model asked for, or the one that a space was built with.
+
+    Raises ModelMismatch, UnknownName.
+    """
+    with database.read() as reader:
+        state = store.state(reader, space)
+    if embedder is None:
+        embedder = state.model.name if state and state.model else DEFAULT
+    model = opening(embedder)
+    ensure_same_model(state, model, space)
+    return model
 
 
 def _matching(

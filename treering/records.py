@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal
 
-JSON: TypeAlias = (
-    "bool | int | float | str | list[JSON] | dict[str, JSON] | None"  # what metadata may hold
+from typing_extensions import TypeAliasType
+
+JSON = TypeAliasType(  # what metadata may hold; a plain alias cannot be read at run time
+    "JSON", "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
@@ -16,6 +18,8 @@ Level = Literal["texts", "summaries", "all"]
 LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
 Altitude = Literal["texts", "mixed"]
 ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
+BLOCK = "block"
+"""Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,14 @@ class Entry:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some entries in the order they were added, and the cursor of the next page, if any."""
+
+    entries: tuple[Entry, ...]
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

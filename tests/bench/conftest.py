@@ -71,7 +71,9 @@ def embedder() -> BagOfWords:
 
 @pytest.fixture
 def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[Space]:
-    with Memory.open(tmp_path / "bench.db", embedder=embedder) as memory:
-        remembered = Space(memory, chat_task(), count=len)
+    with (
+        Memory.open(tmp_path / "bench.db", embedder=embedder) as memory,
+        Space(memory, chat_task(), embedder, count=len) as remembered,
+    ):
         remembered.remember()
         yield remembered

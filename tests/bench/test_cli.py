@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.bench.test_coding import codeif
+from tests.bench.test_forgetting import KEPT, PLAIN, dialogue
+from tests.bench.test_suites import lines, write
+from tests.code.repositories import SHOP
 from treering.bench.results import read
 from treering.cli import bench
 from treering.errors import InputError, UnknownName
@@ -76,6 +80,42 @@ def test_run_with_a_model_answers(
     assert found["policies"]["dense"]["exact_match"] == 1.0
     assert read(out)[0].settings["temperature"] == 1.0
     assert llm.closed
+
+
+def test_a_code_benchmark_finds_its_sources_beside_its_tasks(tmp_path: Path) -> None:
+    for path, text in SHOP.items():
+        write(tmp_path / "sources" / "shop" / path, text)
+    write(tmp_path / "l2.jsonl", lines(codeif()))
+    out = tmp_path / "r.jsonl"
+    arguments = ("run", "codeif-bench", "--data", tmp_path / "l2.jsonl", "--out", out)
+    found = last_object(invoke(*arguments, "--policy", "lexical", "--json"))
+    assert (found["level"], found["tasks"], found["left_out"]) == ("retrieval", 1, 0)
+    assert found["policies"]["lexical"]["recall@10"] == 1.0
+    assert "### CodeIF-Bench" in invoke("report", out)
+
+
+def test_forgetting_ends_with_the_figures_of_rounds_and_requirements(tmp_path: Path) -> None:
+    recording = [dialogue("one", 1, KEPT), dialogue("two", 1, PLAIN), dialogue("two", 2, KEPT)]
+    data, out = write(tmp_path / "d.jsonl", lines(*recording)), tmp_path / "r.json"
+    arguments = ("run", "forgetting", "--data", data, "--policy", "static", "--json")
+    found = last_object(invoke(*arguments, "--out", out))
+    for level in ("round", "requirement"):
+        assert {"precision", "recall", "f1"} <= set(found[level])
+    assert (found["split"], found["rounds"]) == ("leave_one_model_out", 6)
+    assert json.loads(out.read_text()) == found
+    alone = last_object(invoke(*arguments, "--limit", 1))
+    assert (alone["split"], alone["rounds"]) == ("shipped_weights", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("forgetting", "--llm"), ("repoeval", "--judge"), ("locomo", "--sources")],
+)
+def test_an_option_that_a_benchmark_has_no_use_for_is_refused(
+    tmp_path: Path, name: str, option: str
+) -> None:
+    with pytest.raises(InputError, match=f"{name} takes no {option}"):
+        invoke("run", name, "--data", tmp_path, option, "x")
 
 
 def test_data_tells_where_to_get_it_and_what_was_seen() -> None:

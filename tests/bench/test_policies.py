@@ -1,16 +1,22 @@
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
 
-from tests.bench.conftest import SAID
+from tests.bench.conftest import SAID, BagOfWords
 from treering.bench.metrics.evidence import Passage, ranked_units
 from treering.bench.policy.contract import Policy
+from treering.bench.policy.peering import searching_with
+from treering.bench.policy.raptor import build
 from treering.bench.policy.registry import policies
 from treering.bench.space import Space
 from treering.bench.task import Question
+from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
+from treering.relate.contract import Floats
 from treering.relate.decay import Context
 from treering.relate.defaults import Weighted
 
@@ -119,6 +125,69 @@ def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space:
     assert sum(drawn) / len(drawn) == pytest.approx(3.85, abs=0.5)
 
 
+class Backwards:
+    """A peer that finds the latest texts, and can be watched."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        self.folder = folder
+        self.vectors: list[Floats] = []
+        self.texts: list[str] = []
+        self.closed = False
+        self._embedder = embedder
+
+    def add(self, texts: Sequence[str]) -> None:
+        self.texts += texts
+        self.vectors.append(self._embedder.embed(texts))
+
+    def search(self, query: str, k: int) -> list[int]:
+        return list(range(len(self.texts)))[::-1][:k]
+
+    def close(self) -> None:
+        self.closed = self.folder.is_dir()
+
+
+def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
+    space: Space, embedder: BagOfWords
+) -> None:
+    opened: list[Backwards] = []
+
+    def factory(folder: Path, model: Embedder) -> Backwards:
+        opened.append(Backwards(folder, model))
+        return opened[-1]
+
+    policy = searching_with("peer:backwards", factory)
+    assert policy.pick is not None
+    for question in space.task.questions:
+        assert ranked_units(policy.pick(space, question)) == ALL_UNITS[::-1]
+    [system] = opened
+    assert system.texts[0] == "Ana: My sister moved to Porto in spring."
+    assert (system.vectors[0] == embedder.embed(system.texts)).all()
+    space.__exit__(None, None, None)
+    assert system.closed
+    assert not system.folder.exists()
+
+
+def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space: Space) -> None:
+    policy = named("raptor")
+    assert policy.pick is not None
+    picked = policy.pick(space, space.task.questions[0])
+    assert picked[0].units == ("D0",)
+    [root] = [passage for passage in picked if len(passage.units) > 1]
+    assert len(picked) == len(SAID) + 1
+    assert root.place == min(passage.place for passage in picked)
+    said = {unit: f"{who}: {text}" for unit, (who, text) in zip(ALL_UNITS, SAID, strict=True)}
+    assert set(root.units) == {unit for unit, text in said.items() if text in root.text}
+
+
+def test_a_raptor_tree_shrinks_to_one_node_over_all_texts() -> None:
+    texts = [f"text {n}" for n in range(30)]
+    vectors = BagOfWords().embed(texts)
+    levels = build(texts, vectors, lambda groups: [g[0] for g in groups], BagOfWords().embed)
+    assert [len(level.texts) for level in levels[:1]] == [30]
+    assert all(len(b.texts) < len(a.texts) for a, b in pairwise(levels))
+    assert [sorted(leaves) for leaves in levels[-1].leaves] == [list(range(30))]
+
+
 def test_all_stands_for_treering_and_every_baseline() -> None:
     names = [policy.name for policy in policies(["all", "with:session", "dense"], seed=0)]
     assert names[0] == "treering"
@@ -131,6 +200,7 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
     ("name", "error", "message"),
     [
         ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),
         ("with:context(w=1.5)", InputError, re.escape("1.5")),

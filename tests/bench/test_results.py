@@ -89,3 +89,9 @@ def test_other_json_lines_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"question": "?"}) + "\n")
     with pytest.raises(InputError, match="describes no run"):
         read(path)
+
+
+def test_the_header_names_the_processor_and_the_memory() -> None:
+    assert RUN.machine["processor"]
+    assert RUN.machine["cpus"] >= 1
+    assert RUN.machine["memory_gib"] is None or RUN.machine["memory_gib"] > 0

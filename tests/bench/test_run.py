@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,13 @@ from treering.bench.results import Results, this_run
 from treering.bench.run import (
     Level,
     answer_level,
+    drawn,
     evidence_level,
     limited,
     run_benchmark,
     settings,
 )
-from treering.bench.task import Task
+from treering.bench.task import Question, Task
 from treering.llm.scripted import ScriptedLLM
 
 DATA = Path("not read")
@@ -89,6 +91,26 @@ def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) ->
 def test_a_limit_skips_tasks_whose_questions_do_not_count() -> None:
     tasks = limited([chat_task("a"), chat_task("b")], lambda question: question.id == "3", 2)
     assert [(task.space, len(task.questions)) for task in tasks] == [("a", 1), ("b", 1)]
+
+
+def test_a_sample_is_drawn_from_all_tasks_and_holds_every_smaller_one() -> None:
+    tasks = [
+        replace(chat_task(), questions=tuple(Question(f"{n}-{m}", "?") for m in range(20)))
+        for n in range(3)
+    ]
+    everything = [question for task in tasks for question in task.questions]
+
+    def sample(size: int, seed: int = 0) -> set[str]:
+        chosen = drawn(tasks, lambda question: question.id != "0-0", size, seed)
+        return {question.id for question in everything if chosen(question)}
+
+    small, large = sample(6), sample(20)
+    assert (len(small), len(large)) == (6, 20)
+    assert small < large
+    assert {name[0] for name in large} == {"0", "1", "2"}
+    assert sample(6, seed=1) != small
+    assert len(sample(100)) == 59
+    assert not sample(1) & {"0-0"}
 
 
 def test_a_run_goes_on_where_it_stopped_without_remembering_finished_tasks(

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from treering.bench.read import sha256_of
-from treering.bench.registry import benchmark, benchmarks
+from treering.bench.registry import Benchmark, benchmark, benchmarks
 from treering.bench.task import Task
 from treering.errors import InputError, UnknownName
 
 
 def load(name: str, path: Path) -> list[Task]:
-    return list(benchmark(name).load(path))
+    found = benchmark(name)
+    assert isinstance(found, Benchmark)
+    return list(found.load(path))
 
 
 def write(path: Path, content: Any) -> Path:
@@ -304,7 +306,7 @@ def test_every_benchmark_says_where_its_data_is_and_under_which_licence() -> Non
 
 
 def test_an_unknown_benchmark_is_named_along_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"'locomoo'; there are: fairytaleqa, .*locomo"):
+    with pytest.raises(UnknownName, match=r"'locomoo'; there are: codeif-bench, .*locomo"):
         benchmark("locomoo")
 
 

@@ -55,7 +55,9 @@ def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
     assert running.stdout is not None
     running.stdin.write("I am Ana.\n")
     running.stdin.flush()
-    assert running.stdout.readline() == "embedding\n"  # the round is stored, and not embedded yet
+    assert (
+        running.stdout.readline() == "Nice to meet you.embedding\n"
+    )  # the round is stored, and not embedded yet
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 130

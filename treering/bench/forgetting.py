@@ -7,29 +7,29 @@ instructions and codes and the round's own; ``met`` of earlier rounds only in th
 ``met`` and ``forgets`` of the judged round never.
 
 Figures are cross-validated: the scorer that judges a dialogue has seen none of its model (or, in
-the other split, none of its task). ``python -m treering.bench.forgetting PATH`` prints them.
+the other split, none of its task).
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from treering.bench.read import json_lines
 from treering.code.behaviour import behaviour
 from treering.code.detect import Case, cases, conflicts, verdict
 from treering.code.scorer import Scorer, Stage, fit, shipped, trained_on
 from treering.code.session import SessionBlock, Sessions
 from treering.code.trial import Laboratory, inputs
+from treering.errors import InputError
 
 STAGES: tuple[Stage, ...] = ("static", "trial", "tested")
 HEADLINE: Stage = "trial"
@@ -71,31 +71,46 @@ class Score:
         return cls(round(precision, 4), round(recall, 4), round(f1, 4), flagged, positive)
 
 
-def replay(path: Path, run: bool = True, workers: int | None = None) -> dict[str, Any]:
+def replay(
+    path: Path, run: bool = True, workers: int | None = None, limit: int | None = None
+) -> dict[str, Any]:
     """Figures at round and requirement level, of every stage and split, and of baselines.
 
     ``run`` allows the recorded code to be run in the sandbox; without it only the static stage is
-    measured, and is the headline.
+    measured, and is the headline. ``limit`` bounds the dialogues. A recording of one model cannot
+    be judged by scorers of others: its headline is what the shipped weights say.
     """
-    text = path.read_bytes()
-    dialogues = [json.loads(line) for line in text.decode().split("\n") if line.strip()]
+    dialogues = list(islice(json_lines(path), limit))
+    if not dialogues:
+        raise InputError(f"{path} holds no dialogue; give JSON lines with model, task_id, rounds")
     judged = judged_rounds(dialogues, run, workers)
     stages = STAGES if run else STAGES[:1]
     headline = HEADLINE if run else STAGES[0]
-    by_model = {stage: _held_out(judged, stage, lambda r: r.model) for stage in stages}
-    task_fold = _folds(judged)
-    by_task = {stage: _held_out(judged, stage, lambda r: task_fold[r.task]) for stage in stages}
+    figures = {
+        name: {stage: _held_out(judged, stage, group) for stage in stages}
+        for name, group in _splits(judged).items()
+    }
+    figures["shipped_weights"] = {stage: _shipped(judged, stage) for stage in stages}
+    split = next(iter(figures))
     return {
-        **by_model[headline],
+        **figures[split][headline],
         "stage": headline,
-        "split": "leave one model out",
+        "split": split,
         "rounds": len(judged),
-        "leave_one_model_out": by_model,
-        "whole_tasks_apart": by_task,
-        "shipped_weights": {stage: _shipped(judged, stage) for stage in stages},
-        "shipped_weights_saw_this_data": digest(text) == trained_on(),
+        **figures,
+        "shipped_weights_saw_this_data": digest(path.read_bytes()) == trained_on(),
         "baselines": baselines(judged),
     }
+
+
+def _splits(judged: Sequence[Round]) -> dict[str, Callable[[Round], str]]:
+    """How rounds are parted for cross-validation, where there are at least two parts."""
+    fold = _folds(judged)
+    splits: dict[str, Callable[[Round], str]] = {
+        "leave_one_model_out": lambda r: r.model,
+        "whole_tasks_apart": lambda r: fold[r.task],
+    }
+    return {name: group for name, group in splits.items() if len({group(r) for r in judged}) > 1}
 
 
 def digest(data: bytes) -> str:
@@ -246,18 +261,3 @@ def baselines(judged: Sequence[Round]) -> dict[str, Any]:
         "paper (eq. 8-10)": _figures(judged, [r.conflicts for r in judged]),
         "raised kind gone": {"round": _figures(judged, gone)["round"]},
     }
-
-
-def main() -> None:
-    """Print the figures for the file named on the command line as one JSON object."""
-    parser = argparse.ArgumentParser(description=replay.__doc__)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--static", action="store_true", help="do not run recorded code")
-    parser.add_argument("--workers", type=int)
-    chosen = parser.parse_args()
-    figures = replay(chosen.path, not chosen.static, chosen.workers)
-    sys.stdout.write(json.dumps(figures) + "\n")
-
-
-if __name__ == "__main__":
-    main()

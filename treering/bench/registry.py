@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from treering.bench.coding.task import CodeTask, LeftOut
 from treering.bench.task import Task
 from treering.errors import InputError, UnknownName
 
@@ -43,10 +45,39 @@ class Benchmark:
     headline: str = "recall@10"
 
 
-_REGISTERED: dict[str, Benchmark] = {}
+@dataclass(frozen=True, slots=True)
+class CodeBenchmark:
+    """Functions to be written in repositories, measured by what of a repository is found for them.
+
+    ``load`` reads the tasks, given the folder of the projects' sources too.
+    """
+
+    name: str
+    title: str
+    load: Callable[[Path, Path], Iterator[CodeTask | LeftOut]]
+    data: Data
+    headline: str = "recall@10"
 
 
-def register(benchmark: Benchmark) -> Benchmark:
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Recorded dialogues that are replayed as a whole: the figures are not means over questions.
+
+    ``replay`` measures ``policies`` on a file, on at most so many dialogues.
+    """
+
+    name: str
+    title: str
+    replay: Callable[[Path, Sequence[str], int | None], dict[str, Any]]
+    data: Data
+    headline: str = "f1"
+
+
+Registered = Benchmark | CodeBenchmark | Replay
+_REGISTERED: dict[str, Registered] = {}
+
+
+def register(benchmark: Registered) -> Registered:
     """Make ``benchmark`` known under its name, and return it."""
     if benchmark.name in _REGISTERED:
         raise InputError(f"a benchmark named {benchmark.name!r} is already registered")
@@ -54,13 +85,13 @@ def register(benchmark: Benchmark) -> Benchmark:
     return benchmark
 
 
-def benchmarks() -> dict[str, Benchmark]:
+def benchmarks() -> dict[str, Registered]:
     """Every benchmark, by name, in alphabetical order."""
     _import_suites()
     return dict(sorted(_REGISTERED.items()))
 
 
-def benchmark(name: str) -> Benchmark:
+def benchmark(name: str) -> Registered:
     """The benchmark called ``name``.
 
     Raises:

@@ -22,7 +22,11 @@ import treering
 from treering.bench.read import json_lines
 from treering.errors import InputError
 
-PACKAGES = ("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp")
+PACKAGES = (
+    *("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp"),
+    *("chromadb", "lancedb", "llama-index-core", "mem0ai"),
+)
+_CPU_INFO = Path("/proc/cpuinfo")
 _DECIMALS = 6
 """Enough to tell any two means apart, and short lines."""
 
@@ -77,13 +81,37 @@ def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str,
         settings=dict(settings),
         commit=_commit(),
         versions=_versions(),
-        machine={
-            "system": platform.platform(),
-            "processor": platform.machine(),
-            "cpus": os.cpu_count(),
-        },
+        machine=this_machine(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def this_machine() -> dict[str, Any]:
+    """The system, the processor and how many, and the memory in GiB."""
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cpus": os.cpu_count(),
+        "memory_gib": _memory_gib(),
+    }
+
+
+def _processor() -> str:
+    """The processor's name as Linux tells it, elsewhere what the platform knows."""
+    try:
+        told = _CPU_INFO.read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in told.split("\n") if "model name" in line)
+    return next(names, platform.machine())
+
+
+def _memory_gib() -> float | None:
+    """The physical memory; None where the system does not tell."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError):
+        return None
 
 
 class Results:

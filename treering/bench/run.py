@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -68,15 +70,19 @@ def run_benchmark(
     embedder: Embedder,
     *,
     limit: int | None = None,
+    sample: int | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
 
-    ``limit`` bounds the questions that count. What ``results`` already holds is not done again; a
-    task with nothing left to do is not even remembered.
+    ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
+    already holds is not done again; a task with nothing left to do is not even remembered.
     """
+    counts = level.counts
+    if sample is not None:
+        counts = drawn(benchmark.load(data), counts, sample, results.run.seed)
     done = known = 0
-    for task in limited(benchmark.load(data), level.counts, limit):
+    for task in limited(benchmark.load(data), counts, limit):
         known += len(task.questions)
         left = _left(task, policies, results)
         if left:
@@ -105,6 +111,24 @@ def limited(
                 return
 
 
+def drawn(
+    tasks: Iterable[Task], counts: Callable[[Question], bool], size: int, seed: int
+) -> Callable[[Question], bool]:
+    """Whether a question is among ``size`` drawn from all that count.
+
+    The draw goes by a digest of each question, so a larger sample holds every smaller one, and a
+    run can be extended.
+    """
+    asked = (question for task in tasks for question in task.questions if counts(question))
+    chosen = nsmallest(size, {_draw(question, seed) for question in asked})
+    last = chosen[-1] if chosen else b""
+    return lambda question: counts(question) and _draw(question, seed) <= last
+
+
+def _draw(question: Question, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\0{question.id}\0{question.text}".encode()).digest()
+
+
 def settings(
     level: Level, embedder: str, budget: int | None, how: Answering | None
 ) -> dict[str, object]:
@@ -125,8 +149,8 @@ def _remembered(
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
         Memory.open(Path(folder) / "bench.db", embedder=embedder) as memory,
+        Space(memory, task, embedder) as space,
     ):
-        space = Space(memory, task)
         space.remember()
         yield space
 

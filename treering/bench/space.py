@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
+from treering.bench.embedding import TextCache
 from treering.bench.metrics.evidence import Passage
 from treering.bench.task import Document, Piece, Question, Task
+from treering.embed.contract import Embedder
+from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit
@@ -20,13 +25,18 @@ DEPTH = 100
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
 CountTokens = Callable[[str], int]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A passage with the raw scores and the time that baselines weigh it by."""
+    """A passage with the raw scores and the time that baselines weigh it by.
+
+    ``said`` is its text as it was embedded: with the speaker, without the day.
+    """
 
     passage: Passage
+    said: str
     bm25: float
     cosine: float
     at: datetime | None
@@ -35,11 +45,38 @@ class Scored:
 class Space:
     """One task, remembered. Searching goes through the memory and nothing else."""
 
-    def __init__(self, memory: Memory, task: Task, count: CountTokens = estimate_tokens) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        task: Task,
+        embedder: Embedder,
+        count: CountTokens = estimate_tokens,
+    ) -> None:
         self.task = task
+        self.embedder = TextCache(embedder)
+        self.count = cache(count)  # policies find the same passages over and over
         self._memory = memory
-        self._count = cache(count)  # policies find the same passages over and over
         self._last: tuple[Question, list[Scored]] | None = None
+        self._made: dict[str, Any] = {}
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._opened.close()
+
+    def once(self, name: str, make: Callable[[ExitStack], Made]) -> Made:
+        """What ``make`` made when ``name`` was first asked for; it lives as long as the space."""
+        if name not in self._made:
+            self._made[name] = make(self._opened)
+        made: Made = self._made[name]
+        return made
 
     def remember(self) -> None:
         """Add every document of the task, one source each."""
@@ -67,7 +104,7 @@ class Space:
 
     def context(self, question: Question, budget: int) -> Passage:
         """``Memory.context`` for a question, as one passage."""
-        context = self._memory.context(question.text, budget=budget, count_tokens=self._count)
+        context = self._memory.context(question.text, budget=budget, count_tokens=self.count)
         units = (str(hit.metadata[UNIT]) for shown in context.passages for hit in shown.hits)
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
 
@@ -81,7 +118,7 @@ class Space:
         everything = [piece for document in self.task.documents for piece in document.pieces]
         shown = [_shown(piece.text, piece.speaker, piece.at) for piece in everything]
         return [
-            Passage((piece.unit,), self._count(text), text, (place,))
+            Passage((piece.unit,), self.count(text), text, (place,))
             for place, (piece, text) in enumerate(zip(everything, shown, strict=True))
         ]
 
@@ -97,12 +134,13 @@ class Space:
         return {document.source: n for n, document in enumerate(self.task.documents)}
 
     def _scored(self, hit: Hit) -> Scored:
-        return Scored(self._passage(hit), hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at)
+        said = embedded_text(hit.text, hit.speaker)
+        return Scored(self._passage(hit), said, hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at)
 
     def _passage(self, hit: Hit) -> Passage:
         text = _shown(hit.text, hit.speaker, hit.at)
         place = (self._order[hit.source], hit.position, hit.start)
-        return Passage((str(hit.metadata[UNIT]),), self._count(text), text, place)
+        return Passage((str(hit.metadata[UNIT]),), self.count(text), text, place)
 
 
 def _message(piece: Piece, document: Document) -> dict[str, Any]:

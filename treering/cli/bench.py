@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from treering.bench import generate, plots, report
-from treering.bench.answer import Answering
-from treering.bench.embedding import QuestionCache
-from treering.bench.policy.registry import policies
-from treering.bench.prompts import answer_prompt
-from treering.bench.read import sha256_of
-from treering.bench.registry import Benchmark, benchmark, benchmarks
-from treering.bench.results import Results, read, this_run
-from treering.bench.run import Level, answer_level, evidence_level, run_benchmark, settings
+from treering.bench.registry import Registered, benchmark, benchmarks
+from treering.bench.results import read
+from treering.bench.start import Wanted, start
 from treering.embed.registry import DEFAULT as EMBEDDER
-from treering.embed.registry import open_embedder
 from treering.llm.settings import open_llm
 
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
@@ -45,7 +39,10 @@ def run(
     data: DataPath,
     policy: Policies = ["all"],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many questions, drawn from all by the seed.")
+    ] = None,
     llm: Annotated[
         str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
     ] = None,
@@ -53,26 +50,34 @@ def run(
     budget: Annotated[
         int, typer.Option(min=1, help="Tokens of context for an answer.")
     ] = DEFAULT_BUDGET,
+    sources: Annotated[
+        Path | None,
+        typer.Option(help="Of a code benchmark: a folder a project. [default: beside --data]"),
+    ] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the answering model.")] = 0.0,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     embedder: Annotated[str, typer.Option(help="The embedding model.")] = EMBEDDER,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
 ) -> None:
     """Run a benchmark; what the results file holds already is not measured again."""
-    chosen, wanted, model = benchmark(name), policies(policy, seed), open_embedder(embedder)
-    with ExitStack() as opened:
-        how = _answering(opened, chosen, llm, judge, temperature, seed)
-        level = answer_level(how, budget) if how else evidence_level()
-        header = this_run(name, sha256_of(data), seed, settings(level, model.name, budget, how))
-        path = out or Path("results") / f"{name}-{level.name}.jsonl"
-        results = opened.enter_context(Results(path, header))
-        shown = opened.enter_context(_progress(name))
-        once = QuestionCache(model)
-        run_benchmark(chosen, data, wanted, level, results, once, limit=limit, progress=shown)
-        scores = report.Scores.of(results.run, results.measured.values())
-    if not as_json:
-        typer.echo(report.report(scores))
-    typer.echo(json.dumps(_summary(chosen, level, path, scores)))
+    wanted = Wanted(
+        data=data,
+        policies=tuple(policy),
+        embedder=embedder,
+        budget=budget,
+        out=out,
+        limit=limit,
+        sample=sample,
+        llm=llm,
+        judge=judge,
+        sources=sources,
+        temperature=temperature,
+        seed=seed,
+    )
+    outcome = start(benchmark(name), wanted, _progress)
+    if outcome.scores and not as_json:
+        typer.echo(report.report(outcome.scores))
+    typer.echo(json.dumps(outcome.summary))
 
 
 @app.command()
@@ -153,42 +158,7 @@ def questions(
             typer.echo(json.dumps(asdict(asked), ensure_ascii=False))
 
 
-def _answering(
-    opened: ExitStack,
-    chosen: Benchmark,
-    llm: str | None,
-    judge: str | None,
-    temperature: float,
-    seed: int,
-) -> Answering | None:
-    """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
-    if llm is None:
-        return None
-    answering = opened.enter_context(closing(open_llm(llm)))
-    judging = answering
-    if judge is not None and judge != llm:
-        judging = opened.enter_context(closing(open_llm(judge)))
-    return Answering(
-        llm=answering,
-        prompt=answer_prompt(chosen.prompt),
-        judge=None if judge is None else judging,
-        temperature=temperature,
-        seed=seed,
-    )
-
-
-def _summary(chosen: Benchmark, level: Level, path: Path, scores: report.Scores) -> dict[str, Any]:
-    return {
-        "benchmark": chosen.name,
-        "level": level.name,
-        "results": str(path),
-        "commit": scores.run.commit,
-        "data_sha256": scores.run.data_sha256,
-        "policies": report.summary(scores),
-    }
-
-
-def _described(one: Benchmark) -> dict[str, Any]:
+def _described(one: Registered) -> dict[str, Any]:
     return {
         "title": one.title,
         "url": one.data.url,

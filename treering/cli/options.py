@@ -242,7 +242,7 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
     def call(ctx: typer.Context, **given: Any) -> None:
         taken = {name: _take(_GROUPS[hints[name]], given) for name in wanted}
         if "run" in taken:
-            taken["run"] = _run(taken["run"].over(ctx.find_object(Globals) or Globals()))
+            taken["run"] = run_of(taken["run"].over(ctx.find_object(Globals) or Globals()))
         if "ctx" in hints:
             taken["ctx"] = ctx
         function(**taken, **given)
@@ -278,7 +278,8 @@ def _take(group: type[Any], given: dict[str, Any]) -> Any:
     return group(**{one.name: given.pop(one.name) for one in fields(group)})
 
 
-def _run(options: Globals) -> Run:
+def run_of(options: Globals) -> Run:
+    """The run that the options of every command mean."""
     return Run.of(
         memory=options.memory,
         space=options.space,

@@ -79,6 +79,16 @@ class Output:
         else:
             _write(sys.stdout, parts)
 
+    def stream(self, pieces: Iterator[str]) -> None:
+        """A text as it is written, then a line end; as JSON nothing, for a record follows."""
+        for piece in pieces:
+            if not self.as_json:
+                sys.stdout.write(printable(piece) if sys.stdout.isatty() else piece)
+                sys.stdout.flush()  # whoever pipes messages in waits for the reply
+        if not self.as_json:
+            sys.stdout.write("\n")
+        sys.stdout.flush()
+
     def lines(self, lines: Iterator[str]) -> int:
         """Lines that are ready as they are; how many there were."""
         count = 0

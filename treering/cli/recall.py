@@ -11,11 +11,12 @@ from typing import Annotated
 
 import typer
 
+from treering.chat import DEFAULT, PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, Ranking, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
-from treering.errors import LLMUnavailable
+from treering.errors import LLMReplyError, LLMUnavailable
 from treering.records import Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
@@ -25,6 +26,9 @@ MixedOrNot = Annotated[
     Altitude, typer.Option(help="Texts, or a summary of the tree where it covers more a token.")
 ]
 Budget = Annotated[int, typer.Option(min=1, metavar="TOKENS", help="Tokens the passages may have.")]
+Prompt = Annotated[
+    int, typer.Option("--budget", min=1, metavar="TOKENS", help="Tokens of the prompt.")
+]
 
 
 @command(commands)
@@ -79,7 +83,7 @@ def ask(
     run: Run,
     question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
     where: Filters,
-    budget: Budget = 1000,
+    budget: Prompt = 1500,
     altitude: MixedOrNot = "texts",
 ) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
@@ -98,11 +102,14 @@ def ask(
 def chat(
     run: Run,
     source: Annotated[str, typer.Option(help="The conversation to go on with.")] = "chat",
-    budget: Budget = 2000,
+    policy: Annotated[
+        PolicyName, typer.Option(help="What the model sees besides the message.")
+    ] = DEFAULT,
+    budget: Prompt = 2000,
 ) -> None:
     """Talk with a language model that remembers; each round is kept. End with Ctrl-D.
 
-    Piped in, every line is a message and every reply is printed.
+    Piped in, every line is a message and every reply is printed as it is written.
     """
     talking = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
     with run.memory(create=True) as memory:
@@ -110,14 +117,17 @@ def chat(
             if not message.strip():
                 continue
             try:
-                answer = memory.chat(message.strip(), source=source, budget=budget)
-            except LLMUnavailable as error:
+                with memory.chat_stream(
+                    message.strip(), policy=policy, source=source, budget=budget
+                ) as reply:
+                    run.out.stream(reply)
+            except (LLMUnavailable, LLMReplyError) as error:
                 if not talking:
                     raise
-                note(f"{error}\nThis round was not kept; say it again.")
+                note(f"{error}\nWhat you said was kept; say it again to have it answered.")
                 continue
-            run.out.emit(replace(answer, context=None), answer.text)
-            sys.stdout.flush()  # whoever pipes messages in waits for the reply
+            if run.out.as_json and reply.answer is not None:
+                run.out.emit(replace(reply.answer, context=None))
 
 
 def _typed() -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -12,6 +12,7 @@ from treering.cli.output import Output, note
 from treering.errors import UnknownName
 
 if TYPE_CHECKING:
+    from treering.journal.contract import Database
     from treering.memory import Memory
 
 DEFAULT_MEMORY = "treering.db"
@@ -56,11 +57,7 @@ class Run:
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
         """The open memory. Raises UnknownName if there is none and the command makes none."""
-        if not create and self.path is not None and not self.path.exists():
-            raise UnknownName(
-                f"there is no memory at {self.path}; `treering add` makes one, "
-                "--memory or TREERING_MEMORY names another"
-            )
+        self._ensure_there(create)
         from treering.memory import Memory
 
         opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=self.llm)
@@ -70,6 +67,22 @@ class Run:
             except KeyboardInterrupt:
                 _say_what_is_durable(memory)
                 raise
+
+    @contextmanager
+    def database(self, *, create: bool = False) -> Iterator[Database]:
+        """The open database, without any model. Raises UnknownName as ``memory`` does."""
+        self._ensure_there(create)
+        from treering.journal.open import open_database
+
+        with closing(open_database(self.url)) as database:
+            yield database
+
+    def _ensure_there(self, create: bool) -> None:
+        if not create and self.path is not None and not self.path.exists():
+            raise UnknownName(
+                f"there is no memory at {self.path}; `treering add` makes one, "
+                "--memory or TREERING_MEMORY names another"
+            )
 
 
 def _say_what_is_durable(memory: Memory) -> None:

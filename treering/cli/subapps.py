@@ -23,6 +23,7 @@ class SubApp:
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "The code of repositories: index, search, map."),
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
+    "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
     "bench": SubApp("treering.cli.bench", "Measure quality on public benchmarks."),
 }

@@ -14,7 +14,7 @@ from treering.cli.run import Run
 from treering.tree.node import TreeNode
 from treering.tree.shape import ROOT
 
-app = typer.Typer(help="Look at the tree of summaries.")
+app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 
 Branch = Annotated[
     int, typer.Option("--root", metavar="NODE", help="Only the branch of this node.")

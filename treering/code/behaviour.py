@@ -29,6 +29,7 @@ BRANCHES = frozenset(
         *("if_statement", "elif_clause", "while_statement", "conditional_expression"),
         *("if_expression", "while_expression", "ternary_expression", "assert_statement"),
         *("case_clause", "except_clause", "catch_clause", "if_clause"),
+        *("if", "unless", "if_modifier", "unless_modifier", "conditional"),
     }
 )
 CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression"})
@@ -68,9 +69,12 @@ class Behaviour:
 def behaviour(source: str, name: str, language: str) -> Behaviour | None:
     """The behaviour of the definition called ``name``, or None where ``source`` has none.
 
-    The last definition of that name counts, as it does when the source is run.
+    The last definition of that name counts, as it does when the source is run; of a method without
+    its class, the name alone.
     """
-    found = [d for d in parse(source, language).definitions if name in (d.name, d.qualified)]
+    there = parse(source, language).definitions
+    found = [d for d in there if name in (d.name, d.qualified)]
+    found = found or [d for d in there if d.name == name.rpartition(".")[2]]
     if not found:
         return None
     root = syntax_root(source.encode(), language)
@@ -90,8 +94,8 @@ class _Reading:
 
     def __init__(self, whole: Node) -> None:
         self.whole = whole
-        self.core = whole.child_by_field_name("definition") or whole
-        listed = self.core.child_by_field_name("parameters")
+        self.core = _first_field(whole, "definition", "declaration") or whole
+        listed = _parameters(self.core)
         nodes = listed.named_children if listed else []
         self.parameter_nodes = [node for node in nodes if node.type not in COMMENTS]
         self.parameters = tuple(_parameter_name(node) for node in self.parameter_nodes)
@@ -123,7 +127,7 @@ class _Reading:
                 stack.extend(reversed(node.named_children))
 
     def of_node(self, node: Node) -> Iterator[Part]:
-        if node.type in RAISES:
+        if node.type in RAISES or _is_raise_call(node):
             yield self.part("raise", node, exception_name(node))
             if (test := _condition_above(node)) is not None:
                 yield self.part("guard", node, f"{exception_name(node)} if {self.text(test)}")
@@ -134,7 +138,7 @@ class _Reading:
                 "branch", node, self.text(node.child_by_field_name("condition") or node)
             )
         elif node.type in CALLS:
-            callee = node.child_by_field_name("function") or node.child_by_field_name("name")
+            callee = _first_field(node, "function", "name", "method")
             yield self.part("call", node, self.text(callee or node))
         elif node.type in ASSIGNMENTS:
             target = node.child_by_field_name("left")
@@ -155,10 +159,35 @@ class _Reading:
 
 def exception_name(node: Node) -> str:
     """The class that a raise or throw names, or an empty string where it raises what it caught."""
+    if _is_raise_call(node):
+        raised = node.child_by_field_name("arguments")
+        return exception_name(raised) if raised else ""
     for child in node.named_children:
-        callee = child.child_by_field_name("function") or child.child_by_field_name("type")
+        callee = _first_field(child, "function", "type", "constructor")
         return render(callee or child).rsplit(" ", 1)[-1]
     return ""
+
+
+def _is_raise_call(node: Node) -> bool:
+    """Whether it is Ruby's ``raise``, which is a call like any other."""
+    method = node.child_by_field_name("method") if node.type == "call" else None
+    return method is not None and method.text == b"raise"
+
+
+def _first_field(node: Node, *names: str) -> Node | None:
+    found = (node.child_by_field_name(name) for name in names)
+    return next((child for child in found if child is not None), None)
+
+
+def _parameters(core: Node) -> Node | None:
+    """The list of parameters; C and C++ have it in the declarator."""
+    node: Node | None = core
+    while node is not None:
+        listed = node.child_by_field_name("parameters")
+        if listed is not None:
+            return listed
+        node = node.child_by_field_name("declarator")
+    return None
 
 
 def _condition_above(node: Node) -> Node | None:

@@ -119,7 +119,9 @@ def _cases(
 ) -> Iterator[Case]:
     for origin, then in enumerate(history):
         met = _met(blocks, origin)
-        if then.requirement.kind == "form" or (met is not None and not any(met)):
+        if not blocks[origin].instruction or then.requirement.kind == "form":
+            continue
+        if met is not None and not any(met):
             continue
         text, parts = then.requirement.text, lost_parts(history, origin, now)
         if trial is None:

@@ -1,4 +1,4 @@
-"""``memory.code``: repositories indexed, searched and mapped."""
+"""``memory.code``: repositories indexed and searched, rounds of work on them remembered."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, i
 from treering.code.language import language_of
 from treering.code.map import repository_map
 from treering.code.repository import SourceFile, scan
+from treering.code.rounds import Build, Files, Round, Rounds
+from treering.code.session import SessionBlock
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
 from treering.journal import entries
@@ -45,10 +47,11 @@ class CodeReceipt:
 class CodeMemory:
     """The code of a space. All methods may be called from any thread."""
 
-    def __init__(self, database: Database, space: str, embedder: Embedder) -> None:
+    def __init__(self, database: Database, space: str, embedder: Embedder, build: Build) -> None:
         self._database = database
         self._space = space
         self._embedder = embedder
+        self._rounds = Rounds(database, space, build)
         self._lock = threading.RLock()
         self._loaded: dict[int, tuple[int, CodeIndex]] = {}
 
@@ -144,6 +147,42 @@ class CodeMemory:
             lambda query, k: self.blocks(query, k, root=root),
             judge or NameJudge(names.__contains__),
         )
+
+    def record(
+        self,
+        instruction: str,
+        *,
+        root: str | Path = ".",
+        before: Files | None = None,
+        after: Files | None = None,
+        note: str = "",
+        outcome: str = "",
+    ) -> tuple[SessionBlock, ...]:
+        """Remember a round of work: what was asked for, and every definition that it changed.
+
+        Without ``after`` the round is what stands in the git working tree at ``root`` and is
+        neither committed nor recorded yet. ``after`` gives files as they are now instead, as texts
+        by path from the root, and ``before`` as they were (default: as last recorded); a file
+        that is in ``before`` alone was deleted. ``outcome`` is ``accepted``, ``rejected`` or in
+        other words; ``note`` says what became of it, and may be written later, with ``note()``.
+
+        Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
+        Raises InputError, UnknownName, JournalError; then nothing was recorded.
+        """
+        round_ = Round.of(instruction, note, outcome)
+        return self._rounds.record(round_, Path(root), before, after)
+
+    def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known.
+
+        ``definition`` is ``PATH::NAME``, ``Class.method`` or a last part that is the only one.
+        """
+        return self._rounds.note(definition, note, outcome)
+
+    def log(self, definition: str) -> tuple[SessionBlock, ...]:
+        """The story of a definition, oldest first: what was asked for, changed and noted."""
+        sessions = self._rounds.sessions(definition)
+        return next(iter(sessions.sequences.values()))
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""

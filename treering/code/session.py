@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from treering.code.behaviour import Behaviour, Part, behaviour
 from treering.code.diff import Change, change
@@ -29,7 +30,9 @@ class SessionBlock:
     ``change`` is relative to the block before it in its sequence; ``note`` is written with the
     next round's feedback; ``outcome`` is what is known of the result: ``accepted``, ``rejected``
     or empty; ``met`` are the positions in the sequence of the requirements that the code is known
-    to meet, None where no tests were run.
+    to meet, None where no tests were run. A block without an instruction is code as it was found:
+    nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
+    (or the commit's), all empty where the block is only in memory.
     """
 
     definition: str
@@ -40,11 +43,22 @@ class SessionBlock:
     note: str = ""
     outcome: str = ""
     met: frozenset[int] | None = None
+    path: str = ""
+    id: str = ""
+    at: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """What its sequence is known by: ``PATH::DEFINITION``, or the definition alone."""
+        return f"{self.path}::{self.definition}" if self.path else self.definition
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Memory sequences by definition, in the order of their changes (eq. 7); never altered."""
+    """Memory sequences by definition (a block's ``key``), in the order of their changes (eq. 7).
+
+    Never altered: what changes a memory returns another one.
+    """
 
     sequences: Mapping[str, tuple[SessionBlock, ...]] = field(default_factory=dict)
 
@@ -55,20 +69,30 @@ class Sessions:
             raise UnknownName(f"no session memory of {definition!r}; there is memory of: {known}")
         return self.sequences[definition]
 
-    def record(self, block: SessionBlock) -> Sessions:
+    def record(
+        self, block: SessionBlock, *, former: str | None = None, before: str = ""
+    ) -> Sessions:
         """Append ``block`` to its definition's sequence, or begin one (eq. 11).
 
-        A definition that is not known continues the sequence of one that is gone from the code
-        and whose behaviour it has: it was renamed. Moves do not show: code is compared as is.
+        ``former`` is the key it had before it was renamed or moved. Where that is not said, a
+        definition that is not known continues the sequence of one that is gone from the code and
+        whose behaviour it has. ``before`` is the code that the round found, where that is not what
+        the last block left.
         """
-        name = block.definition
-        former = name if name in self.sequences else self._former_name(block)
-        before = self.sequences.get(former, ()) if former else ()
+        name = block.key
+        if name in self.sequences:
+            former = name
+        elif former not in self.sequences:
+            former = self._former_name(block)
+        older = self.sequences.get(former, ()) if former else ()
         if before:
-            delta = change(before[-1].code, block.code, block.language)
+            found = replace(block, instruction="", code=before, note="", outcome="", met=None)
+            older = (*older, replace(found, id=""))
+        if older:
+            delta = change(older[-1].code, block.code, block.language)
             block = replace(block, change=delta)
         kept = {n: s for n, s in self.sequences.items() if n != former}
-        return Sessions({**kept, name: (*before, block)})
+        return Sessions({**kept, name: (*older, block)})
 
     def annotate(self, definition: str, note: str, outcome: str = "") -> Sessions:
         """Write the note of the last block, now that its reception is known."""
@@ -79,7 +103,8 @@ class Sessions:
     def links(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
         """Link(m) of the last block: the earlier ones of similar instruction (eq. 12)."""
         *older, last = self.sequence(definition)
-        return tuple(m for m in older if similarity(last.instruction, m.instruction) >= SAME_INTENT)
+        asked = (m for m in older if m.instruction)
+        return tuple(m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT)
 
     def working(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
         """The last block and its links (eq. 13): what the next round is shown."""
@@ -96,8 +121,8 @@ class Sessions:
     def _likenesses(self, block: SessionBlock, now: Behaviour) -> Iterator[tuple[str, float]]:
         for name, blocks in self.sequences.items():
             last = blocks[-1]
-            then = behaviour(last.code, name, last.language)
-            gone = behaviour(block.code, name, block.language) is None
+            then = behaviour(last.code, last.definition, last.language)
+            gone = behaviour(block.code, last.definition, block.language) is None
             if then is not None and gone and last.language == block.language:
                 yield name, overlap(then.of(), now.of())
 
@@ -112,4 +137,5 @@ def candidates(
     blocks: tuple[SessionBlock, ...], instruction: str, similarity: Similarity
 ) -> tuple[SessionBlock, ...]:
     """M_c: blocks whose instruction has another intent than ``instruction`` (eq. 8)."""
-    return tuple(m for m in blocks if similarity(instruction, m.instruction) < SAME_INTENT)
+    asked = (m for m in blocks if m.instruction)
+    return tuple(m for m in asked if similarity(instruction, m.instruction) < SAME_INTENT)

@@ -15,6 +15,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
+MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
 MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
@@ -216,6 +217,15 @@ def page(
         (space, after, *params, limit),
     )
     return [(int(row[0]), entry_of(row[1:])) for row in rows]
+
+
+def after(cursor: str | None) -> int:
+    """The sequence number that a page begins after. Raises InputError."""
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < MAX_CURSOR_CHARS):
+        raise InputError(f"cursor is {cursor!r}; give the `next` of a page, or none")
+    return int(cursor)
 
 
 def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:

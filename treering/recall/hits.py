@@ -9,7 +9,7 @@ from treering.fragments import store
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.recall.rank import Ranking
-from treering.records import Hit
+from treering.records import BLOCK, Hit
 from treering.tree.store import levels
 
 
@@ -39,7 +39,7 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
                 speaker=entry.speaker,
                 role=entry.role,
                 session=entry.session,
-                metadata=entry.metadata,
+                metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
                 level=level.get(fragment),
             )
         )

@@ -25,11 +25,12 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "speaker": Speaker,
 }
 
-TREE = "tree"
-"""The relation that needs to know the space: a memory makes it, and its name alone does not."""
+TREE, TOPIC = "tree", "topic"
+"""The relations that need to know the space: a memory makes them, and their names alone do not."""
 
 Plan = Mapping[Kind, Sequence[Weighted]]
-Chosen = Sequence[str | Relation | Weighted]
+Named = str | Relation | Weighted
+Chosen = Sequence[Named]
 
 
 def relation(name: str) -> Relation:
@@ -38,7 +39,7 @@ def relation(name: str) -> Relation:
     if factory is None:
         found = entry_points(group=GROUP, name=name)
         if not found:
-            known = sorted({*BUILT_IN, TREE, *entry_points(group=GROUP).names})
+            known = sorted({*BUILT_IN, TREE, TOPIC, *entry_points(group=GROUP).names})
             raise UnknownName(f"no relation {name!r}; there are {', '.join(known)}")
         factory = next(iter(found)).load()
     return factory()

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from treering import Memory
+
+pytest.importorskip("langchain_core", reason="langchain-core is not installed")
+
+from langchain_core.runnables import RunnableLambda
+
+from treering.adapters.langchain import TreeringRetriever
+
+
+def test_a_chain_retrieves_documents_that_say_where_they_are_from_and_why(memory: Memory) -> None:
+    memory.add("Miu the cat sleeps upstairs.", source="home", metadata={"room": "attic"})
+    memory.add("The harbour freezes in January.", source="town")
+    chain = TreeringRetriever(memory=memory, k=1) | RunnableLambda(lambda found: found[0])
+    document = chain.invoke("where does the cat sleep")
+    [hit] = memory.search("where does the cat sleep", k=1)
+    assert document.page_content == "Miu the cat sleeps upstairs."
+    assert document.metadata["source"] == "home"
+    assert document.metadata["room"] == "attic"
+    assert document.metadata["entry_id"] == hit.entry_id
+    assert sum(document.metadata["why"].values()) == pytest.approx(document.metadata["score"])
+
+
+def test_filters_hold(memory: Memory) -> None:
+    memory.add("Miu the cat sleeps upstairs.", source="home")
+    memory.add("A cat sleeps in the shop.", source="town")
+    found = TreeringRetriever(memory=memory, where={"source": "town"}).invoke("cat sleeps")
+    assert [one.metadata["source"] for one in found] == ["town"]

@@ -1,0 +1,41 @@
+"""Other systems, where their packages are installed; else the message that says how."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.bench.conftest import SAID, BagOfWords
+from treering.bench.peers.contract import Peer
+from treering.bench.peers.registry import PEERS, peer
+from treering.errors import MissingExtra, UnknownName
+
+TEXTS = [text for _, text in SAID]
+
+
+@pytest.fixture(params=PEERS)
+def system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Peer]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what others' packages warn of is theirs to mend
+        try:
+            opened = peer(request.param)(tmp_path, BagOfWords())
+        except MissingExtra as error:
+            pytest.skip(str(error))
+        with closing(opened):
+            yield opened
+
+
+def test_a_peer_numbers_texts_in_their_order_over_several_adds(system: Peer) -> None:
+    system.add(TEXTS[:4])
+    system.add(TEXTS[4:])
+    for number, text in enumerate(TEXTS):
+        assert system.search(text, 3)[0] == number
+
+
+def test_an_unknown_peer_is_named_along_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="no peer 'oracle'; there are chroma, lancedb"):
+        peer("oracle")

@@ -1,0 +1,62 @@
+"""A reply as it is written: its round is remembered when it is complete, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from treering import AsyncMemory
+from treering.errors import LLMUnavailable
+from treering.llm.scripted import ScriptedLLM
+
+
+def test_the_pieces_of_a_reply_are_the_reply_that_is_remembered(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana."]))
+    with memory.chat_stream("I am Ana.") as stream:
+        pieces = []
+        for piece in stream:
+            assert stream.answer is None
+            pieces.append(piece)
+    assert "".join(pieces) == "Nice to meet you, Ana."
+    assert stream.answer is not None
+    assert stream.answer.text == "Nice to meet you, Ana."
+    assert [entry.text for entry in memory.entries()] == ["I am Ana.", "Nice to meet you, Ana."]
+    assert memory.stats().spent[0].operation == "chat"
+    assert list(stream) == []
+    assert memory.stats().entries == 2
+
+
+def test_a_stream_that_is_left_early_keeps_the_message_only(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana."]))
+    with memory.chat_stream("I am Ana.") as stream:
+        next(stream)
+    assert stream.answer is None
+    assert [entry.text for entry in memory.entries()] == ["I am Ana."]
+
+
+def test_a_model_that_fails_raises_while_it_is_read(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
+    stream = memory.chat_stream("Hi?")
+    with pytest.raises(LLMUnavailable):
+        next(stream)
+    assert [entry.text for entry in memory.entries()] == ["Hi?"]
+    assert "".join(memory.chat_stream("Hi?")) == "Hello."
+    assert [entry.text for entry in memory.entries()] == ["Hi?", "Hello."]
+
+
+def test_a_reply_is_read_piece_by_piece_without_blocking_the_loop(path: Path) -> None:
+    async def talk() -> tuple[list[str], list[str]]:
+        llm = ScriptedLLM(["Nice to meet you."])
+        async with await AsyncMemory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
+            async with await memory.chat_stream("I am Ana.") as stream:
+                pieces = [piece async for piece in stream]
+            assert stream.answer is not None
+            return pieces, [entry.text async for entry in memory.entries()]
+
+    pieces, remembered = asyncio.run(talk())
+    assert (len(pieces), "".join(pieces)) == (4, "Nice to meet you.")
+    assert remembered == ["I am Ana.", "Nice to meet you."]

@@ -1,0 +1,183 @@
+"""Rounds of work recorded in the journal: blocks, sequences, notes, export and forgetting."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treering import Memory
+from treering.errors import InputError, UnknownName
+
+PLAIN = """\
+import socket
+
+
+class Client:
+    def fetch(self, url):
+        return socket.get(url)
+
+    def close(self):
+        pass
+"""
+RETRYING = PLAIN.replace(
+    "        return socket.get(url)\n",
+    """\
+        for attempt in range(2):
+            try:
+                return socket.get(url)
+            except socket.Busy:
+                continue
+        raise TimeoutError("marmalade")
+""",
+)
+CLOSING = "class File:\n    def close(self):\n        pass\n"
+ASKED = "Retry twice when the server is busy."
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    root.mkdir()
+    git(root, "init", "--quiet")
+    (root / "client.py").write_text(PLAIN)
+    commit(root, "Fetch")
+    return root
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def commit(root: Path, message: str) -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", message)
+
+
+def test_a_round_is_recorded_for_each_definition_that_it_changed(memory: Memory) -> None:
+    before, after = {"client.py": PLAIN}, {"client.py": RETRYING}
+    (block,) = memory.code.record(ASKED, before=before, after=after)
+    assert (block.path, block.definition) == ("client.py", "Client.fetch")
+    assert block.code.startswith("class Client:\n    def fetch(self, url):")
+    found, last = memory.code.log("Client.fetch")
+    assert found.instruction == ""
+    assert last.instruction == ASKED
+    assert {s.type for s in last.change.added} >= {"for_statement", "raise_statement"}
+
+
+def test_the_working_tree_is_compared_with_the_commit_and_then_with_the_last_round(
+    memory: Memory, repository: Path
+) -> None:
+    (repository / "client.py").write_text(RETRYING)
+    (first,) = memory.code.record(ASKED, root=repository)
+    assert memory.code.record("Nothing new", root=repository) == ()
+    (repository / "client.py").write_text(RETRYING.replace("range(2)", "range(3)"))
+    (second,) = memory.code.record("Retry three times.", root=repository)
+    assert first.definition == second.definition == "Client.fetch"
+    story = memory.code.log("fetch")
+    assert [block.instruction for block in story] == ["", ASKED, "Retry three times."]
+    assert [s.text for s in story[-1].change.deleted] == ["for attempt in range ( 2 ) :"]
+
+
+def test_a_renamed_and_a_moved_definition_keep_their_story(memory: Memory) -> None:
+    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    renamed = RETRYING.replace("def fetch", "def load")
+    memory.code.record(
+        "Call it load.", before={"client.py": RETRYING}, after={"client.py": renamed}
+    )
+    memory.code.record(
+        "Put it into a package.", before={"client.py": renamed}, after={"net/client.py": renamed}
+    )
+    story = memory.code.log("net/client.py::Client.load")
+    assert [block.instruction for block in story if block.instruction] == [
+        ASKED,
+        "Call it load.",
+        "Put it into a package.",
+    ]
+    with pytest.raises(UnknownName, match=r"nothing is recorded of 'Client.fetch'"):
+        memory.code.log("Client.fetch")
+
+
+def test_what_was_changed_outside_is_told_apart_from_what_a_round_changed(memory: Memory) -> None:
+    memory.code.record("Write it.", after={"client.py": PLAIN})
+    other = PLAIN.replace("get(url)", "get(url, 5)")
+    memory.code.record("Close it.", before={"client.py": PLAIN}, after={"client.py": PLAIN})
+    memory.code.record(ASKED, before={"client.py": other}, after={"client.py": RETRYING})
+    written, found, asked = memory.code.log("Client.fetch")
+    assert (written.instruction, found.instruction, asked.instruction) == ("Write it.", "", ASKED)
+    assert "get(url, 5)" in found.code
+
+
+def test_a_note_is_written_later_and_found_by_a_search(memory: Memory) -> None:
+    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    noted = memory.code.note("fetch", "Two were not enough for Friday nights.", outcome="accepted")
+    assert (noted.note, noted.outcome) == ("Two were not enough for Friday nights.", "accepted")
+    assert memory.code.log("fetch")[-1].note == noted.note
+    hit = memory.search("Friday nights", k=1)[0]
+    assert hit.source == "code:client.py"
+    assert hit.metadata == {"path": "client.py", "definition": "Client.fetch"}
+
+
+def test_talk_and_rounds_are_found_together(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": "The server is busy every Friday night."}])
+    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    hits = memory.search("why does fetch retry when the server is busy?", k=2)
+    assert {hit.kind for hit in hits} == {"chat", "code"}
+
+
+def test_rounds_survive_export_and_import(memory: Memory, tmp_path: Path) -> None:
+    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    lines = list(memory.export())
+    with Memory.open(tmp_path / "other.db") as other:
+        other.import_(lines)
+        assert other.code.log("fetch") == memory.code.log("fetch")
+
+
+def test_a_forgotten_round_leaves_neither_story_nor_bytes(memory: Memory, tmp_path: Path) -> None:
+    (block,) = memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    assert memory.forget(block.id).scrubbed
+    with pytest.raises(UnknownName):
+        memory.code.log("fetch")
+    memory.close()
+    left = (tmp_path / "memory.db").read_bytes()
+    assert b"marmalade" not in left
+    assert b"Retry twice" not in left
+
+
+def test_a_deleted_file_ends_the_story_of_what_was_in_it(memory: Memory) -> None:
+    memory.code.record("Write it.", after={"client.py": PLAIN})
+    memory.code.record("Not needed.", before={"client.py": PLAIN}, after={})
+    last = memory.code.log("Client.close")[-1]
+    assert (last.instruction, last.code) == ("Not needed.", "")
+
+
+@pytest.mark.parametrize("name", ["Client", "client.py::Client.fetch", "fetch", "Client.fetch"])
+def test_a_definition_may_be_named_as_short_as_it_is_unique(memory: Memory, name: str) -> None:
+    memory.code.record("Write it.", after={"client.py": PLAIN, "b.py": CLOSING})
+    assert memory.code.log(name)
+    with pytest.raises(UnknownName, match="give one of these"):
+        memory.code.log("close")
+
+
+def test_a_round_without_an_instruction_or_a_repository_is_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="say what the change was made for"):
+        memory.code.record(" ", after={})
+    with pytest.raises(UnknownName, match="git init"):
+        memory.code.record(ASKED, root=tmp_path)
+
+
+@pytest.mark.parametrize("path", ["../secret.py", "/etc/secret.py", "a\n.py", ""])
+def test_a_path_that_leads_out_of_the_repository_is_refused(memory: Memory, path: str) -> None:
+    with pytest.raises(InputError, match="from the root"):
+        memory.code.record("Odd.", after={path: CLOSING})

@@ -1,0 +1,59 @@
+"""A server in this process, over a memory in a new file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.embedders import HashingEmbedder
+from treering.journal.open import open_database
+from treering.serve import keys
+from treering.serve.app import create_app
+from treering.serve.settings import Settings
+
+Serve = Callable[..., TestClient]
+MakeKey = Callable[[str], str]
+
+
+@pytest.fixture
+def serve(path: Path) -> Iterator[Serve]:
+    """Starts servers with the hashing embedder and returns their clients."""
+    with ExitStack() as stack:
+
+        def started(**options: Any) -> TestClient:
+            given: dict[str, Any] = {"url": path, "embedder": HashingEmbedder()} | options
+            settings = Settings(**given)
+            client = TestClient(
+                create_app(settings), base_url="http://localhost", raise_server_exceptions=False
+            )
+            return stack.enter_context(client)
+
+        yield started
+
+
+@pytest.fixture
+def client(serve: Serve) -> TestClient:
+    return serve()
+
+
+@pytest.fixture
+def make_key(path: Path) -> MakeKey:
+    """Makes a key for a space, as ``treering serve key add`` does."""
+
+    def made(space: str) -> str:
+        database = open_database(path)
+        try:
+            return keys.add(database, space)[0]
+        finally:
+            database.close()
+
+    return made
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}

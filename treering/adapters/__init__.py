@@ -1,0 +1,1 @@
+"""treering inside agent frameworks. Each module needs its framework, an extra of the same name."""

@@ -1,0 +1,182 @@
+"""A memory as a LangGraph store: what agents put under a namespace, found again by meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from treering.errors import InputError, MissingExtra
+from treering.memory import Memory
+from treering.records import Entry, Hit
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
+    from langgraph.store.base.embed import get_text_at_path
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of(missing.name or "langgraph-checkpoint", "langgraph") from missing
+
+ROOT: Final = "langgraph/"
+"""The sources of all that is put: a folder of its own beside what else the memory holds."""
+
+WIDEN: Final = 4
+"""How many times as many hits are looked at when a filter, or long values, left too few."""
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
+}  # fmt: skip
+
+
+class TreeringStore(BaseStore):
+    """Keeps each value as a source of its own, ``langgraph/NAMESPACE/KEY``; its text is searched.
+
+    A value that is put again replaces the old one, which is forgotten for good. Values put with
+    ``index=False`` are found by key and filter, not by what they say.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the operations one after the other. Raises InputError for a filter it cannot read."""
+        return [self._do(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As ``batch``, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _do(self, op: Op) -> Result:
+        if isinstance(op, PutOp):
+            self._put(op)
+            return None
+        if isinstance(op, GetOp):
+            held = self._held(op.namespace, op.key)
+            return Item(**_fields(held[-1])) if held else None
+        if isinstance(op, SearchOp):
+            return [*(self._search(op) if op.query else self._listed(op))]
+        return self._namespaces(op)
+
+    def _put(self, op: PutOp) -> None:
+        """The new value first: after a crash before the old one has gone, the new one holds."""
+        old = self._held(op.namespace, op.key)
+        if op.value is not None:
+            now = datetime.now(UTC).isoformat()
+            created = old[0].metadata["created"] if old else now
+            metadata = {"value": dict(op.value), "created": created, "updated": now}
+            source = _folder(op.namespace) + quote(op.key, safe="")
+            self._memory.add(_text(op, op.value), source=source, metadata=metadata)
+        if old:
+            self._memory.forget(*(one.id for one in old))
+
+    def _held(self, namespace: tuple[str, ...], key: str) -> list[Entry]:
+        return list(self._memory.entries(source=_folder(namespace) + quote(key, safe="")))
+
+    def _listed(self, op: SearchOp) -> Iterator[SearchItem]:
+        entries = self._memory.entries(source=_folder(op.namespace_prefix))
+        latest = {one.source: one for one in entries}
+        kept = (one for one in latest.values() if _meets(one, op.filter))
+        return (SearchItem(**_fields(one)) for one in islice(kept, op.offset, op.offset + op.limit))
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        k = wanted = op.offset + op.limit
+        while True:
+            hits = self._memory.search(op.query or "", k=k, source=_folder(op.namespace_prefix))
+            best = {one.source: one for one in reversed(hits)}
+            kept = [one for one in reversed(best.values()) if _meets(one, op.filter)]
+            if len(kept) >= wanted or len(hits) < k:
+                kept.sort(key=lambda hit: -hit.score)
+                found = kept[op.offset : wanted]
+                return [SearchItem(**_fields(one), score=one.score) for one in found]
+            k *= WIDEN
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        found = {_path(one.source)[:-1] for one in self._memory.entries(source=ROOT)}
+        conditions = op.match_conditions or ()
+        kept = (one for one in found if all(_matches(one, wanted) for wanted in conditions))
+        cut = sorted({one[: op.max_depth] for one in kept})
+        return cut[op.offset : op.offset + op.limit]
+
+
+def _folder(namespace: tuple[str, ...]) -> str:
+    """Each part is quoted, so that none can name another namespace."""
+    return ROOT + "".join(f"{quote(part, safe='')}/" for part in namespace)
+
+
+def _path(source: str) -> tuple[str, ...]:
+    """The namespace and the key."""
+    return tuple(unquote(part) for part in source.removeprefix(ROOT).split("/"))
+
+
+def _fields(found: Entry | Hit) -> dict[str, Any]:
+    """What LangGraph wants to know of an item."""
+    *namespace, key = _path(found.source)
+    return {
+        "namespace": tuple(namespace),
+        "key": key,
+        "value": found.metadata["value"],
+        "created_at": found.metadata["created"],
+        "updated_at": found.metadata["updated"],
+    }
+
+
+def _text(op: PutOp, value: Mapping[str, Any]) -> str:
+    """What is searched: the fields that are to be indexed, else all of them by name; or the key."""
+    if op.index is False:
+        texts: list[str] = []
+    elif op.index is None:
+        texts = list(_lines(value))
+    else:
+        texts = [text for path in op.index for text in get_text_at_path(value, path)]
+    return "\n".join(texts) if any(text.strip() for text in texts) else op.key
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _lines(inner, str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _lines(inner, name)
+    elif value is not None:
+        yield f"{name}: {value}"
+
+
+def _meets(found: Entry | Hit, wanted: Mapping[str, Any] | None) -> bool:
+    value: Any = found.metadata["value"]
+    return all(_compares(value.get(key), one) for key, one in (wanted or {}).items())
+
+
+def _compares(value: Any, wanted: Any) -> bool:
+    """Equality, or all of several ``$`` operators."""
+    if not (isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted)):
+        return bool(value == wanted)
+    unknown = wanted.keys() - _OPERATORS.keys()
+    if unknown:
+        raise InputError(f"no operator {', '.join(unknown)}; there are {', '.join(_OPERATORS)}")
+    try:
+        return all(_OPERATORS[name](value, operand) for name, operand in wanted.items())
+    except TypeError:  # a text is neither more nor less than a number
+        return False
+
+
+def _matches(namespace: tuple[str, ...], wanted: MatchCondition) -> bool:
+    size = len(wanted.path)
+    if size > len(namespace):
+        return False
+    part = namespace[:size] if wanted.match_type == "prefix" else namespace[len(namespace) - size :]
+    return all(pattern in ("*", one) for pattern, one in zip(wanted.path, part, strict=True))

@@ -1,0 +1,93 @@
+"""A memory in LlamaIndex: as a retriever, and as a block of an agent's memory."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+from treering.errors import MissingExtra
+from treering.ingest.where import Where
+from treering.memory import Memory
+from treering.recall.search import MAX_QUERY_CHARS
+from treering.records import Hit
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.llms.types import ChatMessage, MessageRole
+    from llama_index.core.memory import BaseMemoryBlock
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of(missing.name or "llama-index-core", "llama-index") from missing
+
+
+class TreeringRetriever(BaseRetriever):
+    """The k fragments that answer a query best, relations included, as nodes.
+
+    ``where`` are filters as ``Memory.search`` takes them. A node's metadata tells where it is from.
+    """
+
+    def __init__(self, memory: Memory, *, k: int = 10, where: Where | None = None) -> None:
+        self._memory = memory
+        self._k = k
+        self._where = where or Where()
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        hits = self._memory.search(query_bundle.query_str, k=self._k, **self._where)
+        return [NodeWithScore(node=_node(hit), score=hit.score) for hit in hits]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+class TreeringMemoryBlock(BaseMemoryBlock[str]):
+    """What an agent's short-term memory lets go is kept here, and what matters now comes back.
+
+    It recalls within ``budget`` tokens for the last thing the user said.
+    """
+
+    name: str = "treering"
+    memory: Memory
+    budget: int = 1000
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        del block_kwargs  # what other blocks are asked with
+        said = [one.content or "" for one in messages or [] if one.role == MessageRole.USER]
+        query = said[-1][-MAX_QUERY_CHARS:] if said else ""
+        if not query.strip():
+            return ""
+        found = await asyncio.to_thread(self.memory.context, query, budget=self.budget)
+        return found.text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        kept = [_message(one) for one in messages if (one.content or "").strip()]
+        if kept:
+            await asyncio.to_thread(self.memory.add, kept)
+
+
+def _node(hit: Hit) -> TextNode:
+    own = {
+        "source": hit.source,
+        "entry_id": hit.entry_id,
+        "at": hit.at.isoformat() if hit.at else None,
+        "speaker": hit.speaker,
+        "why": str(hit.why),
+    }
+    return TextNode(
+        id_=f"{hit.entry_id}:{hit.start}",
+        text=hit.text,
+        metadata={**hit.metadata, **own},
+        start_char_idx=hit.start,
+        end_char_idx=hit.end,
+    )
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    """A message to remember: its time tells it from an equal one."""
+    return {
+        "role": message.role.value,
+        "content": message.content,
+        "at": datetime.now(UTC),
+        "session": message.additional_kwargs.get("session_id"),
+    }

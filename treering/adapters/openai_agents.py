@@ -1,0 +1,112 @@
+"""A memory as a session of the OpenAI Agents SDK: an agent's history, in the memory's file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
+
+from treering.errors import MissingExtra
+from treering.memory import Memory
+from treering.records import Entry
+
+try:
+    from agents.memory import SessionABC, SessionSettings
+    from agents.memory.session_settings import resolve_session_limit
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of(missing.name or "openai-agents", "openai-agents") from missing
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+
+PLAIN: Final = frozenset({"role", "content"})
+"""The keys of a message that its entry says all of; any other item is kept as it is, too."""
+
+
+class TreeringSession(SessionABC):
+    """An agent's history as entries of the source ``session/ID``, found by later searches.
+
+    Items come back exactly as they were added. ``clear_session`` and ``pop_item`` forget for good.
+    """
+
+    def __init__(
+        self, session_id: str, memory: Memory, session_settings: SessionSettings | None = None
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings or SessionSettings()
+        self._memory = memory
+        self._source = f"session/{quote(session_id, safe='')}"  # a name that no other begins with
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The latest items, in the order they were added; all of them without a limit."""
+        wanted = resolve_session_limit(limit, self.session_settings)
+        items = await asyncio.to_thread(lambda: [item for item, _ in self._items()])
+        return items if wanted is None else items[max(len(items) - wanted, 0) :]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items; durable on return."""
+        kept = [_message(cast("dict[str, Any]", item)) for item in items]
+        if kept:
+            await asyncio.to_thread(
+                self._memory.add, kept, source=self._source, session=self.session_id
+            )
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Forget the latest item and return it; None if there is none."""
+        found = await asyncio.to_thread(lambda: list(self._items()))
+        if not found:
+            return None
+        item, entries = found[-1]
+        await asyncio.to_thread(self._memory.forget, *(one.id for one in entries))
+        return item
+
+    async def clear_session(self) -> None:
+        """Forget all items."""
+        held = await asyncio.to_thread(lambda: list(self._memory.entries(source=self._source)))
+        if held:
+            await asyncio.to_thread(self._memory.forget, *(one.id for one in held))
+
+    def _items(self) -> Iterator[tuple[TResponseInputItem, list[Entry]]]:
+        """The items with the entries that hold them: a very long one has several."""
+        found = self._memory.entries(source=self._source)
+        for _, group in groupby(found, key=lambda entry: entry.metadata["number"]):
+            entries = list(group)
+            yield _item(entries), entries
+
+
+def _message(item: dict[str, Any]) -> dict[str, Any]:
+    """An item as a message to remember; ``number`` tells it from an equal one."""
+    plain = item.keys() == PLAIN and isinstance(item["content"], str) and item["content"].strip()
+    text = item["content"] if plain else _text(item)
+    return {
+        "role": item.get("role") or item.get("type"),
+        "content": text,
+        "at": datetime.now(UTC),
+        "metadata": {"number": secrets.token_hex(8)} | ({} if plain else {"item": item}),
+    }
+
+
+def _text(item: dict[str, Any]) -> str:
+    """What is said in an item that is more than a message: parts, a call, or what it returned."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts)
+    said = [text for text in texts if isinstance(text, str)]
+    if "arguments" in item:
+        said.append(f"{item.get('name', '')}({item['arguments']})")
+    if "output" in item:
+        output = item["output"]
+        said.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+    text = "\n".join(said)
+    return text if text.strip() else f"[{item.get('type', 'message')}]"
+
+
+def _item(entries: Sequence[Entry]) -> TResponseInputItem:
+    kept = entries[0].metadata.get("item")
+    text = "".join(entry.text for entry in entries)
+    return cast("TResponseInputItem", kept or {"role": entries[0].role, "content": text})

@@ -1,0 +1,82 @@
+"""Ways to find code: scorers with and without the code relation, and the map alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from treering.bench.coding.task import CodeTask
+from treering.bench.metrics.evidence import RANKS
+from treering.code.index import ALPHA, CodeIndex, Place
+from treering.code.map import repository_map
+from treering.errors import UnknownName
+from treering.llm.tokens import estimate_tokens
+from treering.relate.contract import Floats
+from treering.score.own import MODES, Mode
+
+MAP_BUDGETS = (1000, 4000)
+ALL = "all"
+
+
+Measure = Callable[[CodeIndex, CodeTask, Floats | None], dict[str, float]]
+"""The metrics of one task, given its query's vector if the policy asked for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePolicy:
+    """A named way to find code; ``embeds`` if fragments and queries need vectors."""
+
+    name: str
+    measure: Measure = field(repr=False)
+    embeds: bool = False
+
+
+def _search(
+    mode: Mode, alpha: float, near: bool, index: CodeIndex, task: CodeTask, vector: Floats | None
+) -> dict[str, float]:
+    place = Place(task.path, task.line) if near else None
+    hits = index.search(task.query, k=max(RANKS), mode=mode, vector=vector, alpha=alpha, near=place)
+    found = {f"recall@{k}": task.target.found(hits[:k]) for k in RANKS}
+    tokens = estimate_tokens("\n".join(hit.text for hit in hits))
+    return found | {f"tokens@{max(RANKS)}": float(tokens)}
+
+
+def _map(
+    budget: int, focused: bool, index: CodeIndex, task: CodeTask, _: Floats | None
+) -> dict[str, float]:
+    drawn = repository_map(index, budget, {task.path: 1.0} if focused else None)
+    named = task.target.named(drawn)
+    return {"recall@all": named, "tokens@all": float(estimate_tokens(drawn))}
+
+
+def _searching(mode: Mode) -> list[CodePolicy]:
+    embeds = mode != "lexical"
+    return [
+        CodePolicy(mode, partial(_search, mode, 0.0, False), embeds),
+        CodePolicy(f"{mode}+relation", partial(_search, mode, ALPHA, False), embeds),
+        CodePolicy(f"{mode}+relation+near", partial(_search, mode, ALPHA, True), embeds),
+    ]
+
+
+def _known() -> Mapping[str, CodePolicy]:
+    modes = sorted(MODES, key=("lexical", "dense", "hybrid").index)
+    searching = [policy for mode in modes for policy in _searching(mode)]
+    maps = [CodePolicy(f"map@{b}", partial(_map, b, False)) for b in MAP_BUDGETS]
+    maps += [CodePolicy(f"map@{b}+focus", partial(_map, b, True)) for b in MAP_BUDGETS]
+    return {policy.name: policy for policy in (*searching, *maps)}
+
+
+def code_policies(names: Sequence[str]) -> list[CodePolicy]:
+    """The policies called ``names``; ``all`` stands for all of them. Raises UnknownName."""
+    known = _known()
+    chosen: dict[str, CodePolicy] = {}
+    for name in names:
+        if name == ALL:
+            chosen |= known
+        elif name in known:
+            chosen[name] = known[name]
+        else:
+            there = ", ".join([ALL, *known])
+            raise UnknownName(f"no policy {name!r} for a code benchmark; there are {there}")
+    return list(chosen.values())

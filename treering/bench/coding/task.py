@@ -1,0 +1,123 @@
+"""A body to write: where it was, what is asked, and how to tell what of it was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Protocol
+
+from treering.code.index import CodeHit
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_DEFINED = re.compile(
+    r"^\s*(?:async )?(?:def|class) (\w+)|^\s*(?:self\.)?(\w+)\s*(?::[^=\n]+)?=(?!=)", re.M
+)
+
+
+class Target(Protocol):
+    """What should be found for a body to be written."""
+
+    def found(self, hits: Sequence[CodeHit]) -> float:
+        """The share of it that fragments hold."""
+        ...
+
+    def named(self, repository_map: str) -> float:
+        """The share of it that a map of signatures names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTask:
+    """A function whose body was cut out of a file of a project.
+
+    ``text`` is the file without the body, ``line`` where the body was, ``query`` what is searched
+    for. ``project`` names a folder of the sources, ``path`` a file in it.
+    """
+
+    id: str
+    project: str
+    path: str
+    text: str
+    line: int
+    query: str
+    target: Target
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A task that cannot be measured with the sources there are, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Dotted names of the functions, classes and attributes that the true body uses."""
+
+    names: tuple[str, ...]
+
+    def found(self, hits: Sequence[CodeHit]) -> float:
+        """The share that fragments define, or for an attribute assign to in its class."""
+        return fmean(any(_defines(hit, name) for hit in hits) for name in self.names)
+
+    def named(self, repository_map: str) -> float:
+        """The share that the map defines; attributes are never on it."""
+        last = (re.escape(name.rsplit(".", 1)[-1]) for name in self.names)
+        return fmean(bool(re.search(rf"(?:def|class) {name}\b", repository_map)) for name in last)
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """The identifiers of the true body, wherever they occur."""
+
+    words: frozenset[str]
+
+    def found(self, hits: Sequence[CodeHit]) -> float:
+        """The share that occurs in fragments."""
+        return self.named("\n".join(hit.text for hit in hits))
+
+    def named(self, repository_map: str) -> float:
+        """The share that occurs in a text."""
+        return len(self.words & identifiers(repository_map)) / max(len(self.words), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Plain names that should be defined or assigned to."""
+
+    names: frozenset[str]
+
+    def found(self, hits: Sequence[CodeHit]) -> float:
+        """The share that fragments define."""
+        return self.named("\n".join(hit.text for hit in hits))
+
+    def named(self, repository_map: str) -> float:
+        """The share that a text defines."""
+        return len(self.names & definitions(repository_map)) / max(len(self.names), 1)
+
+
+def definitions(code: str) -> frozenset[str]:
+    """The names of functions, classes and variables that a text of Python defines."""
+    return frozenset(name for found in _DEFINED.findall(code) for name in found if name)
+
+
+def identifiers(code: str) -> frozenset[str]:
+    """The names in a text, keywords among them."""
+    return frozenset(_NAME.findall(code))
+
+
+def _defines(hit: CodeHit, name: str) -> bool:
+    """Whether a fragment holds the definition of a dotted name, or assigns to an attribute."""
+    *owner, last = name.split(".")
+    module = hit.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if not name.startswith(module):
+        return False
+    defined = re.search(rf"^\s*(?:async )?(?:def|class) {re.escape(last)}\b", hit.text, re.M)
+    in_class = not owner or owner[-1] in (*hit.definition.split("."), module.split(".")[-1])
+    in_class = in_class or f"class {owner[-1]}" in hit.text
+    assigned = re.search(rf"(?:^|[\s.]){re.escape(last)}\s*(?::[^=\n]+)?=[^=]", hit.text, re.M)
+    return bool(in_class and (defined or assigned))

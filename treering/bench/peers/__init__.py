@@ -1,0 +1,1 @@
+"""Other memories and vector stores behind one contract, each driven through its own package."""

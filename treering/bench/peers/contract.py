@@ -1,0 +1,31 @@
+"""What another system needs to be able to do to be measured beside treering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from treering.embed.contract import Embedder
+
+EXTRA = "peers"
+
+
+class Peer(Protocol):
+    """A system that holds texts and finds them again, with the embedder it was given."""
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Take in texts after those that are there; the first text ever has the number 0."""
+        ...
+
+    def search(self, query: str, k: int) -> list[int]:
+        """The numbers of the k texts the system finds for a query, best first."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and threads."""
+        ...
+
+
+PeerFactory = Callable[[Path, Embedder], Peer]
+"""Opens an empty system whose files, if it has any, lie in a folder."""

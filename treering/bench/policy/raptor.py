@@ -1,0 +1,98 @@
+"""A tree of summaries built offline in the manner of RAPTOR (Sarthi et al. 2024).
+
+All vectors are clustered, each cluster is summarised, and the same is done with the summaries until
+one is left; a search ranks the nodes of all levels by cosine (RAPTOR's collapsed tree). RAPTOR
+clusters softly by Gaussian mixtures on reduced vectors; k-means with its clusters' usual size
+stands in for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from treering.bench.metrics.evidence import Passage
+from treering.bench.policy.contract import Policy
+from treering.bench.space import DEPTH, Scored, Space
+from treering.bench.task import Question
+from treering.relate.contract import Floats
+from treering.tree.aggregate import SUMMARY_TOKENS
+from treering.tree.extract import central_sentences
+
+CLUSTER = 7  # texts a cluster, as RAPTOR's trees have
+
+Summarise = Callable[[Sequence[Sequence[str]]], Sequence[str]]
+"""From the texts of each cluster to one summary each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Summaries of one height with their vectors, and the texts at the bottom of each."""
+
+    texts: tuple[str, ...]
+    vectors: Floats
+    leaves: tuple[tuple[int, ...], ...]
+
+
+def build(
+    texts: Sequence[str], vectors: Floats, summarise: Summarise, embed: Callable[..., Floats]
+) -> list[Level]:
+    """The levels of a tree over ``texts``, these first; each has a seventh of the one below."""
+    levels = [Level(tuple(texts), vectors, tuple((n,) for n in range(len(texts))))]
+    while len(levels[-1].texts) > 1:
+        below = levels[-1]
+        groups = _clusters(below.vectors)
+        summaries = tuple(summarise([[below.texts[n] for n in group] for group in groups]))
+        leaves = tuple(tuple(x for n in group for x in below.leaves[n]) for group in groups)
+        levels.append(Level(summaries, embed(summaries), leaves))
+    return levels
+
+
+def extractive(groups: Sequence[Sequence[str]], count: Callable[[str], int]) -> list[str]:
+    """Summaries without a model: the most central sentences of each group."""
+    return [central_sentences(group, SUMMARY_TOKENS, count) for group in groups]
+
+
+def raptor() -> Policy:
+    """Collapsed search over a tree with extractive summaries, built when a space is first asked.
+
+    A summary counts as evidence found for the texts that it quotes whole.
+    """
+
+    def pick(space: Space, question: Question) -> Sequence[Passage]:
+        fragments = space.scored(question)
+        passages, vectors = space.once("raptor", lambda _: _nodes(space, fragments))
+        [query] = space.embedder.embed([question.text], query=True)
+        order = np.argsort(-(vectors @ query), kind="stable")[:DEPTH]
+        return [passages[place] for place in order]
+
+    return Policy("raptor", pick)
+
+
+def _nodes(space: Space, fragments: Sequence[Scored]) -> tuple[list[Passage], Floats]:
+    said = [fragment.said for fragment in fragments]
+    tree = build(
+        said,
+        space.embedder.embed(said),
+        lambda groups: extractive(groups, space.count),
+        space.embedder.embed,
+    )
+    passages = [fragment.passage for fragment in fragments]
+    for level in tree[1:]:
+        for text, leaves in zip(level.texts, level.leaves, strict=True):
+            quoted = [fragments[n].passage for n in leaves if said[n] in text]
+            units = tuple(dict.fromkeys(unit for one in quoted for unit in one.units))
+            place = min(fragments[n].passage.place for n in leaves)
+            passages.append(Passage(units, space.count(text), text, place))
+    vectors = np.concatenate([level.vectors for level in tree])
+    return passages, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def _clusters(vectors: Floats) -> list[list[int]]:
+    count = max(len(vectors) // CLUSTER, 1)
+    _, label = kmeans2(vectors.astype(np.float64), count, minit="++", seed=0)
+    groups = (np.flatnonzero(label == one).tolist() for one in np.unique(label))
+    return list(groups)

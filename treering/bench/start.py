@@ -1,0 +1,172 @@
+"""Start what was asked for: a benchmark of questions, of code, or a replay of recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treering.bench.answer import Answering
+from treering.bench.coding.policy import code_policies
+from treering.bench.coding.run import run_code
+from treering.bench.coding.task import CodeTask
+from treering.bench.embedding import QuestionCache
+from treering.bench.policy.registry import policies
+from treering.bench.prompts import answer_prompt
+from treering.bench.read import sha256_of
+from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
+from treering.bench.report import Scores, summary
+from treering.bench.results import Results, this_run
+from treering.bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
+from treering.embed.registry import open_embedder
+from treering.errors import InputError
+from treering.llm.settings import open_llm
+
+RETRIEVAL = "retrieval"
+REPLAY = "replay"
+SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is named
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run was asked for, as on the command line."""
+
+    data: Path
+    policies: tuple[str, ...]
+    embedder: str
+    budget: int
+    out: Path | None = None
+    limit: int | None = None
+    sample: int | None = None
+    llm: str | None = None
+    judge: str | None = None
+    sources: Path | None = None
+    temperature: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run found: one JSON object, and the scores by question where there are any."""
+
+    summary: dict[str, Any]
+    scores: Scores | None = None
+
+
+Shown = Callable[[str], AbstractContextManager[Progress]]
+"""Opens a progress display for a benchmark of that name."""
+
+
+def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
+    """Run ``chosen``. What its results file holds already is not measured again."""
+    match chosen:
+        case Benchmark():
+            return _questions(chosen, wanted, shown)
+        case CodeBenchmark():
+            return _code(chosen, wanted, shown)
+        case Replay():
+            return _replay(chosen, wanted)
+
+
+def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
+    _refuse(chosen, sources=wanted.sources)
+    picking = policies(wanted.policies, wanted.seed)
+    model = open_embedder(wanted.embedder)
+    with ExitStack() as opened:
+        how = _answering(opened, chosen, wanted)
+        level = answer_level(how, wanted.budget) if how else evidence_level()
+        decided = settings(level, model.name, wanted.budget, how)
+        path, results = _results(opened, chosen, wanted, level.name, decided)
+        run_benchmark(
+            chosen,
+            wanted.data,
+            picking,
+            level,
+            results,
+            QuestionCache(model),
+            limit=wanted.limit,
+            sample=wanted.sample,
+            progress=opened.enter_context(shown(chosen.name)),
+        )
+        scores = Scores.of(results.run, results.measured.values())
+    return Outcome(_summary(chosen, level.name, path, scores), scores)
+
+
+def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
+    _refuse(chosen, llm=wanted.llm, judge=wanted.judge, sample=wanted.sample)
+    picking = code_policies(wanted.policies)
+    beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
+    sources = wanted.sources or beside / SOURCES
+    read = list(chosen.load(wanted.data, sources))
+    tasks = [one for one in read if isinstance(one, CodeTask)]
+    model = open_embedder(wanted.embedder)
+    with ExitStack() as opened:
+        decided = {"level": RETRIEVAL, "embedder": model.name, "sources": sha256_of(sources)}
+        path, results = _results(opened, chosen, wanted, RETRIEVAL, decided)
+        progress = opened.enter_context(shown(chosen.name))
+        run_code(tasks, sources, picking, results, model, limit=wanted.limit, progress=progress)
+        scores = Scores.of(results.run, results.measured.values())
+    found = _summary(chosen, RETRIEVAL, path, scores)
+    return Outcome(found | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores)
+
+
+def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
+    unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
+    _refuse(chosen, sample=wanted.sample, **unused)
+    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
+    figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
+    told = {
+        "benchmark": chosen.name,
+        "level": REPLAY,
+        "commit": header.commit,
+        "data_sha256": header.data_sha256,
+    }
+    if wanted.out:
+        wanted.out.write_text(json.dumps(told | figures) + "\n", encoding="utf-8")
+    return Outcome(told | figures)
+
+
+def _refuse(chosen: Registered, **options: object) -> None:
+    """Options that a kind of benchmark has no use for are a mistake, not to be passed over."""
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise InputError(f"{chosen.name} takes no {' or '.join(given)}; leave it out")
+
+
+def _results(
+    opened: ExitStack, chosen: Registered, wanted: Wanted, level: str, decided: dict[str, Any]
+) -> tuple[Path, Results]:
+    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, decided)
+    path = wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
+    return path, opened.enter_context(Results(path, header))
+
+
+def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answering | None:
+    """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
+    if wanted.llm is None:
+        return None
+    answering = opened.enter_context(closing(open_llm(wanted.llm)))
+    judging = answering
+    if wanted.judge is not None and wanted.judge != wanted.llm:
+        judging = opened.enter_context(closing(open_llm(wanted.judge)))
+    return Answering(
+        llm=answering,
+        prompt=answer_prompt(chosen.prompt),
+        judge=None if wanted.judge is None else judging,
+        temperature=wanted.temperature,
+        seed=wanted.seed,
+    )
+
+
+def _summary(chosen: Registered, level: str, path: Path, scores: Scores) -> dict[str, Any]:
+    return {
+        "benchmark": chosen.name,
+        "level": level,
+        "results": str(path),
+        "commit": scores.run.commit,
+        "data_sha256": scores.run.data_sha256,
+        "policies": summary(scores),
+    }

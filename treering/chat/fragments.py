@@ -1,0 +1,33 @@
+"""FragRel's chat protocol (appendix B.3): the whole history while short, then related fragments."""
+
+from __future__ import annotations
+
+from treering.chat.policy import Materials, Sources, Turn, cited, ids, newest, query, tokens
+
+WHOLE_TOKENS = 1_000  # up to here the model sees the whole history
+WHOLE_ROUNDS = 10
+
+
+class Fragments:
+    """The last round, and what the memory relates to it and the message."""
+
+    name = "fragments"
+
+    def materials(self, turn: Turn, sources: Sources) -> Materials:
+        """The whole conversation while it is short, else its last round and passages."""
+        if is_short(turn):
+            return Materials(recent=turn.history)
+        recent = newest(turn.last_round, turn.room, turn.count)
+        left = turn.room - tokens(recent, turn.count)
+        if left <= 0:
+            return Materials(recent=recent)
+        context = sources.passages(query(turn), left, ids(recent))
+        return Materials(cited(context), recent, context)
+
+
+def is_short(turn: Turn) -> bool:
+    """Whether a conversation is shown whole: it has at most 10 rounds, 1,000 tokens, and fits."""
+    rounds = sum(entry.role == "user" for entry in turn.history)
+    if rounds > WHOLE_ROUNDS or len(turn.history) > 2 * WHOLE_ROUNDS:
+        return False
+    return tokens(turn.history, turn.count) <= min(WHOLE_TOKENS, turn.room)

@@ -1,0 +1,139 @@
+"""What a chat policy is: from a message and its conversation to what the model is shown. No I/O.
+
+A policy reads the memory through ``Sources`` and nothing else, so it is tested with plain lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from treering.recall.context import LABEL_CHARS, CountTokens
+from treering.records import Context, Entry, Hit, Passage
+
+JOIN = " ### "  # MemoChat's mark between dialogue lines
+JOIN_TOKENS = 3
+QUERY_CHARS = 4_000  # of the last round and the message: an embedding model reads no more
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message to be answered.
+
+    ``history`` is the conversation before it, oldest first, as far back as could matter. ``room``
+    is how many tokens evidences and recent dialogue may have together.
+    """
+
+    message: str
+    history: tuple[Entry, ...]
+    room: int
+    count: CountTokens
+
+    @property
+    def last_round(self) -> tuple[Entry, ...]:
+        """The last user message and what was said after it."""
+        places = [n for n, entry in enumerate(self.history) if entry.role == "user"]
+        return self.history[places[-1] :] if places else self.history[-1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Something remembered, as it is shown, and the ids of the entries it stands for.
+
+    ``whole``: their texts are shown as they stand, not summarised or cut.
+    """
+
+    text: str
+    entries: tuple[str, ...] = ()
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Materials:
+    """What a policy shows: evidences, and recent dialogue in the order it was said."""
+
+    evidences: tuple[Evidence, ...] = ()
+    recent: tuple[Entry, ...] = ()
+    context: Context | None = None
+
+
+class Sources(Protocol):
+    """What a memory offers a policy. Entries in ``without`` are left out."""
+
+    def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
+        """Relation-aware passages within ``budget`` tokens."""
+        ...
+
+    def hits(self, query: str, k: int, without: frozenset[str]) -> Sequence[Hit]:
+        """The k best fragments, best first."""
+        ...
+
+    def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
+        """Summaries and texts of the tree at mixed altitudes, within ``budget`` tokens."""
+        ...
+
+
+class Policy(Protocol):
+    """A way to choose what the model sees besides the message."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in ``memory.chat(policy=...)``."""
+        ...
+
+    def materials(self, turn: Turn, sources: Sources) -> Materials:
+        """What to show for a message, within ``turn.room`` tokens."""
+        ...
+
+
+def line(entry: Entry) -> str:
+    """A dialogue line, which cannot be taken for two."""
+    return f"{entry.speaker or entry.role}: {entry.text.replace('###', '# # #')}"
+
+
+def newest(history: Sequence[Entry], limit: int, count: CountTokens) -> tuple[Entry, ...]:
+    """The longest end of a conversation that has at most ``limit`` tokens."""
+    kept: list[Entry] = []
+    for entry in reversed(history):
+        limit -= count(line(entry)) + JOIN_TOKENS
+        if limit < 0:
+            break
+        kept.append(entry)
+    return tuple(reversed(kept))
+
+
+def tokens(entries: Iterable[Entry], count: CountTokens) -> int:
+    """Tokens of dialogue lines, an upper bound."""
+    return sum(count(line(entry)) + JOIN_TOKENS for entry in entries)
+
+
+def ids(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids of entries."""
+    return frozenset(entry.id for entry in entries)
+
+
+def query(turn: Turn) -> str:
+    """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
+    said = [*(entry.text for entry in turn.last_round), turn.message]
+    return "\n".join(said)[-QUERY_CHARS:]
+
+
+def cited(context: Context) -> tuple[Evidence, ...]:
+    """The passages of a context as evidences."""
+    return tuple(
+        Evidence(f"{origin(passage.source, passage.at)}\n{passage.text}", entries_of(passage))
+        for passage in context.passages
+    )
+
+
+def entries_of(passage: Passage) -> tuple[str, ...]:
+    """The ids of the entries that a passage shows."""
+    return tuple(dict.fromkeys(hit.entry_id for hit in passage.hits))
+
+
+def origin(source: str, at: datetime | None) -> str:
+    """Where and when something was said, as short as it can be told apart."""
+    label = source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
+    return f"{label}, {at:%Y-%m-%d %H:%M}" if at else label

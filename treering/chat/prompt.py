@@ -1,0 +1,96 @@
+"""The chat prompt: evidences, recent dialogue and the user's input (MemoChat, table 8). No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treering.chat.policy import JOIN, Materials, Policy, Sources, Turn, line
+from treering.llm.contract import Message
+from treering.llm.prompts import load
+from treering.recall.context import CountTokens
+from treering.records import Entry
+
+MESSAGE_TOKENS = 5  # what a chat template puts around a message
+NOTHING = "None."
+_ATTEMPTS = 8
+"""Each makes the room smaller by what the last one was over; one is the rule, two are rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPrompt:
+    """What a model is shown for a message: send ``messages``, then remember both sides.
+
+    ``tokens`` is the length of the whole prompt. ``entries`` are the ids of what is shown of the
+    memory, ``whole`` those among them whose text is shown as it stands.
+    """
+
+    policy: str
+    messages: tuple[Message, ...]
+    materials: Materials
+    tokens: int
+
+    @property
+    def entries(self) -> frozenset[str]:
+        """Ids of the entries that are shown, or that what is shown stands for."""
+        recalled = (one for evidence in self.materials.evidences for one in evidence.entries)
+        return frozenset(recalled) | {entry.id for entry in self.materials.recent}
+
+    @property
+    def whole(self) -> frozenset[str]:
+        """Ids of the entries whose texts are shown as they stand."""
+        found = [evidence for evidence in self.materials.evidences if evidence.whole]
+        recalled = (one for evidence in found for one in evidence.entries)
+        return frozenset(recalled) | {entry.id for entry in self.materials.recent}
+
+    def __str__(self) -> str:
+        return "\n\n".join(message.content for message in self.messages)
+
+
+def build(
+    message: str,
+    history: Sequence[Entry],
+    policy: Policy,
+    sources: Sources,
+    budget: int,
+    count: CountTokens,
+) -> ChatPrompt:
+    """The prompt for a message, of at most ``budget`` tokens if the message alone has no more.
+
+    The message itself is never cut.
+    """
+    room, over = budget - least_tokens(message, count), 0
+    for _ in range(_ATTEMPTS):
+        room -= over
+        turn = Turn(message, tuple(history), room, count)
+        materials = policy.materials(turn, sources) if room > 0 else Materials()
+        messages = render(message, materials)
+        over = _tokens(messages, count) - budget
+        if over <= 0 or room <= 0:
+            break
+    else:
+        materials = Materials()
+        messages = render(message, materials)
+    return ChatPrompt(policy.name, tuple(messages), materials, _tokens(messages, count))
+
+
+def least_tokens(message: str, count: CountTokens) -> int:
+    """Tokens of a prompt with nothing in it but the message."""
+    return _tokens(render(message, Materials()), count)
+
+
+def render(message: str, materials: Materials) -> list[Message]:
+    """FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place."""
+    evidences = "\n\n".join(
+        f"({number}) {evidence.text}" for number, evidence in enumerate(materials.evidences, 1)
+    )
+    turn = load("chat_turn").fill(
+        evidences=evidences or NOTHING,
+        recent=JOIN.join(map(line, materials.recent)) or NOTHING,
+        input=message,
+    )
+    return [Message("system", load("fragrel_chat").fill()), Message("user", turn)]
+
+
+def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
+    return sum(count(message.content) + MESSAGE_TOKENS for message in messages)

@@ -1,0 +1,23 @@
+"""The policies by name."""
+
+from __future__ import annotations
+
+from treering.chat.auto import Auto
+from treering.chat.fragments import Fragments
+from treering.chat.policy import Policy
+from treering.chat.tree import FromTree
+from treering.chat.window import Window
+from treering.errors import UnknownName
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy for policy in (Auto(), Window(), Fragments(), FromTree())
+}
+
+
+def policy_of(chosen: str | Policy) -> Policy:
+    """The policy of that name; one of your own is taken as it is. Raises UnknownName."""
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen not in POLICIES:
+        raise UnknownName(f"no chat policy {chosen!r}; there are {', '.join(POLICIES)}")
+    return POLICIES[chosen]

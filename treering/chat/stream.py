@@ -1,0 +1,91 @@
+"""A chat reply as it is written; its round is remembered when it is complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from treering.answer import Answer
+from treering.chat.prompt import ChatPrompt
+from treering.llm.contract import Reply, ReplyStream
+
+
+class ChatStream(Iterator[str]):
+    """Iterate over the pieces of a reply, then read ``answer``.
+
+    The message is remembered before the model is asked, the reply once its last piece has been
+    read. Closing the stream early (or leaving its ``with`` block) stops the model; the part that
+    was written by then is not remembered.
+    """
+
+    def __init__(
+        self, pieces: ReplyStream, prompt: ChatPrompt, remember: Callable[[Reply], Answer]
+    ) -> None:
+        self.prompt = prompt
+        self._pieces = pieces
+        self._remember = remember
+        self._answer: Answer | None = None
+
+    def __next__(self) -> str:
+        try:
+            return next(self._pieces)
+        except StopIteration:
+            reply = self._pieces.reply
+            if reply is not None and self._answer is None:
+                self._answer = self._remember(reply)
+            raise
+
+    @property
+    def answer(self) -> Answer | None:
+        """The whole reply with its cost; None until it is complete and remembered."""
+        return self._answer
+
+    def close(self) -> None:
+        """Stop the model."""
+        self._pieces.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncChatStream(AsyncIterator[str]):
+    """A ``ChatStream`` for asyncio: each piece is waited for in a worker thread."""
+
+    def __init__(self, stream: ChatStream) -> None:
+        self._stream = stream
+
+    async def __anext__(self) -> str:
+        piece = await asyncio.to_thread(next, self._stream, None)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    @property
+    def answer(self) -> Answer | None:
+        """The whole reply with its cost; None until it is complete and remembered."""
+        return self._stream.answer
+
+    async def close(self) -> None:
+        """Stop the model."""
+        await asyncio.to_thread(self._stream.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,110 @@
+"""``treering serve``: the server, and the keys that open it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from treering.cli.options import Globals, command, run_of, spelled_out
+from treering.cli.output import note
+from treering.cli.run import Run
+from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
+
+
+class _Serve(TyperGroup):
+    """Takes ``serve FILE`` for ``serve --memory FILE``; a group has no arguments of its own."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse what follows ``serve``."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["--memory", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Serve,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    subcommand_metavar="[FILE] [COMMAND]",
+)
+key = typer.Typer(no_args_is_help=True, help="Keys: who may ask the server, and for which space.")
+app.add_typer(key, name="key")
+
+
+@app.callback(invoke_without_command=True)
+@spelled_out
+def serve(
+    ctx: typer.Context,
+    options: Globals,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's need a key.")
+    ] = DEFAULT_HOST,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = DEFAULT_PORT,
+    code_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A folder whose repositories may be indexed over the network; may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    if ctx.invoked_subcommand is not None:
+        return
+    from treering.serve.run import run as serve_until_stopped
+
+    run = run_of(chosen)
+    settings = Settings(
+        url=run.url,
+        host=host,
+        port=port,
+        space=run.space,
+        embedder=run.embedder,
+        llm=run.llm,
+        code_roots=tuple(root.resolve() for root in code_root or ()),
+    )
+    serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
+
+
+@command(key)
+def add(
+    run: Run,
+    label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+) -> None:
+    """Make a key for the space given by --space, and print it: this once."""
+    from treering.serve import keys
+
+    with run.database(create=True) as database:
+        text, made = keys.add(database, run.space, label)
+    run.out.emit({"key": text, "id": made.id, "space": made.space}, text)
+    note(f"key {made.id} opens the space {made.space!r}; keep it, it cannot be shown again")
+
+
+@command(key, name="list")
+def list_(run: Run) -> None:
+    """List the keys; what they are is not kept."""
+    from treering.serve import keys
+
+    with run.database() as database:
+        found = keys.known(database)
+    for one in found:
+        label = f"  {one.label}" if one.label else ""
+        run.out.emit(one, (one.id, "dim"), f"  {one.created:%Y-%m-%d}  {one.space}{label}")
+
+
+@command(key)
+def remove(
+    run: Run, key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")]
+) -> None:
+    """Make a key worthless; a running server forgets it within a second."""
+    from treering.serve import keys
+
+    with run.database() as database:
+        keys.remove(database, key_id)
+    note(f"removed key {key_id}")

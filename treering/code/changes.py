@@ -1,0 +1,188 @@
+"""From two states of a set of files to the definitions that changed, renames and moves followed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from treering.code.behaviour import behaviour
+from treering.code.language import language_of
+from treering.code.outline import NONE, Definition, ParsedFile
+from treering.code.parse import parse
+from treering.code.session import RENAMED, overlap
+
+MOVED = 0.5
+"""Share of parts that definitions of one name in two files must have in common to be one."""
+
+_IN_BRACES = frozenset({"javascript", "typescript", "tsx", "java", "csharp"})
+"""Languages in which a method does not parse without its class around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A definition as it stands in a file, as code that parses by itself.
+
+    A method stands in its class's header; of a class there is what is not in its methods, of a
+    file (``qualified`` is empty) what is in no definition. ``first_line`` is the line of the file
+    that the line after the first ``header`` lines of ``code`` is; 0 where lines do not map.
+    ``is_function`` is whether it is a function or method, so that its behaviour can be read.
+    """
+
+    path: str
+    qualified: str
+    language: str
+    code: str
+    is_function: bool = False
+    first_line: int = 0
+    header: int = 0
+
+    @property
+    def key(self) -> str:
+        """What its sequence is known by."""
+        return f"{self.path}::{self.qualified}"
+
+    def line(self, line: int) -> int:
+        """The line of the file that a line of ``code`` is."""
+        return max(self.first_line + line - 1 - self.header, self.first_line)
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionChange:
+    """One definition before and after; None where it was not there."""
+
+    before: Piece | None
+    after: Piece | None
+
+    @property
+    def piece(self) -> Piece:
+        """The definition as it is now, or as it was where it is gone."""
+        piece = self.after or self.before
+        assert piece is not None  # a change has one side at least
+        return piece
+
+
+def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[DefinitionChange, ...]:
+    """What changed between two states of some files, given as pieces by key.
+
+    A definition that is gone and one that is new are one where they are of one name and do about
+    the same (it moved), or of other names and do the same (it was renamed). What differs in blank
+    lines alone has not changed. Files in languages that are not known are passed over.
+    """
+    gone = {key: piece for key, piece in old.items() if key not in new}
+    come = {key: piece for key, piece in new.items() if key not in old}
+    matched = dict(_matched(gone.values(), come.values()))
+    found = [
+        DefinitionChange(old[key], piece)
+        for key, piece in new.items()
+        if key in old and _dense(old[key].code) != _dense(piece.code)
+    ]
+    found += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
+    kept = {piece.key for piece in matched.values()}
+    found += [DefinitionChange(piece, None) for key, piece in gone.items() if key not in kept]
+    return tuple(found)
+
+
+def pieces(path: str, text: str) -> dict[str, Piece]:
+    """The pieces of a file by key; none where its language is not known.
+
+    Functions inside functions belong to these. Definitions of one name (overloads, a property's
+    accessors) are one piece.
+    """
+    language = language_of(path)
+    if language is None:
+        return {}
+    parsed = parse(text, language)
+    found: dict[str, Piece] = {}
+    for piece in _pieces(path, language, parsed):
+        if piece.code.strip():
+            twin = found.get(piece.key)
+            whole = f"{twin.code.rstrip()}\n\n{piece.code}" if twin else piece.code
+            found[piece.key] = replace(twin or piece, code=whole)
+    return found
+
+
+def all_pieces(files: Mapping[str, str]) -> dict[str, Piece]:
+    """The pieces of several files, given as texts by path; other languages are passed over."""
+    return {key: one for path, text in files.items() for key, one in pieces(path, text).items()}
+
+
+def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[Piece]:
+    outer = [_is_outer(parsed.definitions, index) for index in range(len(parsed.definitions))]
+    yield Piece(path, "", language, _shell(parsed, NONE, outer))
+    for index, definition in enumerate(parsed.definitions):
+        if not outer[index]:
+            continue
+        if definition.kind == "class":
+            yield Piece(path, definition.qualified, language, _shell(parsed, index, outer))
+        else:
+            code, header = _alone(parsed, definition, language)
+            first = definition.span.first_line
+            yield Piece(path, definition.qualified, language, code, True, first, header)
+
+
+def _is_outer(definitions: tuple[Definition, ...], index: int) -> bool:
+    """Whether a definition is in no function."""
+    above = definitions[index].parent
+    while above != NONE and definitions[above].kind == "class":
+        above = definitions[above].parent
+    return above == NONE
+
+
+def _shell(parsed: ParsedFile, index: int, outer: list[bool]) -> str:
+    """The text of a class, or of a file, without the definitions in it."""
+    whole = parsed.definitions[index].span if index != NONE else None
+    at, end = (whole.start, whole.end) if whole else (0, len(parsed.source))
+    kept = []
+    for place, inner in enumerate(parsed.definitions):
+        if inner.parent == index and outer[place] and inner.span.start >= at:
+            kept.append(parsed.source[at : inner.span.start])
+            at = inner.span.end
+    kept.append(parsed.source[at:end])
+    lines = b"".join(kept).decode(errors="replace").splitlines()
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[str, int]:
+    """A function's code, a method's in the header of its class, and how many lines that has."""
+    start = definition.span.start
+    lead = parsed.source[parsed.source.rfind(b"\n", 0, start) + 1 : start].decode(errors="replace")
+    text = (lead if not lead.strip() else "") + parsed.text(definition.span)
+    inside = parsed.definitions[definition.parent] if definition.parent != NONE else None
+    if inside is None or not (language == "python" or language in _IN_BRACES):
+        return textwrap.dedent(text), 0
+    if language == "python":
+        return f"{inside.signature}:\n{text}", 1
+    return f"{inside.signature} {{\n{text}\n}}", 1
+
+
+def _dense(code: str) -> list[str]:
+    return [line for line in code.splitlines() if line.strip()]
+
+
+def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
+    """Pairs of the key of a new piece and the piece it was, the likest first."""
+    left = [piece for piece in gone if piece.is_function]
+    pairs = [
+        (_likeness(old, new), old, new)
+        for new in come
+        if new.is_function
+        for old in left
+        if old.language == new.language
+    ]
+    taken: set[str] = set()
+    for likeness, old, new in sorted(pairs, key=lambda pair: -pair[0]):
+        enough = MOVED if _name(old) == _name(new) else RENAMED
+        if likeness >= enough and taken.isdisjoint({old.key, new.key}):
+            taken |= {old.key, new.key}
+            yield new.key, old
+
+
+def _likeness(old: Piece, new: Piece) -> float:
+    then = behaviour(old.code, old.qualified, old.language)
+    now = behaviour(new.code, new.qualified, new.language)
+    return overlap(then.of(), now.of()) if then and now else 0.0
+
+
+def _name(piece: Piece) -> str:
+    return piece.qualified.rpartition(".")[2]

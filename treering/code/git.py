@@ -1,0 +1,207 @@
+"""What git knows of a working tree: the files that changed, their former texts, their history.
+
+A thin shell over the ``git`` command, which is the one implementation that reads every repository.
+Nothing is ever written.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from treering.code.language import language_of
+from treering.errors import InputError, MissingExtra, UnknownName
+
+TIMEOUT_S = 60.0
+"""No question asked here takes git longer, in a repository that it can serve at all."""
+
+WORKING_TREE = ""
+"""Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
+STAGED = ":"
+
+_RECORD, _FIELD = "\x1e", "\x1f"
+_RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as it touched one file; ``parent`` is empty for the first one.
+
+    ``before`` and ``path`` are the file's paths in the parent and in the commit, empty where it
+    was not there.
+    """
+
+    sha: str
+    parent: str
+    at: datetime
+    message: str
+    before: str
+    path: str
+
+
+class Git:
+    """The repository around a folder; paths are relative to its top, with slashes."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The repository that ``folder`` is in. Raises UnknownName, MissingExtra."""
+        if not folder.is_dir():
+            raise UnknownName(f"{folder} is not a folder; give the root of a repository")
+        found = _run(folder, "rev-parse", "--show-toplevel")
+        if found is None:
+            raise UnknownName(f"{folder} is in no git repository; `git init` makes one")
+        return cls(Path(found.decode().rstrip("\n")))
+
+    def resolve(self, revision: str) -> str:
+        """The commit that a revision names. Raises UnknownName."""
+        wanted = f"{revision}^{{commit}}"
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
+        if found is None:
+            raise UnknownName(f"git knows no commit {revision!r}")
+        return found.decode().strip()
+
+    def head(self) -> str:
+        """The commit that is checked out; empty in a repository without one."""
+        found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
+        return found.decode().strip() if found else ""
+
+    def changed(self, old: str, new: str) -> list[tuple[str, str]]:
+        """Source files that differ: path before and after, empty where there is no file.
+
+        ``new`` may be ``WORKING_TREE``, which has the untracked files, or ``STAGED``.
+        """
+        if not old:
+            return [("", path) for path in self._listed(new) if language_of(path)]
+        sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
+        cached = ["--cached"] if new == STAGED else []
+        found = list(_statuses(self._must("diff", *_RENAMES, *cached, *sides, "--")))
+        if new == WORKING_TREE:
+            others = self._must("ls-files", "--others", "--exclude-standard", "-z")
+            found += [("", path) for path in _zero_terminated(others)]
+        return [pair for pair in found if any(language_of(path) for path in pair)]
+
+    def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
+        """The texts of files at a revision, by path; what is not there is left out."""
+        if revision == WORKING_TREE:
+            files = ((path, self.top / path) for path in paths)
+            there = ((path, file) for path, file in files if self._is_within(file))
+            return {path: file.read_text(errors="replace") for path, file in there}
+        names = [f"{'' if revision == STAGED else revision}:{path}" for path in paths]
+        blobs = self.blobs(names)
+        return {path: blobs[name] for path, name in zip(paths, names, strict=True) if name in blobs}
+
+    def blobs(self, names: Sequence[str]) -> dict[str, str]:
+        """Texts by ``REVISION:PATH``; what is not there is left out."""
+        asked = [name for name in dict.fromkeys(names) if "\n" not in name]
+        reply = self._must("cat-file", "--batch", stdin="".join(f"{one}\n" for one in asked))
+        found: dict[str, str] = {}
+        at = 0
+        for name in asked:
+            end = reply.index(b"\n", at)
+            head, at = reply[at:end].decode(errors="replace").rsplit(" ", 2), end + 1
+            if head[-1].isdecimal() and len(head) == 3:
+                size = int(head[-1])
+                found[name] = reply[at : at + size].decode(errors="replace")
+                at += size + 1
+        return found
+
+    def history(self, revision: str, path: str, depth: int) -> list[Commit]:
+        """The last ``depth`` commits up to ``revision`` that touched a file, oldest first.
+
+        Renames of the file are followed; merges are left out.
+        """
+        if not revision:
+            return []
+        form = f"--format={_RECORD}%H{_FIELD}%P{_FIELD}%ct{_FIELD}%B{_FIELD}"
+        limits = (f"--max-count={depth}", "--no-merges", "--follow")
+        reply = self._must("log", form, *_RENAMES, *limits, revision, "--", path)
+        records = reply.decode(errors="replace").split(_RECORD)[1:]
+        return [_commit(record) for record in reversed(records)]
+
+    def touched(self, revision: str, path: str) -> datetime | None:
+        """When a file was last committed; None if it never was."""
+        found = self._must("log", "--max-count=1", "--format=%ct", revision, "--", path)
+        return datetime.fromtimestamp(int(found), UTC) if found.strip() else None
+
+    def message(self, old: str, new: str) -> str:
+        """The messages of the commits after ``old`` up to ``new``, newest first."""
+        return self._must("log", "--format=%B", f"{old}..{new}", "--").decode(errors="replace")
+
+    def commits(self, revisions: str) -> list[str]:
+        """The commits of a range such as ``A..B``, oldest first, without merges."""
+        if revisions.startswith("-"):
+            raise InputError(
+                f"{revisions!r} is not a range of commits; give one such as main..HEAD"
+            )
+        found = self._ask("rev-list", "--reverse", "--no-merges", revisions, "--")
+        if found is None:
+            raise UnknownName(f"git knows no range of commits {revisions!r}")
+        return found.decode().split()
+
+    def _is_within(self, file: Path) -> bool:
+        """Whether it is a plain file of the working tree; a path may come from an import."""
+        return file.is_file() and file.resolve().is_relative_to(self.top.resolve())
+
+    def _listed(self, new: str) -> list[str]:
+        others = ("--others", "--exclude-standard") if new == WORKING_TREE else ()
+        return list(_zero_terminated(self._must("ls-files", "--cached", *others, "-z")))
+
+    def _ask(self, *arguments: str) -> bytes | None:
+        return _run(self.top, *arguments)
+
+    def _must(self, *arguments: str, stdin: str = "") -> bytes:
+        found = _run(self.top, *arguments, stdin=stdin)
+        if found is None:
+            raise UnknownName(f"git {arguments[0]} failed in {self.top}; is the repository whole?")
+        return found
+
+
+def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
+    """What git prints; None if it fails."""
+    command = ["git", "-C", str(folder), "-c", "core.quotePath=false", *arguments]
+    try:
+        done = subprocess.run(
+            command, input=stdin.encode(), capture_output=True, timeout=TIMEOUT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise MissingExtra("the git command is not installed; install git") from error
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"git {arguments[0]} took over {TIMEOUT_S:.0f} s in {folder}") from error
+    return done.stdout if done.returncode == 0 else None
+
+
+def _zero_terminated(reply: bytes) -> Iterator[str]:
+    return (one.decode(errors="replace") for one in reply.split(b"\0") if one)
+
+
+def _statuses(reply: bytes) -> Iterator[tuple[str, str]]:
+    """Paths before and after from ``--name-status -z``."""
+    words = _zero_terminated(reply.replace(b"\n", b"\0"))
+    for status in words:
+        if status[0] in "RC":
+            old, new = next(words), next(words)
+            yield (old if status[0] == "R" else "", new)
+        else:
+            path = next(words)
+            yield ("" if status[0] == "A" else path, "" if status[0] == "D" else path)
+
+
+def _commit(record: str) -> Commit:
+    sha, parents, stamp, message, touched = record.split(_FIELD, 4)
+    statuses = list(_statuses(touched.encode()))
+    before, path = statuses[0] if statuses else ("", "")
+    return Commit(
+        sha=sha,
+        parent=parents.partition(" ")[0],
+        at=datetime.fromtimestamp(int(stamp), UTC),
+        message=message.strip(),
+        before=before,
+        path=path,
+    )

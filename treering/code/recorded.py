@@ -1,0 +1,160 @@
+"""Session blocks as entries of the journal: durable, searched with talk, exported and forgotten.
+
+The text of the entry is what is read and searched: the instruction, the definition's name, the
+note, and what changed. The definition's whole code and what else makes a block stand in the
+metadata, under ``BLOCK``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import PurePosixPath
+
+from treering.code.session import SessionBlock, Sessions
+from treering.errors import UnknownName
+from treering.ingest.drafts import metadata_json
+from treering.journal.contract import Reader
+from treering.journal.entries import Draft, by_seq
+from treering.records import BLOCK, JSON, Entry
+from treering.split.stream import MAX_ENTRY_CHARS
+
+SOURCE = "code:"
+"""The source of a block is this and the path of its file."""
+
+MAX_DIFF_CHARS = MAX_ENTRY_CHARS // 4
+"""A longer diff is cut in the text that is searched; the block keeps the whole code."""
+
+_AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A block and what ties it to the one before: see ``Sessions.record``."""
+
+    block: SessionBlock
+    former: str = ""
+    before: str = ""
+    seq: int = 0
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path stays in the repository that it is relative to."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts and path.isprintable()
+
+
+def source_of(block: SessionBlock) -> str:
+    """The source that a block's entry belongs to."""
+    return f"{SOURCE}{block.path}"
+
+
+def draft(recorded: Recorded, previous: str) -> Draft:
+    """The entry of a block; ``previous`` is the code that the round found."""
+    block = recorded.block
+    account = {
+        "instruction": block.instruction,
+        "code": block.code,
+        "before": recorded.before,
+        "former": recorded.former,
+        "language": block.language,
+        "note": block.note,
+        "outcome": block.outcome,
+    }
+    told: dict[str, JSON] = {key: value for key, value in account.items() if value}
+    metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: told}
+    return Draft(
+        text=_text(block, previous),
+        kind="code",
+        at=block.at,
+        metadata=metadata_json(metadata),
+        id=block.id or None,
+    )
+
+
+def _text(block: SessionBlock, previous: str) -> str:
+    head = [block.instruction, "", block.key]
+    head += [f"Note: {block.note}"] if block.note else []
+    head += [f"Outcome: {block.outcome}"] if block.outcome else []
+    lines = unified_diff(previous.splitlines(), block.code.splitlines(), lineterm="", n=1)
+    diff = "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+    return "\n".join([*head, "", diff[:MAX_DIFF_CHARS]])[:MAX_ENTRY_CHARS].rstrip()
+
+
+def read(entry: Entry, seq: int = 0) -> Recorded | None:
+    """The block of an entry; None if it is another one."""
+    told = entry.metadata.get(BLOCK)
+    path, definition = entry.metadata.get("path"), entry.metadata.get("definition")
+    if not isinstance(told, dict) or not isinstance(path, str) or not isinstance(definition, str):
+        return None
+    if not is_inside(path):
+        return None
+    texts = defaultdict(str, {key: one for key, one in told.items() if isinstance(one, str)})
+    block = SessionBlock(
+        definition=definition,
+        instruction=texts["instruction"],
+        code=texts["code"],
+        language=texts["language"],
+        note=texts["note"],
+        outcome=texts["outcome"],
+        path=path,
+        id=entry.id,
+        at=entry.at or entry.added,
+    )
+    return Recorded(block, texts["former"], texts["before"], seq) if block.language else None
+
+
+def load(reader: Reader, space: int) -> list[Recorded]:
+    """The blocks of a space in the order they were recorded."""
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name >= ? AND s.name < ? ORDER BY e.seq",
+        (space, SOURCE, _AFTER),
+    )
+    found = by_seq(reader, [int(row[0]) for row in rows])
+    blocks = (read(entry, seq) for seq, entry in sorted(found.items()))
+    return [block for block in blocks if block is not None]
+
+
+def sequences(recorded: Iterable[Recorded]) -> dict[str, list[Recorded]]:
+    """The blocks by what their definition is called now, oldest first."""
+    found: dict[str, list[Recorded]] = {}
+    for one in recorded:
+        key = one.block.key
+        older = found.pop(key, None) or found.pop(one.former, [])
+        found[key] = [*older, one]
+    return found
+
+
+def sessions(sequence: Sequence[Recorded]) -> Sessions:
+    """One sequence as a session memory, with the change of every block."""
+    memory = Sessions()
+    for one in sequence:
+        memory = memory.record(one.block, former=one.former, before=one.before)
+    return memory
+
+
+def named(definition: str, known: Iterable[str]) -> str:
+    """The key meant by ``PATH::NAME``, a qualified name, or its last part.
+
+    Raises UnknownName when there is none, or more than one.
+    """
+    keys = sorted(set(known))
+    found = list(_meant(definition, keys))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownName(f"{definition!r} can be any of {', '.join(found)}; give one of these")
+    shown = ", ".join(keys) or "none"
+    raise UnknownName(f"nothing is recorded of {definition!r}; there are records of: {shown}")
+
+
+def _meant(definition: str, keys: Sequence[str]) -> Iterator[str]:
+    if definition in keys:
+        yield definition
+        return
+    exact = [key for key in keys if key.partition("::")[2] == definition]
+    yield from exact or (key for key in keys if key.rpartition(".")[2] == definition
+                         or key.rpartition("::")[2].rpartition(".")[2] == definition)  # fmt: skip

@@ -1,0 +1,191 @@
+"""Rounds of work on code: recorded in the journal, told as stories, annotated afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from treering import forgetting
+from treering.code import recorded
+from treering.code.behaviour import behaviour
+from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
+from treering.code.git import WORKING_TREE, Git
+from treering.code.recorded import Recorded
+from treering.code.session import SessionBlock, Sessions
+from treering.errors import InputError
+from treering.fragments import store
+from treering.journal import entries, work
+from treering.journal.contract import Database, Reader, Writer
+from treering.split.stream import check_text
+
+Files = Mapping[str, str]
+"""Texts of source files by path, with slashes, relative to the repository."""
+
+Committed = Mapping[str, datetime | None]
+"""When the former text of a file was committed; None if it is the former text whatever is known."""
+
+Build = Callable[[], None]
+"""Makes entries that are durable searchable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What was asked for, and what is known of how it went."""
+
+    instruction: str
+    note: str = ""
+    outcome: str = ""
+
+    @classmethod
+    def of(cls, instruction: str, note: str, outcome: str) -> Round:
+        """Checked texts. Raises InputError, TextEncodingError."""
+        if not check_text(instruction, "the instruction").strip():
+            raise InputError("the instruction is empty; say what the change was made for")
+        return cls(
+            instruction.strip(), check_text(note, "the note"), check_text(outcome, "the outcome")
+        )
+
+
+class Rounds:
+    """The session memory of one space (CodeMEM 3.4), kept as entries of its journal."""
+
+    def __init__(self, database: Database, space: str, build: Build) -> None:
+        self._database = database
+        self._space = space
+        self._build = build
+
+    def record(
+        self, round_: Round, root: Path, before: Files | None, after: Files | None
+    ) -> tuple[SessionBlock, ...]:
+        """Store a block for every definition that a round changed (eq. 6 and 11)."""
+        if after is None and before is not None:
+            raise InputError("before= needs after=: the files as they are now")
+        if after is None:
+            old, new, committed = self._working_tree(root)
+        else:
+            old, new, committed = before or {}, after, dict.fromkeys(before or ())
+            _check_paths({*old, *new})
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            known = recorded.sequences(recorded.load(writer, space))
+            found = _found(all_pieces(old), {*old, *new}, committed, known)
+            made = list(_blocks(round_, changes(found, all_pieces(new)), known))
+            ids = [self._store(writer, space, one, previous) for one, previous in made]
+        self._build()
+        return tuple(replace(one.block, id=id_) for (one, _), id_ in zip(made, ids, strict=True))
+
+    def note(self, definition: str, note: str, outcome: str) -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known."""
+        check_text(note, "the note")
+        check_text(outcome, "the outcome")
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            known = recorded.sequences(recorded.load(writer, space))
+            sequence = known[recorded.named(definition, known)]
+            last = sequence[-1]
+            block = replace(last.block, note=note, outcome=outcome or last.block.outcome)
+            previous = last.before or (sequence[-2].block.code if len(sequence) > 1 else "")
+            changed = recorded.draft(replace(last, block=block), previous)
+            forgetting.remove_derived(writer, space, [last.seq])
+            entries.rewrite(writer, last.seq, changed)
+            work.enqueue(writer, space, store.VIEW, [last.seq])
+            if last.block.note:
+                work.enqueue(writer, space, forgetting.VIEW, [0])
+        self._build()
+        return block
+
+    def known(self) -> dict[str, list[Recorded]]:
+        """All sequences by what their definition is called now."""
+        with self._database.read() as reader:
+            return recorded.sequences(self._load(reader))
+
+    def sessions(self, definition: str) -> Sessions:
+        """The sequence of one definition. Raises UnknownName."""
+        known = self.known()
+        return recorded.sessions(known[recorded.named(definition, known)])
+
+    def _load(self, reader: Reader) -> list[Recorded]:
+        state = store.state(reader, self._space)
+        return recorded.load(reader, state.space) if state else []
+
+    def _working_tree(self, root: Path) -> tuple[Files, Files, Committed]:
+        """Files as committed and on disk: those that differ, and those that have sequences."""
+        git = Git.at(root)
+        head = git.head()
+        pairs = git.changed(head, WORKING_TREE)
+        sequences = {key.partition("::")[0] for key in self.known()}
+        old = {path for path, _ in pairs if path} | sequences
+        new = {path for _, path in pairs if path} | sequences
+        committed = git.texts(head, sorted(old)) if head else {}
+        when = {path: git.touched(head, path) for path in committed if path in sequences}
+        return committed, git.texts(WORKING_TREE, sorted(new)), when
+
+    def _store(self, writer: Writer, space: int, one: Recorded, previous: str) -> str:
+        source = entries.source_id(writer, space, recorded.source_of(one.block))
+        draft = recorded.draft(one, previous)
+        return entries.append(writer, space, source, [draft], store.VIEW).ids[0]
+
+
+def _check_paths(paths: Iterable[str]) -> None:
+    for path in paths:
+        if not recorded.is_inside(path):
+            raise InputError(f"path {path!r}; give paths from the root of the repository")
+
+
+def _found(
+    old: Mapping[str, Piece],
+    paths: Iterable[str],
+    committed: Committed,
+    known: Mapping[str, Sequence[Recorded]],
+) -> dict[str, Piece]:
+    """The pieces that a round found: as last recorded, unless a later commit has them."""
+    files = set(paths)
+    found = dict(old)
+    for key, sequence in known.items():
+        last = sequence[-1].block
+        if last.path not in files or _is_later(last, committed):
+            continue
+        found.pop(key, None)
+        if last.code:
+            found[key] = _piece(last, old.get(key))
+    return found
+
+
+def _is_later(block: SessionBlock, committed: Committed) -> bool:
+    """Whether the former text of a block's file is newer than the block."""
+    if block.path not in committed:
+        return False
+    when = committed[block.path]
+    return when is None or (block.at is not None and when > block.at)
+
+
+def _piece(block: SessionBlock, old: Piece | None) -> Piece:
+    if old is not None:
+        return replace(old, code=block.code)
+    runs = behaviour(block.code, block.definition, block.language) is not None
+    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
+
+
+def _blocks(
+    round_: Round, found: Iterable[DefinitionChange], known: Mapping[str, Sequence[Recorded]]
+) -> Iterator[tuple[Recorded, str]]:
+    """What to record of each change, and the code that the round found."""
+    now = datetime.now(UTC)
+    for one in found:
+        piece, before = one.piece, one.before.code if one.before else ""
+        former = one.before.key if one.before and one.before.key != piece.key else ""
+        older = known.get(piece.key) or known.get(former)
+        as_left = older[-1].block.code if older else ""
+        block = SessionBlock(
+            definition=piece.qualified,
+            instruction=round_.instruction,
+            code=one.after.code if one.after else "",
+            language=piece.language,
+            note=round_.note,
+            outcome=round_.outcome,
+            path=piece.path,
+            at=now,
+        )
+        yield Recorded(block, former, before if before != as_left else ""), before

@@ -1,0 +1,149 @@
+"""Who may ask for what: keys to spaces, and pages of other sites kept out.
+
+A middleware, so that whatever is mounted into the app is behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
+from treering.ingest.drafts import checked_name
+from treering.serve import keys, problems
+from treering.serve.settings import Settings, is_loopback
+from treering.serve.spaces import Spaces
+
+SPACE_HEADER = "x-treering-space"
+REFRESH_S = 1.0
+"""A key that was made or removed while the server runs counts after this time at the latest."""
+
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
+"""What holds nothing of any space: the empty page, health, and the description of the interface."""
+
+OPEN_PREFIXES = ("/page/",)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the space, and the id of the key that opened it (None where none is needed)."""
+
+    space: str
+    key: str | None = None
+
+
+class Access:
+    """Tells who a caller is from the headers of a request."""
+
+    def __init__(self, settings: Settings, spaces: Spaces) -> None:
+        self._settings = settings
+        self._spaces = spaces
+        self._keys = keys.spaces_by_digest(spaces.database)
+        self._read = time.monotonic()
+        self._closed = bool(self._keys) or not settings.loopback
+        if not self._keys and self._closed:
+            raise InputError(
+                f"{settings.host} can be reached from other machines and there is no key; make one "
+                "with `treering serve key add --space NAME`, or serve on 127.0.0.1"
+            )
+
+    def caller(self, headers: Headers) -> Caller:
+        """The caller. Raises AccessDenied, InputError."""
+        self._refresh()
+        wanted = _wanted_space(headers)
+        if not self._closed:
+            _refuse_other_sites(headers)
+            return Caller(wanted or self._settings.space)
+        space, key = self._opened(headers)
+        if wanted not in (None, space):
+            raise AccessDenied(f"this key does not open the space {wanted!r}")
+        return Caller(space, key)
+
+    def _opened(self, headers: Headers) -> tuple[str, str]:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise KeyUnknown("send a key: Authorization: Bearer tr_…")
+        # Digests of unguessable keys may be compared in any time.
+        found = self._keys.get(keys.digest(token.strip()))
+        if found is None:
+            raise KeyUnknown("this key is not known, or no longer")
+        return found
+
+    def _refresh(self) -> None:
+        """Read the keys again, in the event loop: a small table, and no writer makes readers wait.
+
+        Once there was a key it takes one, even if the last has been removed.
+        """
+        if time.monotonic() - self._read > REFRESH_S:
+            self._keys = keys.spaces_by_digest(self._spaces.database)
+            self._read = time.monotonic()
+            self._closed = self._closed or bool(self._keys)
+
+
+class AccessMiddleware:
+    """Lets a request pass with its caller in ``scope["state"]["caller"]``, or refuses it."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request, then hand it on."""
+        if scope["type"] == "lifespan" or _is_open(scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            caller = self._access.caller(Headers(scope=scope))
+        except TreeringError as error:
+            await problems.of_error(error)(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+def caller_of(connection: HTTPConnection) -> Caller:
+    """The caller of a request that has passed ``AccessMiddleware``."""
+    found: Caller = connection.state.caller
+    return found
+
+
+def _is_open(scope: Scope) -> bool:
+    path: str = scope.get("path", "")
+    return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
+
+
+def _wanted_space(headers: Headers) -> str | None:
+    """The space that a request names, in UTF-8 as names of spaces are."""
+    sent = headers.get(SPACE_HEADER)
+    try:
+        name = None if sent is None else sent.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise TextEncodingError(f"{SPACE_HEADER} is not UTF-8: {error}") from error
+    return checked_name(name, SPACE_HEADER)
+
+
+def _refuse_other_sites(headers: Headers) -> None:
+    """Without keys, a page in the browser of this machine must not get at the memory.
+
+    A name that another site lets point to this machine shows in Host, a request from its page in
+    Origin.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if not is_loopback(_host_of(f"//{host}")):
+        raise AccessDenied(
+            f"the host {host!r} is not this machine; without keys only local names are answered"
+        )
+    if origin is not None and not is_loopback(_host_of(origin)):
+        raise AccessDenied(f"pages of {origin!r} may not ask; make a key for them")
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # a bracket too few: no name of any machine
+        return ""

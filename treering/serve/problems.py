@@ -1,0 +1,137 @@
+"""Errors as problem+json (RFC 9457), in one place: which status, and whether to try again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from treering import errors
+from treering.errors import TreeringError
+
+log = logging.getLogger("treering.serve")
+
+MEDIA_TYPE = "application/problem+json"
+TYPE = "urn:treering:error:"
+"""Followed by the name of the exception that the Python client raises."""
+
+RETRY_AFTER_S = 1
+_HEADERS = {
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": str(RETRY_AFTER_S)},
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
+}
+SHOWN_ERRORS = 10  # of a body that does not fit the schema; the first ones tell
+
+SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "What went wrong (RFC 9457); `type` ends in the Python client's exception.",
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""For the OpenAPI document: any route may answer with a problem."""
+
+_STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
+    (errors.UnknownName, HTTPStatus.NOT_FOUND),
+    (errors.InputError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.JournalBusy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.JournalFull, HTTPStatus.INSUFFICIENT_STORAGE),
+    (errors.ModelMismatch, HTTPStatus.CONFLICT),
+    (errors.EmbeddingError, HTTPStatus.BAD_GATEWAY),
+    (errors.LLMNotConfigured, HTTPStatus.NOT_IMPLEMENTED),
+    (errors.LLMUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.LLMError, HTTPStatus.BAD_GATEWAY),
+    (errors.KeyUnknown, HTTPStatus.UNAUTHORIZED),
+    (errors.AccessDenied, HTTPStatus.FORBIDDEN),
+    (errors.ServerUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.MissingExtra, HTTPStatus.NOT_IMPLEMENTED),
+)
+"""The first that fits; any other error is the server's own."""
+
+
+def status_of(error: TreeringError) -> HTTPStatus:
+    """The status that stands for an error."""
+    found = (status for kind, status in _STATUS if isinstance(error, kind))
+    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    kind: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """A problem document. ``kind`` is the name of an exception of ``treering.errors``."""
+    found = {
+        "type": f"{TYPE}{kind}" if kind else "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": detail,
+    }
+    body = json.dumps(found | more, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, status, dict(headers or {}), MEDIA_TYPE)
+
+
+def of_error(error: TreeringError) -> Response:
+    """The problem that an error of treering is to a client."""
+    status = status_of(error)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.warning("%s: %s", type(error).__name__, error)
+    headers = _HEADERS.get(status)
+    return problem(status, str(error), kind=type(error).__name__, headers=headers)
+
+
+def register(app: FastAPI) -> None:
+    """Answer every error of the app with a problem."""
+    app.add_exception_handler(TreeringError, _treering)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+
+
+async def _treering(_: Request, error: Exception) -> Response:
+    assert isinstance(error, TreeringError)  # registered for these alone
+    return of_error(error)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    # Without "input" and "ctx": what was sent may be large or secret.
+    found = [
+        {"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()
+    ][:SHOWN_ERRORS]
+    told = "; ".join(f"{one['where']}: {one['what']}" for one in found)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    return problem(status, told, kind=errors.InputError.__name__, errors=found)
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, str(error.detail), headers=error.headers)
+
+
+async def _bug(_: Request, error: Exception) -> Response:
+    """What is told of a bug; its traceback is logged by who runs the app."""
+    detail = f"the server failed with {type(error).__name__}; its log tells more"
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)

@@ -1,0 +1,74 @@
+"""Entries: add, list, get, replace, forget."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from treering.records import Entry, Forgotten, Page, Receipt
+from treering.serve.rest.wire import Conditions, NewContent, NewMessages, NewText
+from treering.serve.tenant import Asking
+
+router = APIRouter(tags=["entries"])
+
+PAGE = 100
+MAX_PAGE = 1_000
+
+
+class Listed(Conditions):
+    """Which entries to list, and from where on."""
+
+    cursor: str | None = None
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
+
+
+class Doomed(Conditions):
+    """Which entries to erase."""
+
+    ids: list[str] = Field([], max_length=MAX_PAGE)
+
+
+@router.post("/entries", status_code=HTTPStatus.CREATED)
+async def add(new: NewText | NewMessages, tenant: Asking) -> Receipt:
+    """Remember a text or a conversation; durable once answered. What is there already stays."""
+    content = (
+        new.text
+        if isinstance(new, NewText)
+        else [message.model_dump(exclude_unset=True) for message in new.messages]
+    )
+    return await tenant.call(tenant.memory.add, content, **new.said())
+
+
+@router.get("/entries")
+async def list_(listed: Annotated[Listed, Query()], tenant: Asking) -> Page:
+    """The entries in the order they were added, a page at a time; ``next`` is the next cursor."""
+    return await tenant.call(
+        tenant.memory.page, listed.cursor, limit=listed.limit, **listed.filters()
+    )
+
+
+@router.get("/entries/{entry_id}")
+async def get(entry_id: str, tenant: Asking) -> Entry:
+    """An entry as it was added."""
+    return await tenant.call(tenant.memory.get, entry_id)
+
+
+@router.put("/entries/{entry_id}")
+async def replace(entry_id: str, new: NewContent, tenant: Asking) -> Entry:
+    """Give an entry another text; its place, time, speaker and metadata stay."""
+    return await tenant.call(tenant.memory.replace, entry_id, new.text)
+
+
+@router.delete("/entries/{entry_id}")
+async def forget(entry_id: str, tenant: Asking) -> Forgotten:
+    """Erase an entry: from the journal, every view, and the file's bytes."""
+    return await tenant.call(tenant.memory.forget, entry_id)
+
+
+@router.post("/forget")
+async def forget_all(which: Doomed, tenant: Asking) -> Forgotten:
+    """Erase the entries of these ids that meet all conditions; give at least one of either."""
+    return await tenant.call(tenant.memory.forget, *which.ids, **which.filters())

@@ -1,0 +1,24 @@
+"""Whether the server lives and can answer."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse, Response
+
+from treering.serve.spaces import Spaces
+
+router = APIRouter(tags=["health"], include_in_schema=False)
+
+
+@router.get("/healthz")
+async def healthz() -> Response:
+    """The process runs."""
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """A worker thread is free before long and the file can be read. Raises JournalError."""
+    spaces: Spaces = request.app.state.spaces
+    await spaces.run(spaces.probe)
+    return PlainTextResponse("ready\n")

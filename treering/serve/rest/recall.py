@@ -1,0 +1,42 @@
+"""Search, context, answers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from treering.answer import Answer
+from treering.records import Context, Hit
+from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
+from treering.serve.tenant import Asking
+
+router = APIRouter(tags=["recall"])
+
+
+@router.post("/search")
+async def search(wanted: Search, tenant: Asking) -> list[Hit]:
+    """The fragments that answer a query best, best first, each with the terms of its score."""
+    return await tenant.call(tenant.memory.search, wanted.query, k=wanted.k, **wanted.options())
+
+
+@router.post("/search-many")
+async def search_many(wanted: SearchMany, tenant: Asking) -> list[list[Hit]]:
+    """As ``search``, for several queries in one pass."""
+    return await tenant.call(
+        tenant.memory.search_many, wanted.queries, k=wanted.k, **wanted.options()
+    )
+
+
+@router.post("/context")
+async def context(wanted: WantedContext, tenant: Asking) -> Context:
+    """Passages for a prompt within a budget of tokens, cited."""
+    return await tenant.call(
+        tenant.memory.context, wanted.query, budget=wanted.budget, **wanted.options()
+    )
+
+
+@router.post("/ask")
+async def ask(wanted: Question, tenant: Asking) -> Answer:
+    """Answer a question from the memory, with citations."""
+    return await tenant.call_slow(
+        tenant.memory.ask, wanted.question, budget=wanted.budget, **wanted.filters()
+    )

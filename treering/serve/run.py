@@ -1,0 +1,50 @@
+"""Running the server in this process until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from treering.errors import InputError
+from treering.serve.app import create_app
+from treering.serve.settings import STOP_WITHIN_S, Settings
+
+log = logging.getLogger("treering.serve")
+
+BACKLOG = 2048  # connections that wait to be accepted: clients come in crowds after a restart
+
+
+def run(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are answered before the file is closed.
+
+    ``ready`` is called with the address once the port is open. Raises InputError when it could be
+    reached from other machines without a key or the address is taken, JournalError.
+    """
+    app = create_app(settings)
+    with _listening(settings) as listening:
+        host, port = listening.getsockname()[:2]
+        ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,  # paths hold ids and filters; the metrics count requests
+            server_header=False,
+            timeout_graceful_shutdown=STOP_WITHIN_S,
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """The open port; connections wait in it until the server answers them."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen on {settings.host}:{settings.port} ({error}); give another --port, "
+            "or 0 for a free one"
+        ) from error

@@ -1,0 +1,74 @@
+"""What a server is started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from treering.embed.contract import Embedder
+from treering.llm.contract import LLM
+from treering.memory import DEFAULT_SPACE
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 7373
+"""Not one of the ports that other servers take by default."""
+
+MAX_BODY_BYTES = 4 * 2**20
+"""A book of a million words has 6 MB: what is longer comes in parts, or as an import."""
+
+MAX_IMPORT_BYTES = 2**32
+"""An import is read line by line, so that its size costs no memory; this only stops a flood."""
+
+MAX_REQUESTS = 512
+"""Requests under way at once. Each waits for a thread in turn; beyond this, waiting is no help."""
+
+REQUESTS_PER_S = 200.0
+BURST = 400
+"""What one key may ask for: far above an agent's use, below what would starve the other keys."""
+
+QUICK_THREADS = 4
+"""For calls that compute: a few more than cores wait for the disk, many more only switch."""
+
+SLOW_THREADS = 16
+"""For calls that wait for a language model, so that these never hold up a search."""
+
+STOP_WITHIN_S = 30
+"""How long requests under way may take once the server was told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A server's file, address, models and limits.
+
+    ``code_roots`` are the folders whose repositories may be indexed and searched over the network;
+    no other path that a client names is ever read.
+    """
+
+    url: str | Path
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    space: str = DEFAULT_SPACE
+    embedder: str | Embedder | None = None
+    llm: str | LLM | None = None
+    code_roots: tuple[Path, ...] = ()
+    max_body_bytes: int = MAX_BODY_BYTES
+    max_import_bytes: int = MAX_IMPORT_BYTES
+    max_requests: int = MAX_REQUESTS
+    requests_per_s: float = REQUESTS_PER_S
+    burst: int = BURST
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name means this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
