@@ -13,7 +13,9 @@ from treering.cli.run import Run
 from treering.errors import InputError
 from treering.memo.record import Memo
 
-app = typer.Typer(help="Read and correct what has been talked about, topic by topic.")
+app = typer.Typer(
+    add_completion=False, help="Read and correct what has been talked about, topic by topic."
+)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
 AsOf = Annotated[
