@@ -260,13 +260,13 @@ def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
-def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[int]]:
     """Erase what was written from entries, called before these go, in the same transaction.
 
     A memo goes with all its history if its text may be drawn from an erased entry, or if that
-    entry is a change of it; else only those older versions go for which that holds. The entries
-    that say a person's changes go with them. The other lines of a memo that goes are due again.
-    Returns how many memos went.
+    entry is a change of it; else only those older versions go for which that holds. The other
+    lines of a memo that goes are due again. Returns how many memos went, and the entries that say a
+    person's changes of what went: they are to go, too.
     """
     gone, dropped = [], set()
     for memo, versions in _touched(writer, space, erased).items():
@@ -280,8 +280,7 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
     writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
-    entries.erase(writer, said)
-    return len(gone)
+    return len(gone), said
 
 
 def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:
