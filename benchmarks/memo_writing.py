@@ -23,8 +23,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from treering.bench.read import json_items, json_lines
 from treering.embed.minilm import MiniLM
@@ -33,9 +34,11 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.local import LocalLLM
 from treering.memo.claims import Check, Support, claims_of, names_of
 from treering.memo.record import Memo
+from treering.memo.write import Wording
 from treering.memory import Memory
 
 WINDOW = 8192
+SHOWN = 8  # memos printed of each data set
 SEED = 1
 HELD_OUT = slice(150, 300)  # the thresholds were chosen on the first 150 dialogues
 NAMES = ("Margaret", "Oliver", "Berlin", "Toyota", "Wednesday")
@@ -51,7 +54,7 @@ class Recorded:
         self._file = file
         self._until = time.monotonic() + seconds
         self._known = {row["key"]: row for row in json_lines(file)} if file.exists() else {}
-        self.prompts: dict[str, list[Reply]] = {}
+        self.prompts: dict[tuple[str, ...], list[Reply]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._llm, name)
@@ -64,7 +67,8 @@ class Recorded:
             self._ask(key, messages, options)
         row = self._known[key]
         reply = Reply(row["text"], Usage(**row["usage"]), row["model"], row["finish_reason"])
-        first = next(one.content for one in messages if one.role == "user")
+        asked = tuple(one.content for one in messages)
+        first = asked[:-2] if asked[:-2] in self.prompts else asked  # else it is asked again
         self.prompts.setdefault(first, []).append(reply)
         return reply
 
@@ -140,7 +144,7 @@ def mtbench_plus(data: Path) -> Iterator[Dialogue]:
 SETS = {"DialogSum": dialogsum, "LoCoMo": locomo, "MT-Bench+": mtbench_plus}
 
 
-def write(dialogue: Dialogue, llm: Recorded, count: Count) -> None:
+def write(dialogue: Dialogue, llm: Recorded, count: Count, wording: Wording) -> None:
     """Remember a dialogue, settle it, and count. Raises LLMUnavailable when time is over."""
     llm.prompts.clear()
     with (
@@ -148,7 +152,7 @@ def write(dialogue: Dialogue, llm: Recorded, count: Count) -> None:
         Memory.open(Path(folder) / "memory.db", llm=llm) as memory,
     ):
         memory.add(dialogue)
-        memory.memos.settle()
+        memory.memos.settle(wording=wording)
         memos = memory.memos.list()
         covered = [one for memo in memos for one in memo.entry_ids]
         recent = len(memory.memos.recent("chat"))
@@ -176,19 +180,19 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def writing(data: Path, model: Path, replies: Path, limit: int, seconds: float) -> None:
+def writing(options: argparse.Namespace) -> None:
     """Print what came out, by data set."""
-    llm = Recorded(LocalLLM(model, context_window=WINDOW), replies, seconds)
-    for name, dialogues in SETS.items():
+    model = LocalLLM(options.model, context_window=WINDOW)
+    llm = Recorded(model, options.replies, options.seconds)
+    for name in options.sets:
         count = Count()
         try:
-            for number, dialogue in enumerate(dialogues(data)):
-                if number < limit:
-                    write(dialogue, llm, count)
+            for dialogue in islice(SETS[name](options.data), options.limit):
+                write(dialogue, llm, count, options.wording)
         except LLMUnavailable as error:
             print(error)
-        print(count.report(f"{model.stem}, {name}"))
-        for memo in count.memos[:8]:
+        print(count.report(f"{model.model}, {options.wording}, {name}"))
+        for memo in count.memos[:SHOWN]:
             print(f"   [{memo.origin}] {memo.topic}: {memo.stated} | {memo.unsupported}")
 
 
@@ -234,13 +238,15 @@ def main() -> None:
     parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--claims", action="store_true")
     parser.add_argument("--replies", type=Path, default=Path("replies.jsonl"))
+    parser.add_argument("--wording", choices=get_args(Wording), default="plain")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--limit", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=300)
     options = parser.parse_args()
     if options.claims:
         checking(options.data)
     if options.model:
-        writing(options.data, options.model, options.replies, options.limit, options.seconds)
+        writing(options)
 
 
 if __name__ == "__main__":

@@ -38,11 +38,8 @@ FIRST = topics(
 
 def one_topic(request: Request) -> str:
     """A model that finds one topic in whatever it is shown."""
-    if "Aggregate" in request.text or "Task Conversation" not in request.text:
-        return "A summary."
-    found = re.search(r"a (\d+)-line", request.text)
-    assert found
-    return topics(("talk", "user and bot talk.", int(found[1])))
+    found = re.search(r"Divide these (\d+) lines", request.messages[-1].content)
+    return topics(("talk", "user and bot talk.", int(found[1]))) if found else "A summary."
 
 
 def written(memory: Memory) -> list[Memo]:

@@ -62,7 +62,7 @@ class Settler:
         space: str,
         llm: LLM,
         embedder: Embedder,
-        wording: Wording = "mended",
+        wording: Wording = "plain",
     ) -> None:
         self._database = database
         self._space = space

@@ -269,13 +269,14 @@ class MemoView:
         progress: Progress | None = None,
         *,
         source: str | None = None,
-        wording: Wording = "mended",
+        wording: Wording = "plain",
     ) -> None:
         """Have the language model write what is due, of all conversations or of one.
 
         Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
-        stays. Without a language model nothing is written. ``wording`` ``printed`` uses the paper's
-        prompt as printed. Raises LLMError and EmbeddingError; what is not done stays queued.
+        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
+        the paper's, as ``printed`` or with its slip ``mended``. Raises LLMError and EmbeddingError;
+        what is not done stays queued.
         """
         try:
             llm = self._llm()
