@@ -272,3 +272,27 @@ def test_memos_are_embedded_anew_with_another_model(open_memory: Open) -> None:
     best = memory.memos.search("sailmaker boat", mode="dense")[0]
     assert best.memo.topic == "boat"
     assert best.why.cosine
+
+
+def test_a_fallback_is_asked_about_again_on_demand(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["no", "no", "no", "no", FIRST]))
+    memory.add(messages())
+    before = written(memory)
+    memory.memos.settle(upgrade=True)
+    assert [memo.origin for memo in memory.memos.list()] == ["fallback"]
+    memory.memos.settle(upgrade=True)
+    after = memory.memos.list()
+    assert [memo.topic for memo in after] == ["Ines in Porto", "boat", "dinner"]
+    assert lines_of(memory, after) == lines_of(memory, before)
+    memory.memos.settle(upgrade=True)
+    assert memory.memos.list() == after
+    assert memory.check() == []
+
+
+def test_a_memo_that_a_person_corrected_is_not_asked_about_again(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["no", "no"]))
+    memory.add(messages())
+    [memo] = written(memory)
+    memory.memos.edit(memo.id, topic="Ines", summary="Ines moved.")
+    memory.memos.settle(upgrade=True)
+    assert [one.topic for one in memory.memos.list()] == ["Ines"]

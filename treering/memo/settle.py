@@ -70,13 +70,20 @@ class Settler:
         self._check = Check(embedder)
         self._wording: Wording = wording
 
-    def run(self, source: str | None = None, progress: Progress | None = None) -> None:
-        """Write every batch that is due now, of all conversations or of one.
+    def run(
+        self,
+        source: str | None = None,
+        progress: Progress | None = None,
+        *,
+        upgrade: bool = False,
+    ) -> None:
+        """Write every batch that is due now, of all conversations or of one; with ``upgrade`` also
+        those that no reply could be read for.
 
         Raises the first LLMError after the other conversations have been done; what failed, and
         what comes after it in its conversation, stays queued.
         """
-        queues = self._queue(source)
+        queues = self._queue(source, upgrade)
         if not queues:
             return
         counter = _Counter(sum(len(queue) for queue in queues), progress)
@@ -95,11 +102,11 @@ class Settler:
         if failures:
             raise failures[0]
 
-    def _queue(self, source: str | None) -> list[list[Batch]]:
+    def _queue(self, source: str | None, upgrade: bool) -> list[list[Batch]]:
         """The batches of each conversation, put on the queue."""
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
-            found = dialogues(reader, state.space, source) if state else []
+            found = dialogues(reader, state.space, source, upgrade=upgrade) if state else []
         if state is None:
             return []
         queues = [list(batches(one, self._llm.count_tokens)) for one in found]
@@ -145,6 +152,7 @@ class Settler:
                 return
             if not work.claim(writer, space, store.VIEW, [batch[0].seq]):
                 return
+            store.drop_fallbacks(writer, space, [line.seq for line in batch])
             for part, said in zip(made.parts, claims, strict=True):
                 lines = batch[part.start - 1 : part.end]
                 _put(writer, space, _version(made, part, said, lines, batch))

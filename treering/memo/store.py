@@ -22,6 +22,8 @@ VIEW: Final = "memo"
 
 ALL: Final = 1 << 62
 
+Mark = tuple[int, int, int]
+
 _COLUMNS = (
     "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
     " (SELECT count(*) FROM memo_version o WHERE o.memo = m.id AND o.id <= v.id)"
@@ -219,13 +221,25 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
     return tuple(int(row[0]) for row in rows)
 
 
-def mark(reader: Reader, space: int) -> tuple[int, int]:
-    """Two numbers that differ when a memo has been changed, added or erased in between."""
+def mark(reader: Reader, space: int) -> Mark:
+    """Numbers that differ when a memo has been changed, added, erased or embedded in between."""
     row = reader.row(
-        "SELECT coalesce(max(current), 0), count(*) FROM memo WHERE space = ?", (space,)
+        "SELECT coalesce(max(m.current), 0), count(*),"
+        " count(CASE WHEN v.model = s.model THEN 1 END) FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
+        " WHERE m.space = ?",
+        (space,),
     )
     assert row is not None  # an aggregate always has a row
-    return int(row[0]), int(row[1])
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def unembedded(reader: Reader, space: int, model: fragments.Model) -> list[Stored]:
+    """The memos that have no vector of that model."""
+    return _load(
+        reader,
+        "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
+        [space, model.id],
+    )
 
 
 def vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, bytes]:
@@ -258,6 +272,21 @@ def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
         (space,),
     )
     return {int(row[0]): int(row[1]) for row in rows}
+
+
+def drop_fallbacks(writer: Writer, space: int, lines: Sequence[int]) -> None:
+    """Delete the memos that only keep some of these lines, because no reply could be read."""
+    rows = writer.rows(
+        "SELECT DISTINCT m.id, l.entry FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
+        " WHERE m.space = ? AND v.origin = 'fallback'",
+        (space,),
+    )
+    wanted = set(lines)
+    for memo in sorted({int(row[0]) for row in rows if int(row[1]) in wanted}):
+        every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
+        _drop(writer, [int(row[0]) for row in every])
+        writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[int]]:
