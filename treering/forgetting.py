@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from treering.errors import JournalFull
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
@@ -62,8 +63,9 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     replies.erase(writer, space, seqs)
     memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
-    gone = store.erase(writer, space, seqs)
-    return gone | {"summaries": summaries, "memos": memos}
+    statements = facts.erase(writer, space, seqs)
+    derived = {"summaries": summaries, "memos": memos, "statements": statements}
+    return store.erase(writer, space, seqs) | derived
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

@@ -21,6 +21,7 @@ from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.once import Gates
+from treering.serve.proxy.route import Proxy
 from treering.serve.rest import chat, code, entries, health, memos, recall, tree, upkeep
 from treering.serve.settings import Settings
 from treering.serve.settling import Settling
@@ -41,7 +42,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
         spaces.close()
         raise
 
-    mcp = Endpoint()
+    mcp, proxy = Endpoint(), Proxy(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -49,6 +50,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
             stack.callback(traces.close)
             stack.callback(spaces.close)
             await stack.enter_async_context(mcp.running())
+            await stack.enter_async_context(proxy.running())
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
@@ -69,7 +71,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     app.state.gates = Gates()
     problems.register(app)
     _add_routes(app)
-    app.router.routes.append(mcp.route())
+    app.router.routes += [mcp.route(), *proxy.routes()]
     _add_middleware(app, settings, access, metrics, traces)
     return app
 
