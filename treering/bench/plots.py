@@ -56,6 +56,11 @@ def plot_policies(scores: Scores, path: Path) -> None:
 
 
 def _save(scores: Scores, path: Path, draw: Callable[[Axes], None]) -> None:
+    save(benchmark(scores.run.benchmark).title, path, draw)
+
+
+def save(title: str, path: Path, draw: Callable[[Axes], None]) -> None:
+    """Draw one plot into a file, as SVG or PNG by ``path``'s ending. Raises InputError."""
     if path.suffix not in FORMATS:
         raise InputError(f"{path.name}: a plot is saved as {' or '.join(FORMATS)}")
     try:
@@ -66,7 +71,7 @@ def _save(scores: Scores, path: Path, draw: Callable[[Axes], None]) -> None:
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     draw(axes)
-    axes.set_title(benchmark(scores.run.benchmark).title)
+    axes.set_title(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     # With fixed ids and without a date, the same results give the same bytes.
     undated = {"Date": None} if path.suffix == ".svg" else None
