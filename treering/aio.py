@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -16,11 +16,13 @@ from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import AsyncChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
+from treering.facts.view import FactView
 from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
 from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Page, Receipt, Stats
@@ -188,12 +190,14 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models.
+        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
+        holds already.
         """
         return await asyncio.to_thread(
             self._memory.context,
@@ -203,6 +207,7 @@ class AsyncMemory:
             relations=relations,
             alpha=alpha,
             count_tokens=count_tokens,
+            omit=omit,
             **where,
         )
 
@@ -299,12 +304,22 @@ class AsyncMemory:
         return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
 
     @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memory.memos
+
+    @property
     def tree(self) -> TreeView:
         """The tree of summaries: look at it, search it, draw it.
 
         It takes in what was added since it was last used; whoever does not use it pays nothing.
         """
         return self._memory.tree
+
+    @property
+    def facts(self) -> FactView:
+        """What was stated of people and things, and what later statements superseded."""
+        return self._memory.facts
 
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.

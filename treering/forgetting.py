@@ -6,9 +6,11 @@ import logging
 from collections.abc import Sequence
 
 from treering.errors import JournalFull
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.memo import store as memo
 from treering.records import Forgotten
 from treering.tree import store as tree
 
@@ -58,8 +60,11 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
-    return store.erase(writer, space, seqs) | {"summaries": summaries}
+    statements = facts.erase(writer, space, seqs)
+    derived = {"summaries": summaries, "memos": memos, "statements": statements}
+    return store.erase(writer, space, seqs) | derived
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

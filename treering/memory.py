@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from treering.errors import (
     JournalError,
     UnknownName,
 )
+from treering.facts.view import FactView
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -44,6 +45,7 @@ from treering.journal.contract import Database, Reader, Writer
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.memo.view import MemoView
 from treering.recall.context import CountTokens, assemble
 from treering.recall.search import Searcher, check_queries
 from treering.records import (
@@ -61,7 +63,7 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Plan, plan
+from treering.relate.registry import Chosen, Named, Plan, plan
 from treering.score.own import Mode
 from treering.tree.view import TreeView
 
@@ -71,8 +73,8 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
-TREE = "tree"
-"""The relation that needs to know the space: it is not made by name alone."""
+TREE, TOPIC = "tree", "topic"
+"""The relations that need to know the space: they are not made by name alone."""
 
 Alpha = float | Mapping[str, float]
 
@@ -94,6 +96,7 @@ class Memory:
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._facts = FactView(database, space)
         self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
@@ -113,6 +116,14 @@ class Memory:
             self._catch_up,
             self._intake,
             lambda: self._build(None),
+        )
+        self._memos = MemoView(
+            database,
+            space,
+            lambda: self._embedder,
+            self._answerer.llm,
+            self._searcher.snapshot,
+            self._defaults,
         )
 
     @classmethod
@@ -213,6 +224,7 @@ class Memory:
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
         self._builder.build(progress)
+        self._facts.follow()
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -268,12 +280,14 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models.
+        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
+        holds already.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
@@ -281,7 +295,8 @@ class Memory:
         chosen = self._plan(relations, alpha)
         found = self._searcher.candidates(query, to_filter(where), mode, chosen)
         with closing(found) as candidates:  # it reads within a transaction
-            return assemble(query, candidates, budget, count_tokens)
+            fresh = (one for one in candidates if one.hit.entry_id not in omit)
+            return assemble(query, fresh, budget, count_tokens)
 
     def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
         """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
@@ -395,6 +410,11 @@ class Memory:
     # ------------------------------------------------------------------ looking after it
 
     @property
+    def memos(self) -> MemoView:
+        """What has been talked about, by topic: read it, search it, correct it."""
+        return self._memos
+
+    @property
     def tree(self) -> TreeView:
         """The tree of summaries: look at it, search it, draw it.
 
@@ -402,6 +422,11 @@ class Memory:
         """
         self._grow()
         return self._tree
+
+    @property
+    def facts(self) -> FactView:
+        """What was stated of people and things, and what later statements superseded."""
+        return self._facts
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -480,6 +505,7 @@ class Memory:
         """
         try:
             self._builder.build(progress)
+            self._facts.follow()
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError) as error:
@@ -519,8 +545,13 @@ class Memory:
 
     def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
         if relations is not None and not isinstance(relations, str):
-            relations = [self.tree.relation() if one == TREE else one for one in relations]
+            relations = [self._relation(one) for one in relations]
         return plan(self._defaults(), relations, alpha)
+
+    def _relation(self, one: Named) -> Named:
+        if one == TREE:
+            return self.tree.relation()
+        return self._memos.relation() if one == TOPIC else one
 
 
 def space_embedder(

@@ -65,10 +65,21 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
+class Newer:
+    """A newer statement that contradicts an older one, and so holds instead of it."""
+
+    entry_id: str
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A fragment that answers a query: where it is from and why it was picked.
 
-    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``.
+    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
+    entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
+    ``stale`` if that is.
     """
 
     score: float
@@ -85,6 +96,8 @@ class Hit:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.llm.test_extras import run as run_without
 from treering import Memory
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import resources, tools
-from treering.serve.mcp.server import build
+from treering.serve.mcp.server import build, on
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "tests" / "cli" / "plugins"
@@ -33,7 +32,7 @@ TOOL_LIST_TOKENS = 700
 
 def talk(memory: Memory, act: Callable[[Client], Awaitable[None]], mode: str = "auto") -> None:
     async def session() -> None:
-        async with Client(build(lambda _: nullcontext(memory)), mode=mode) as client:
+        async with Client(build(on(memory)), mode=mode) as client:
             await act(client)
 
     anyio.run(session)

@@ -9,6 +9,7 @@ from typing import Any
 
 from treering import exchange, forgetting
 from treering.errors import InputError, UnknownName
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.ingest import files
 from treering.ingest.drafts import (
@@ -22,6 +23,7 @@ from treering.ingest.drafts import (
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Writer
 from treering.journal.entries import Draft
+from treering.memo import changes
 from treering.records import Receipt, Skipped
 from treering.relate import settings as fitted
 from treering.split.stream import check_text
@@ -47,6 +49,7 @@ class Intake:
         Raises InputError, UnknownName, JournalError.
         """
         checked_name(source, "source")
+        changes.refuse(source)
         if isinstance(content, Path):
             return self._path(content, source, envelope)
         if isinstance(content, str):
@@ -67,6 +70,7 @@ class Intake:
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             seq, old = entries.find(writer, space, entry_id)
+            changes.refuse(old.source)
             envelope = Envelope(old.kind, old.at, old.speaker, old.session, old.metadata)
             drafts = list(text_drafts([check_text(text, "the text")], envelope, "the text"))
             if len(drafts) > 1:
@@ -80,6 +84,7 @@ class Intake:
             forgetting.remove_derived(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
+            work.enqueue(writer, space, facts.VIEW, [seq])
             work.enqueue(writer, space, forgetting.VIEW, [0])
 
     def restore(self, lines: Iterable[str]) -> Receipt:
@@ -101,6 +106,7 @@ class Intake:
                 else:
                     entries.source_id(writer, space, source)
                     entries.set_source_digest(writer, space, source, found)
+            changes.apply(writer, space)
             if settings:
                 ledger.save_settings(writer, space, settings)
         return Receipt.total(receipts)
@@ -184,5 +190,6 @@ def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
 
 def _store(writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
     place = entries.source_id(writer, space, source)
-    done = entries.append(writer, space, place, drafts, store.VIEW)
+    view = changes.VIEW if source == changes.SOURCE else store.VIEW
+    done = entries.append(writer, space, place, drafts, view)
     return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
@@ -25,6 +26,7 @@ from treering.score.own import MODES, Mode
 from treering.split.stream import check_text
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
+MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -72,6 +74,7 @@ class Searcher:
                 return
             allowed = _allowed(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = _newer_first(reader, ranking.snapshot, order)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
@@ -133,6 +136,24 @@ def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[n
     return np.isin(snapshot.entry, seqs)
 
 
+def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows, best first, with those of a newer statement before those of the one it supersedes.
+
+    Only among the first rows: what comes later fits no context.
+    """
+    newer = facts.newer_entries(reader, snapshot.state.space)
+    if not newer:
+        return order
+    moved: list[int] = []
+    for row in order[:MOVED_ROWS].tolist():
+        holds = newer.get(int(snapshot.entry[row]))
+        if holds is not None:
+            moved += order[snapshot.entry[order] == holds].tolist()
+        moved.append(row)
+    first = np.array(list(dict.fromkeys(moved)), dtype=np.int64)
+    return np.concatenate([first, order[~np.isin(order, first)]])
+
+
 def check_queries(queries: Sequence[str]) -> None:
     """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
     for query in queries:
@@ -151,10 +172,12 @@ def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64])
     snapshot = ranking.snapshot
     found = entries.by_seq(reader, snapshot.entry[rows].tolist())
     spans = store.locate(reader, snapshot.fragment[rows].tolist())
+    marks = facts.marks(reader, snapshot.entry[rows].tolist())
     hits = []
     for row in rows.tolist():
         entry = found[int(snapshot.entry[row])]
         start, stop = spans[int(snapshot.fragment[row])]
+        against = marks.get(int(snapshot.entry[row]), facts.NOTHING)
         hits.append(
             Hit(
                 score=float(ranking.scores[row, query]),
@@ -171,6 +194,8 @@ def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64])
                 role=entry.role,
                 session=entry.session,
                 metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
+                superseded_by=against.superseded_by,
+                stale=against.stale,
             )
         )
     return hits

@@ -26,7 +26,8 @@ BUILT_IN: Mapping[str, RelationFactory] = {
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
-Chosen = Sequence[str | Relation | Weighted]
+Named = str | Relation | Weighted
+Chosen = Sequence[Named]
 
 
 def relation(name: str) -> Relation:

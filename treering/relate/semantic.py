@@ -26,7 +26,6 @@ class SemanticOperator:
         self._vectors = vectors
         self._bias = np.float32(bias)
         self._scale = np.float32(scale)
-        self._mass: Floats | None = None
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``, shape (N,) or (N, Q)."""
@@ -40,10 +39,8 @@ class SemanticOperator:
 
     def mass(self) -> Floats:
         """``W·1``."""
-        if self._mass is None:
-            mass = self.propagate(np.ones(len(self._vectors), dtype=np.float32))
-            self._mass = np.where(mass > ROUNDING * len(mass), mass, np.float32(0))
-        return self._mass
+        mass = self.propagate(np.ones(len(self._vectors), dtype=np.float32))
+        return np.where(mass > ROUNDING * len(mass), mass, np.float32(0))
 
     def _project(self, scores: Floats) -> Floats:
         """``Eᵀ·scores``, shape (d,) or (d, Q)."""

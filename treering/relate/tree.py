@@ -61,7 +61,6 @@ class TreeOperator:
         self._parent = place[parents[order]]
         self._levels = list(itertools.pairwise(starts.tolist()))
         self._place = place[nodes]
-        self._mass: Floats | None = None
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
@@ -77,9 +76,7 @@ class TreeOperator:
 
     def mass(self) -> Floats:
         """``W·1``, shape (N,)."""
-        if self._mass is None:
-            self._mass = self.propagate(np.ones(len(self._place), dtype=np.float32))
-        return self._mass
+        return self.propagate(np.ones(len(self._place), dtype=np.float32))
 
     def _gather(self, heard: Doubles) -> None:
         """From the deepest level up; the children of one parent stand side by side."""

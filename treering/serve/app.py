@@ -16,6 +16,8 @@ except ModuleNotFoundError as missing:
 
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware
+from treering.serve.mcp.http import Endpoint
+from treering.serve.proxy.route import Proxy
 from treering.serve.rest import entries, health, recall
 from treering.serve.settings import Settings
 from treering.serve.spaces import Spaces
@@ -33,10 +35,14 @@ def create_app(settings: Settings) -> FastAPI:
         spaces.close()
         raise
 
+    mcp, proxy = Endpoint(), Proxy(settings)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(spaces.close)
+            await stack.enter_async_context(mcp.running())
+            await stack.enter_async_context(proxy.running())
             yield
 
     app = _Described(
@@ -56,6 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
     for module in (entries, recall):
         app.include_router(module.router, prefix="/v1", responses=problems.RESPONSES)
     app.include_router(health.router)
+    app.router.routes += [mcp.route(), *proxy.routes()]
     app.add_middleware(AccessMiddleware, access=access)
     return app
 

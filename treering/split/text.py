@@ -31,6 +31,12 @@ def spans(text: str, limit: int = MAX_FRAGMENT_CHARS) -> list[Span]:
     return list(_cut(text, 0, len(text), limit, level=0))
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without the white space around them."""
+    found = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
+    return [sentence for sentence in found if sentence]
+
+
 def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[Span]:
     """Merge the pieces of one level while they fit; cut a piece that does not a level deeper."""
     if level == len(_BORDERS):

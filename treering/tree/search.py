@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments.build import checked
 from treering.fragments.table import Snapshot
+from treering.fragments.widen import widened
 from treering.journal.contract import Reader
 from treering.recall.rank import Ranking, rank
 from treering.relate.combine import Relations
@@ -22,8 +22,6 @@ from treering.relate.contract import MISSING, Codes, Floats, Items
 from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
 from treering.relate.tree import TreeOperator, TreeRelation
-from treering.score.lexical import Lexical
-from treering.score.terms import terms
 from treering.tree import store
 from treering.tree.retrieve import collapsed, traversal
 from treering.tree.shape import ROOT, Tree
@@ -135,18 +133,7 @@ def cosines(wide: Wide, query: str, embedder: Embedder) -> Floats:
 
 def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int) -> Wide:
     numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
-    more = len(numbers)
-    items = _extended(base.items, vectors)
-    snapshot = replace(
-        base,
-        fragment=np.concatenate([base.fragment, np.full(more, MISSING)]),
-        entry=np.concatenate([base.entry, np.full(more, MISSING)]),
-        kind=np.concatenate([base.kind, np.full(more, _usual(base.kind), dtype=np.int8)]),
-        items=items,
-        lexical=_with_texts(base.lexical, texts),
-        embedded=np.concatenate([base.embedded, np.ones(more, dtype=np.bool_)]),
-        version=version,
-    )
+    snapshot = widened(base, texts, vectors, version)
     parents, of_fragments = places(reader, space, tree, base.fragment)
     node = np.concatenate([_first_only(of_fragments), numbers]).astype(np.int64)
     row = {int(node[index]): int(index) for index in np.flatnonzero(node != MISSING)}
@@ -173,33 +160,6 @@ def _summaries(
     for index, row in enumerate(rows):
         vectors[index] = row[2]
     return numbers, [row[1] for row in rows], vectors
-
-
-def _extended(items: Items, vectors: Floats) -> Items:
-    """Items and, after them, summaries: in no document or session, by nobody, at no time."""
-    more = len(vectors)
-    missing = np.full(more, MISSING, dtype=np.int64)
-    return replace(
-        items,
-        document=np.concatenate([items.document, missing]),
-        position=np.concatenate([items.position, missing]),
-        session=np.concatenate([items.session, missing]),
-        speaker=np.concatenate([items.speaker, missing]),
-        at=np.concatenate([items.at, np.full(more, np.nan)]),
-        vectors=np.concatenate([items.vectors, vectors]),
-    )
-
-
-def _with_texts(lexical: Lexical, texts: Sequence[str]) -> Lexical:
-    if not texts:
-        return lexical
-    found = [terms(text) for text in texts]
-    return lexical.extended(np.concatenate(found), np.array([len(one) for one in found]))
-
-
-def _usual(kind: NDArray[np.int8]) -> int:
-    """The kind most fragments have: summaries are scored as these are."""
-    return int(np.bincount(kind).argmax())
 
 
 def _first_only(nodes: Codes) -> Codes:

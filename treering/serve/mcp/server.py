@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 import treering
 from treering.errors import MissingExtra, TreeringError
@@ -29,15 +28,14 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Borrow = Callable[[Any], AbstractContextManager[Memory]]
-"""The memory that a request means; the request is None where the transport has none (stdio)."""
+Within = Callable[[Any, Callable[[Memory], str]], Awaitable[str]]
+"""Runs a call on the memory that a request means, in a thread: a memory blocks. The request is None
+where the transport has none (stdio)."""
 
-T = TypeVar("T")
 
-
-def build(borrow: Borrow) -> Server[Any]:
-    """A server of the memories that ``borrow`` lends, one for each call."""
-    service = _Service(borrow)
+def build(within: Within) -> Server[Any]:
+    """A server whose calls are run by ``within``."""
+    service = _Service(within)
     return Server(
         "treering",
         version=treering.__version__,
@@ -51,9 +49,18 @@ def build(borrow: Borrow) -> Server[Any]:
     )
 
 
+def on(memory: Memory) -> Within:
+    """Runs all calls on one memory."""
+
+    async def within(_: Any, use: Callable[[Memory], str]) -> str:
+        return await anyio.to_thread.run_sync(use, memory)
+
+    return within
+
+
 def serve_stdio(memory: Memory) -> None:
     """Serve one memory over standard input and output until the client hangs up."""
-    server = build(lambda _: nullcontext(memory))
+    server = build(on(memory))
 
     async def serve() -> None:
         async with stdio_server() as (requests, replies):
@@ -63,10 +70,10 @@ def serve_stdio(memory: Memory) -> None:
 
 
 class _Service:
-    """The handlers. Each call runs in a thread: a memory blocks."""
+    """The handlers."""
 
-    def __init__(self, borrow: Borrow) -> None:
-        self._borrow = borrow
+    def __init__(self, within: Within) -> None:
+        self._within = within
         self._tools = tools.listed()
         self.schemas = {tool.name: tool.input_schema for tool in self._tools}
 
@@ -84,7 +91,7 @@ class _Service:
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {known}")
         try:
             call = kind.model_validate(params.arguments or {})
-            text = await self._within(context, call.run)
+            text = await self._within(context.request, call.run)
         except ValidationError as error:
             return _told(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
@@ -106,18 +113,11 @@ class _Service:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._within(context, lambda memory: resources.read(memory, uri))
+            text = await self._within(context.request, lambda memory: resources.read(memory, uri))
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
         return types.ReadResourceResult(contents=[shown])
-
-    async def _within(self, context: Context, use: Callable[[Memory], T]) -> T:
-        def borrowed() -> T:
-            with self._borrow(context.request) as memory:
-                return use(memory)
-
-        return await anyio.to_thread.run_sync(borrowed)
 
 
 def _told(text: str, *, is_error: bool = False) -> types.CallToolResult:

@@ -1,0 +1,268 @@
+"""Memos are listed, edited, pinned, merged, split and deleted; forgetting reaches them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from tests.memo.talk import messages, place
+from treering import Memory
+from treering.errors import InputError, UnknownName
+from treering.memo.record import Memo
+
+
+@pytest.fixture
+def sister(memory: Memory) -> Memo:
+    memory.add(messages())
+    return place(memory, "Ines in Porto", "The sister of user moved. The rent is 900.", 0, 3)
+
+
+@pytest.fixture
+def boat(memory: Memory, sister: Memo) -> Memo:
+    return place(memory, "boat repair", "The boat needs a sail.", 4, 7)
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def test_a_memo_stands_for_lines_that_stay_in_the_journal(memory: Memory, sister: Memo) -> None:
+    [span] = sister.spans
+    assert (span.source, span.first, span.last) == ("chat", 0, 3)
+    assert [memory.get(one).position for one in sister.entry_ids] == [0, 1, 2, 3]
+    assert sister.summary == "The sister of user moved. The rent is 900."
+    assert sister.option == "Ines in Porto. The sister of user moved. The rent is 900."
+
+
+def test_memos_are_listed_by_topic_source_and_time(memory: Memory) -> None:
+    memory.add([dict(one, at=f"2026-01-{n + 1:02}") for n, one in enumerate(messages())])
+    memory.add(messages(4), source="other")
+    porto, boat = place(memory, "Porto", "s.", 0, 3), place(memory, "boat", "s.", 4, 7)
+    other = place(memory, "elsewhere", "s.", 0, 3, source="other")
+    assert memory.memos.list() == [porto, boat, other]
+    assert memory.memos.list(topic="PORT") == [porto]
+    assert memory.memos.list(source="other") == [other]
+    assert memory.memos.list(since="2026-01-05") == [boat]
+    assert memory.memos.list(until="2026-01-05") == [porto]
+    assert porto.at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert porto.until == datetime(2026, 1, 4, tzinfo=UTC)
+
+
+def test_an_empty_memory_has_no_memos(memory: Memory) -> None:
+    assert memory.memos.list() == []
+    assert memory.memos.search("anything") == []
+    with pytest.raises(UnknownName):
+        memory.memos.get("none")
+
+
+def test_an_edit_is_an_entry_and_history_stays(memory: Memory, sister: Memo) -> None:
+    before = datetime.now(UTC)
+    edited = memory.memos.edit(sister.id, summary="Ines lives in Porto for 900 euros.")
+    assert edited.summary == "Ines lives in Porto for 900 euros."
+    assert (edited.origin, edited.version, edited.topic) == ("edited", 2, sister.topic)
+    assert edited.spans == sister.spans
+    assert memory.memos.get(sister.id) == edited
+    assert memory.memos.history(sister.id) == [sister, edited]
+    assert memory.memos.get(sister.id, as_of=before) == sister
+    assert memory.memos.list(as_of=before) == [sister]
+    assert memory.memos.list(as_of="2020-01-01") == []
+    [said] = [one for one in memory.entries() if one.source == "treering:memos"]
+    assert said.text == "Memo: Ines in Porto. Ines lives in Porto for 900 euros."
+
+
+def test_changes_are_not_searched_as_if_they_had_been_said(memory: Memory, sister: Memo) -> None:
+    memory.memos.edit(sister.id, topic="Zanzibar")
+    assert memory.settle().pending == {}
+    assert all(hit.source == "chat" for hit in memory.search("Zanzibar", k=50))
+
+
+def test_a_pinned_memo_is_listed_first(memory: Memory, sister: Memo, boat: Memo) -> None:
+    memory.memos.pin(boat.id)
+    assert [one.id for one in memory.memos.list()] == [boat.id, sister.id]
+    memory.memos.pin(boat.id, False)
+    memory.memos.pin(boat.id)
+    assert memory.memos.get(boat.id).pinned
+    assert len(memory.memos.history(boat.id)) == 4
+
+
+def test_merged_memos_are_one_under_the_first_id(memory: Memory, sister: Memo, boat: Memo) -> None:
+    merged = memory.memos.merge([sister.id, boat.id], topic="Ines and the boat")
+    assert merged.id == sister.id
+    assert merged.entry_ids == sister.entry_ids + boat.entry_ids
+    assert merged.summary == f"{sister.summary} {boat.summary}"
+    assert memory.memos.list() == [merged]
+    with pytest.raises(UnknownName):
+        memory.memos.get(boat.id)
+    assert [one.deleted for one in memory.memos.history(boat.id)] == [False, True]
+    with pytest.raises(InputError, match="two"):
+        memory.memos.merge([sister.id, sister.id])
+
+
+def test_a_split_memo_is_two(memory: Memory, sister: Memo) -> None:
+    cut = sister.entry_ids[2]
+    first, second = memory.memos.split(
+        sister.id, cut, topics=("moving", "rent"), summaries=("Ines moved.", "900 euros.")
+    )
+    assert (first.id, first.topic, first.summary) == (sister.id, "moving", "Ines moved.")
+    assert (second.topic, second.summary) == ("rent", "900 euros.")
+    assert first.entry_ids + second.entry_ids == sister.entry_ids
+    assert [(one.spans[0].first, one.spans[0].last) for one in (first, second)] == [(0, 1), (2, 3)]
+    with pytest.raises(InputError, match="not a line"):
+        memory.memos.split(first.id, first.entry_ids[0])
+
+
+def test_a_deleted_memo_is_not_there_but_was(memory: Memory, sister: Memo) -> None:
+    moment = datetime.now(UTC)
+    memory.memos.delete(sister.id)
+    assert memory.memos.list() == []
+    assert memory.memos.list(as_of=moment) == [sister]
+    for change in (memory.memos.delete, memory.memos.pin):
+        with pytest.raises(UnknownName):
+            change(sister.id)
+
+
+@pytest.mark.parametrize("topic", ["", " \n", "x" * 201, "nul \0"])
+def test_a_topic_that_is_none_is_refused(memory: Memory, sister: Memo, topic: str) -> None:
+    with pytest.raises(InputError):
+        memory.memos.edit(sister.id, topic=topic)
+    with pytest.raises(InputError):
+        memory.memos.edit(sister.id)
+    assert memory.memos.list() == [sister]
+
+
+def test_a_line_break_in_a_topic_or_summary_becomes_a_space(memory: Memory, sister: Memo) -> None:
+    edited = memory.memos.edit(sister.id, topic="a\n\nb", summary="One.\nTwo.")
+    assert (edited.topic, edited.summary) == ("a b", "One. Two.")
+
+
+def test_nothing_else_can_be_added_to_where_changes_are(memory: Memory, sister: Memo) -> None:
+    with pytest.raises(InputError, match="memos"):
+        memory.add("hello", source="treering:memos")
+    memory.memos.pin(sister.id)
+    [said] = memory.entries(source="treering:memos")
+    with pytest.raises(InputError, match="memos"):
+        memory.replace(said.id, "other")
+
+
+def test_export_and_import_carry_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:
+    boat = place(memory, "boat repair", "The boat needs a sail.", 4, 7)
+    memory.memos.edit(sister.id, topic="Porto")
+    memory.memos.pin(sister.id)
+    memory.memos.delete(boat.id)
+    lines = list(memory.export())
+    with open_memory(Path(memory._database.url).parent / "other.db") as other:
+        other.import_(lines)
+        [there] = other.memos.list()
+        assert there == memory.memos.get(sister.id).__class__(
+            **{name: getattr(memory.memos.get(sister.id), name) for name in _KEPT}, version=2
+        )
+        assert [one.deleted for one in other.memos.history(boat.id)] == [True]
+        other.import_(lines)
+        assert other.memos.list() == [there]
+
+
+_KEPT = ("id", "topic", "claims", "spans", "origin", "made", "pinned", "deleted", "writer")
+
+
+def test_an_import_with_a_change_that_says_nothing_is_refused(memory: Memory) -> None:
+    memory.add("hello", source="notes")
+    [header, line] = memory.export()
+    broken = line.replace("notes", "treering:memos")
+    with pytest.raises(InputError, match="no change"):
+        memory.import_([header, broken.replace('"id": "', '"id": "f')])
+    assert len(list(memory.entries())) == 1
+
+
+@pytest.mark.parametrize("how", ["forget", "replace"])
+def test_forgetting_a_line_erases_the_memos_written_from_it(
+    memory: Memory, path: Path, sister: Memo, how: str
+) -> None:
+    memory.memos.edit(sister.id, topic="Zebediah topic")
+    memory.memos.edit(sister.id, topic="second Quixotic topic", summary="Xylophone summary.")
+    if how == "forget":
+        receipt = memory.forget(sister.entry_ids[1])
+        assert receipt.views["memos"] == 1
+    else:
+        memory.replace(sister.entry_ids[1], "How is it there?")
+        memory.settle()
+    assert memory.memos.list() == []
+    for trace in ("Zebediah", "Quixotic", "Xylophone", "The rent is 900"):
+        assert trace.encode() not in bytes_of(path)
+    assert memory.check() == []
+
+
+def test_a_memo_goes_with_a_line_that_was_only_seen_when_it_was_written(memory: Memory) -> None:
+    """The model may have put of one topic's lines into another's summary."""
+    memory.add(messages())
+    memo = place(memory, "Ines in Porto", "The sister of user moved.", 0, 3, seen=(0, 7))
+    memory.forget(memory_line(memory, 6))
+    assert memory.memos.list() == []
+    with pytest.raises(UnknownName):
+        memory.memos.history(memo.id)
+
+
+def test_what_a_person_wrote_stays_without_the_text_it_replaced(memory: Memory, path: Path) -> None:
+    memory.add(messages())
+    memo = place(memory, "Ines", "Written Gibberish.", 0, 3, seen=(0, 7))
+    mine = memory.memos.edit(memo.id, topic="my sister", summary="Ines lives in Porto.")
+    memory.forget(memory_line(memory, 6))
+    [left] = memory.memos.list()
+    assert (left.topic, left.summary, left.version) == (mine.topic, mine.summary, 1)
+    assert b"Gibberish" not in bytes_of(path)
+
+
+def test_forgetting_a_change_erases_the_memo(memory: Memory, path: Path, sister: Memo) -> None:
+    memory.memos.edit(sister.id, summary="Confidential remark.")
+    memory.memos.pin(sister.id)
+    said = [one.id for one in memory.entries(source="treering:memos")]
+    memory.forget(said[0])
+    assert memory.memos.list() == []
+    assert list(memory.entries(source="treering:memos")) == []
+    assert b"Confidential" not in bytes_of(path)
+
+
+def test_a_deleted_memo_stays_deleted_when_one_of_its_lines_goes(
+    memory: Memory, path: Path, sister: Memo
+) -> None:
+    memory.memos.delete(sister.id)
+    memory.forget(sister.entry_ids[0])
+    [last] = memory.memos.history(sister.id)
+    assert last.deleted
+    assert last.entry_ids == sister.entry_ids[1:]
+    assert b"The rent is 900" not in bytes_of(path)
+
+
+def memory_line(memory: Memory, position: int) -> str:
+    [found] = [one for one in memory.entries(source="chat") if one.position == position]
+    return found.id
+
+
+def test_memos_are_found_by_their_words_and_by_those_of_their_lines(
+    memory: Memory, sister: Memo, boat: Memo
+) -> None:
+    assert memory.memos.search("boat sail")[0].memo == boat
+    best, second = memory.memos.search("what did Ines say of the euros", k=5)
+    assert best.memo == sister
+    assert best.score == pytest.approx(sum(best.why.terms.values()), abs=1e-4)
+    assert best.score > second.score
+    assert "topic" in best.why.terms
+    assert memory.memos.search("boat sail", mode="lexical")[0].memo == boat
+    assert memory.memos.search("boat", source="nowhere") == []
+
+
+def test_an_edited_memo_is_found_by_its_new_words(memory: Memory, sister: Memo, boat: Memo) -> None:
+    memory.memos.edit(sister.id, topic="accordion")
+    assert memory.memos.search("accordion")[0].memo.id == sister.id
+
+
+def test_the_topic_relation_lets_lines_of_one_memo_support_each_other(
+    memory: Memory, sister: Memo, boat: Memo
+) -> None:
+    hits = memory.search("Ines", relations=["topic"], k=20)
+    terms = {hit.position: hit.why.terms["topic"] for hit in hits}
+    assert terms[1] == pytest.approx(terms[3])
+    assert terms[1] > terms[5]
+    assert terms[9] == 0.0  # no memo stands for it

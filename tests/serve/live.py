@@ -1,0 +1,46 @@
+"""A server on a real port, for clients that bring their own connections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from tests.embedders import HashingEmbedder
+from treering.serve.app import create_app
+from treering.serve.settings import Settings
+
+
+class _Server(uvicorn.Server):
+    """Tells another thread when it answers."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
+@contextmanager
+def serving(**options: Any) -> Iterator[str]:
+    """The address of a server with the hashing embedder, in a thread of this process."""
+    given: dict[str, Any] = {"embedder": HashingEmbedder()} | options
+    config = uvicorn.Config(
+        create_app(Settings(**given)), port=0, log_config=None, timeout_graceful_shutdown=5
+    )
+    server = _Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert server.ready.wait(timeout=30)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
+    assert not thread.is_alive()

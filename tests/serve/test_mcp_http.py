@@ -1,0 +1,75 @@
+"""MCP over HTTP, as the server mounts it, by the SDK's own client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.serve.conftest import MakeKey, bearer
+from tests.serve.live import serving
+from tests.serve.test_mcp import said, shown
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_one_client_remembers_another_recalls(path: Path, mode: str) -> None:
+    async def act(url: str) -> None:
+        async with Client(f"{url}/mcp", mode=mode) as client:
+            await said(client, "remember", text="The launch is on Friday.")
+        async with Client(f"{url}/mcp", mode=mode) as client:
+            assert "on Friday" in await said(client, "recall", query="when is the launch")
+            assert "on Friday" in await shown(client, "treering://tree")
+
+    with serving(url=path) as url:
+        anyio.run(act, url)
+
+
+def test_a_key_opens_its_own_space_and_no_other(path: Path, make_key: MakeKey) -> None:
+    ann, bob = make_key("ann"), make_key("bob")
+
+    async def act(url: str) -> None:
+        for key, secret in ((ann, "Ann likes tea."), (bob, "Bob likes rum.")):
+            async with (
+                httpx2.AsyncClient(headers=bearer(key)) as http,
+                Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+            ):
+                assert await said(client, "recall", query="who likes what") == "nothing found"
+                await said(client, "remember", text=secret)
+                assert secret in await said(client, "recall", query="who likes what")
+
+    with serving(url=path) as url:
+        anyio.run(act, url)
+        assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
+
+
+def test_calls_side_by_side_are_all_answered(path: Path) -> None:
+    async def act(url: str) -> None:
+        async with Client(f"{url}/mcp") as client, anyio.create_task_group() as tasks:
+
+            async def remember(number: int) -> None:
+                told = await said(client, "remember", text=f"Fact {number}.")
+                assert told.startswith("remembered as")
+
+            for number in range(20):
+                tasks.start_soon(remember, number)
+
+    with serving(url=path) as url:
+        anyio.run(act, url)
+        assert len(httpx2.get(f"{url}/v1/entries").json()["entries"]) == 20
+
+
+def test_nonsense_is_refused_and_the_server_goes_on(path: Path) -> None:
+    with serving(url=path) as url:
+        headers = {"accept": "application/json, text/event-stream"}
+        for body in (b"", b"{", b"[" * 50_000, b"[]", b'{"jsonrpc": "2.0", "id": 1}'):
+            sent = headers | {"content-type": "application/json"}
+            status = httpx2.post(f"{url}/mcp", content=body, headers=sent).status_code
+            assert 400 <= status < 500
+        assert httpx2.put(f"{url}/mcp", headers=headers).status_code == 405
+        hostile = {"origin": "https://evil.example"}
+        assert httpx2.post(f"{url}/mcp", json={}, headers=hostile).status_code == 403
+        assert httpx2.get(f"{url}/healthz").status_code == 200

@@ -1,0 +1,59 @@
+"""A space with further rows: texts that stand for fragments are ranked together with these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.fragments.table import Snapshot
+from treering.relate.contract import MISSING, Floats, Items
+from treering.score.lexical import Lexical
+from treering.score.terms import terms
+
+
+def widened(base: Snapshot, texts: Sequence[str], vectors: Floats, version: int) -> Snapshot:
+    """The fragments, then ``texts``, which are in no document or session, by nobody, at no time.
+
+    ``vectors`` has a unit row a text, or an all-zero row for one that is not embedded. The new rows
+    have no fragment and no entry, and are scored as the kind that most fragments have.
+    """
+    more = len(texts)
+    missing = np.full(more, MISSING)
+    return replace(
+        base,
+        fragment=np.concatenate([base.fragment, missing]),
+        entry=np.concatenate([base.entry, missing]),
+        kind=np.concatenate([base.kind, np.full(more, _usual(base.kind), dtype=np.int8)]),
+        items=_extended(base.items, vectors),
+        lexical=_with_texts(base.lexical, texts),
+        embedded=np.concatenate([base.embedded, vectors.any(axis=1)]),
+        version=version,
+    )
+
+
+def _extended(items: Items, vectors: Floats) -> Items:
+    more = len(vectors)
+    missing = np.full(more, MISSING, dtype=np.int64)
+    return replace(
+        items,
+        document=np.concatenate([items.document, missing]),
+        position=np.concatenate([items.position, missing]),
+        session=np.concatenate([items.session, missing]),
+        speaker=np.concatenate([items.speaker, missing]),
+        at=np.concatenate([items.at, np.full(more, np.nan)]),
+        vectors=np.concatenate([items.vectors, vectors]),
+    )
+
+
+def _with_texts(lexical: Lexical, texts: Sequence[str]) -> Lexical:
+    if not texts:
+        return lexical
+    found = [terms(text) for text in texts]
+    return lexical.extended(np.concatenate(found), np.array([len(one) for one in found]))
+
+
+def _usual(kind: NDArray[np.int8]) -> int:
+    return int(np.bincount(kind).argmax())

@@ -1,0 +1,1 @@
+"""Memos (MemoChat): topics with summaries over a conversation, written, chosen, looked after."""

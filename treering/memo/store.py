@@ -1,0 +1,286 @@
+"""The rows of the memo view, in portable SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from treering.errors import UnknownName
+from treering.fragments import store as fragments
+from treering.journal import entries
+from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.entries import PAGE, moment
+from treering.memo.record import Claim, Memo, Origin, Span
+from treering.relate.contract import Floats
+
+VIEW: Final = "memo"
+"""Work whose targets are the first lines of batches that wait to be written into memos."""
+
+ALL: Final = 1 << 62
+
+_COLUMNS = (
+    "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
+    " (SELECT count(*) FROM memo_version o WHERE o.memo = m.id AND o.id <= v.id)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
+
+    ``covered`` are the entries it stands for, ``seen`` those that its text may be drawn from: when
+    one of either is erased, so is this.
+    """
+
+    topic: str
+    claims: tuple[Claim, ...]
+    origin: Origin
+    made: int
+    covered: tuple[int, ...]
+    seen: tuple[int, ...] = ()
+    writer: str = ""
+    pinned: bool = False
+    deleted: bool = False
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memo with the numbers that the database knows its version and its lines by."""
+
+    version: int
+    memo: Memo
+    covered: tuple[int, ...]
+
+
+def create(writer: Writer, space: int, name: str) -> int:
+    """The number of the memo with that name, made on first use."""
+    writer.execute(
+        "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
+    )
+    row = writer.row("SELECT id FROM memo WHERE space = ? AND name = ?", (space, name))
+    assert row is not None  # just inserted
+    return int(row[0])
+
+
+def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
+    """Store a version, which becomes the memo's current one."""
+    version = writer.insert(
+        "INSERT INTO memo_version (memo, made, origin, writer, topic, claims, pinned, deleted,"
+        " change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            memo,
+            new.made,
+            new.origin,
+            new.writer,
+            new.topic,
+            json.dumps([[one.text, one.supported] for one in new.claims], ensure_ascii=False),
+            int(new.pinned),
+            int(new.deleted),
+            new.change,
+        ),
+    )
+    lines = dict.fromkeys(new.seen, 0) | dict.fromkeys(new.covered, 1)
+    writer.many(
+        "INSERT INTO memo_line (version, entry, covered) VALUES (?, ?, ?)",
+        ((version, entry, covered) for entry, covered in lines.items()),
+    )
+    writer.execute("UPDATE memo SET current = ? WHERE id = ?", (version, memo))
+    return version
+
+
+def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored]:
+    """The memos that are there, or were at a time, in the order they were first made."""
+    latest, params = "v.id = m.current", [space]
+    if as_of is not None:
+        latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
+        params.append(as_of)
+    return _load(
+        reader,
+        f"m.space = ? AND v.deleted = 0 AND {latest}",
+        params,
+    )
+
+
+def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
+    """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
+    found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
+    if not found or found[-1].memo.deleted:
+        raise UnknownName(f"no memo {name!r} in this space; `treering memo` shows the ids")
+    return found[-1]
+
+
+def history(reader: Reader, space: int, name: str) -> list[Stored]:
+    """Every version of a memo, oldest first; none if there is no such memo."""
+    return _load(reader, "m.space = ? AND m.name = ?", [space, name])
+
+
+def _made(one: Stored) -> int:
+    return entries.micros(one.memo.made)
+
+
+def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Stored]:
+    rows = list(
+        reader.rows(
+            f"SELECT {_COLUMNS} FROM memo_version v JOIN memo m ON m.id = v.memo"
+            f" WHERE {condition} ORDER BY v.memo, v.id",
+            params,
+        )
+    )
+    lines = _lines(reader, [int(row[0]) for row in rows])
+    return [_stored(row, lines.get(int(row[0]), [])) for row in rows]
+
+
+def _stored(row: Row, lines: list[Row]) -> Stored:
+    memo = Memo(
+        id=str(row[1]),
+        topic=str(row[2]),
+        claims=tuple(Claim(str(text), bool(held)) for text, held in json.loads(row[3])),
+        spans=tuple(_spans(lines)),
+        origin=row[4],
+        made=moment(int(row[6])),
+        pinned=bool(row[7]),
+        deleted=bool(row[8]),
+        version=int(row[9]),
+        writer=str(row[5]),
+    )
+    return Stored(int(row[0]), memo, tuple(int(line[1]) for line in lines))
+
+
+def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
+    """The covered lines of versions: version, seq, id, source, position, at; in reading order."""
+    found: dict[int, list[Row]] = {}
+    for start in range(0, len(versions), PAGE):
+        chunk = versions[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = reader.rows(
+            "SELECT l.version, e.seq, e.id, s.name, e.position, e.at FROM memo_line l"
+            " JOIN entry e ON e.seq = l.entry JOIN source s ON s.id = e.source"
+            f" WHERE l.covered = 1 AND l.version IN ({marks})"
+            " ORDER BY l.version, s.id, e.position",
+            chunk,
+        )
+        for row in rows:
+            found.setdefault(int(row[0]), []).append(row)
+    return found
+
+
+def _spans(lines: Iterable[Row]) -> Iterator[Span]:
+    """Runs of neighbouring positions: a position less its place among the lines is constant."""
+    placed = enumerate(lines)
+    for _, run in groupby(placed, key=lambda one: (one[1][3], one[1][4] - one[0])):
+        rows = [row for _, row in run]
+        times = [int(row[5]) for row in rows if row[5] is not None]
+        yield Span(
+            source=str(rows[0][3]),
+            first=int(rows[0][4]),
+            last=int(rows[-1][4]),
+            entry_ids=tuple(str(row[2]) for row in rows),
+            at=moment(times[0]) if times else None,
+            until=moment(times[-1]) if times else None,
+        )
+
+
+def seen(reader: Reader, version: int) -> tuple[int, ...]:
+    """Every entry that a version's text may be drawn from, the change that says it included."""
+    rows = reader.rows(
+        "SELECT entry FROM memo_line WHERE version = ? UNION"
+        " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
+        (version, version),
+    )
+    return tuple(int(row[0]) for row in rows)
+
+
+def mark(reader: Reader, space: int) -> tuple[int, int]:
+    """Two numbers that differ when a memo has been changed, added or erased in between."""
+    row = reader.row(
+        "SELECT coalesce(max(current), 0), count(*) FROM memo WHERE space = ?", (space,)
+    )
+    assert row is not None  # an aggregate always has a row
+    return int(row[0]), int(row[1])
+
+
+def vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, bytes]:
+    """The vectors of current versions by version, of those that have one of that model."""
+    rows = reader.rows(
+        "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
+        " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
+        (space, model.id),
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
+
+
+def save_vectors(
+    writer: Writer, model: fragments.Model, versions: Sequence[int], made: Floats
+) -> None:
+    """Store one vector a version; what has been erased meanwhile is left out."""
+    data = made.astype("<f4", copy=False)
+    writer.many(
+        "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
+        ((model.id, row.tobytes(), one) for one, row in zip(versions, data, strict=True)),
+    )
+
+
+def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
+    """The memo that stands for each entry, by number; the first if there are several."""
+    rows = reader.rows(
+        "SELECT l.entry, m.id FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
+        " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
+        (space,),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+    """Erase what was written from entries, called before these go, in the same transaction.
+
+    A memo goes with all its history if its text may be drawn from an erased entry, or if that
+    entry is a change of it; else only those older versions go for which that holds. The entries
+    that say a person's changes go with them. The other lines of a memo that goes are due again.
+    Returns how many memos went.
+    """
+    gone, dropped = [], set()
+    for memo, versions in _touched(writer, space, erased).items():
+        row = writer.row("SELECT current FROM memo WHERE id = ?", (memo,))
+        dropped |= versions
+        if row is not None and row[0] in versions:
+            gone.append(memo)
+            every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
+            dropped |= {int(one[0]) for one in every}
+    said = _drop(writer, dropped)
+    writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
+    # What is left of the lines belongs to deleted memos, which have no text.
+    writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
+    entries.erase(writer, said)
+    return len(gone)
+
+
+def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:
+    """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
+    found: dict[int, set[int]] = {}
+    for entry in erased:
+        rows = reader.rows(
+            "SELECT v.memo, v.id FROM memo_version v JOIN memo m ON m.id = v.memo"
+            " WHERE m.space = ? AND (v.change = ? OR (v.deleted = 0 AND EXISTS"
+            " (SELECT 1 FROM memo_line l WHERE l.version = v.id AND l.entry = ?)))",
+            (space, entry, entry),
+        )
+        for memo, version in rows:
+            found.setdefault(int(memo), set()).add(int(version))
+    return found
+
+
+def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
+    """Delete versions; return the entries of the changes that said them."""
+    said = []
+    for version in versions:
+        row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
+        if row is not None and row[0] is not None:
+            said.append(int(row[0]))
+        writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
+        writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
+    return said

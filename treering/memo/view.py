@@ -1,0 +1,284 @@
+"""``memory.memos``: what has been talked about, topic by topic, to read, correct and trust."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from treering.embed.contract import Embedder
+from treering.errors import InputError, UnknownName
+from treering.fragments import store as fragments
+from treering.fragments.build import checked
+from treering.fragments.table import Snapshot
+from treering.ingest.drafts import parse_time
+from treering.journal import entries
+from treering.journal.contract import Database, Reader, Writer
+from treering.llm.contract import LLM
+from treering.memo import changes, search, store
+from treering.memo.claims import claims_of
+from treering.memo.record import Claim, Memo, MemoHit, Span
+from treering.memo.search import MemoSearch, Topic
+from treering.memo.store import Stored
+from treering.recall.search import check_queries
+from treering.relate.contract import Codes
+from treering.relate.registry import Plan
+from treering.score.own import Mode
+
+_DELETED: Final = Memo("", "", (), (), "edited", datetime.min, deleted=True)
+
+When = datetime | str | None
+Memos = list[Memo]  # inside the class, ``list`` is a method
+Hits = list[MemoHit]
+
+
+class MemoView:
+    """The memos of one space. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        database: Database,
+        space: str,
+        embedder: Callable[[], Embedder],
+        llm: Callable[[], LLM],
+        snapshot: Callable[[], Snapshot | None],
+        defaults: Callable[[], Plan],
+    ) -> None:
+        self._database = database
+        self._space = space
+        self._embedder = embedder
+        self._llm = llm
+        self._snapshot = snapshot
+        self._defaults = defaults
+        self._search = MemoSearch()
+
+    # ------------------------------------------------------------------ looking at them
+
+    def list(
+        self,
+        *,
+        topic: str | None = None,
+        source: str | None = None,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+    ) -> Memos:
+        """The memos, pinned ones first, else in the order they were first made.
+
+        ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
+        for memos with lines said from then on and before then. ``as_of`` shows the memos as they
+        were known at a time.
+        """
+        begin, end = _time(since, "since"), _time(until, "until")
+        with self._reading() as (reader, space):
+            found = store.current(reader, space, _micros(as_of)) if space else []
+        memos = [
+            one.memo
+            for one in found
+            if (topic is None or topic.casefold() in one.memo.topic.casefold())
+            and (source is None or any(span.source == source for span in one.memo.spans))
+            and (begin is None or (one.memo.until is not None and one.memo.until >= begin))
+            and (end is None or (one.memo.at is not None and one.memo.at < end))
+        ]
+        return sorted(memos, key=lambda memo: not memo.pinned)
+
+    def get(self, memo_id: str, *, as_of: When = None) -> Memo:
+        """One memo as it is, or was known at a time. Raises UnknownName."""
+        with self._reading() as (reader, space):
+            return store.find(reader, space, memo_id, _micros(as_of)).memo
+
+    def history(self, memo_id: str) -> Memos:
+        """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
+        with self._reading() as (reader, space):
+            found = store.history(reader, space, memo_id)
+        if not found:
+            raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
+        return [one.memo for one in found]
+
+    # ------------------------------------------------------------------ finding the right ones
+
+    def search(
+        self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
+    ) -> Hits:
+        """The k memos that answer a query best, by words, meaning and relations; needs no LLM."""
+        check_queries([query])
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        base = self._snapshot()
+        if base is None or not len(base):
+            return []
+        if mode != "lexical":
+            self.embed()
+        with self._reading() as (reader, space):
+            found = self._search.space(reader, space, base)
+        return self._search.search(
+            found, query, self._embedder(), self._defaults(), k, source=source, mode=mode
+        )
+
+    def relation(self) -> Topic:
+        """Membership of one memo as a relation between fragments, for ``memory.search``."""
+        with self._reading() as (reader, space):
+            return Topic(self._topics, store.mark(reader, space))
+
+    # ------------------------------------------------------------------ looking after them
+
+    def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
+        """Give a memo another topic, summary or both; a summary so given counts as supported.
+
+        Raises UnknownName, InputError.
+        """
+        if topic is None and summary is None:
+            raise InputError("edit() needs a topic or a summary")
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id)
+            new = replace(
+                old.memo,
+                topic=old.memo.topic if topic is None else changes.checked_topic(topic),
+                claims=old.memo.claims if summary is None else _claims(summary),
+            )
+            kept = topic is None or summary is None
+            return self._say(writer, space, new, [old] if kept else [])
+
+    def pin(self, memo_id: str, pinned: bool = True) -> Memo:
+        """Pin a memo, or let go of it. Raises UnknownName."""
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id)
+            return self._say(writer, space, replace(old.memo, pinned=pinned), [old])
+
+    def merge(
+        self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
+    ) -> Memo:
+        """Make one memo of several, under the id of the first; the others are deleted.
+
+        By default it has the first one's topic and all their sentences.
+        Raises UnknownName, InputError.
+        """
+        if len(set(memo_ids)) < 2:
+            raise InputError(f"merge() needs the ids of at least two memos, not {list(memo_ids)}")
+        with self._writing() as (writer, space):
+            found = [store.find(writer, space, one) for one in dict.fromkeys(memo_ids)]
+            memos = [one.memo for one in found]
+            new = replace(
+                memos[0],
+                topic=memos[0].topic if topic is None else changes.checked_topic(topic),
+                claims=tuple(dict.fromkeys(claim for one in memos for claim in one.claims))
+                if summary is None
+                else _claims(summary),
+                spans=tuple(span for one in memos for span in one.spans),
+                pinned=any(one.pinned for one in memos),
+            )
+            kept = topic is None or summary is None
+            merged = self._say(writer, space, new, found if kept else [])
+            for one in memos[1:]:
+                self._say(writer, space, replace(_DELETED, id=one.id, spans=one.spans))
+            return merged
+
+    def split(
+        self,
+        memo_id: str,
+        entry_id: str,
+        *,
+        topics: tuple[str, str] | None = None,
+        summaries: tuple[str, str] | None = None,
+    ) -> tuple[Memo, Memo]:
+        """Cut a memo in two before one of its lines; the first part keeps the id.
+
+        By default both have its topic and all its sentences. Raises UnknownName, InputError.
+        """
+        with self._writing() as (writer, space):
+            found = store.find(writer, space, memo_id)
+            old = found.memo
+            if entry_id not in old.entry_ids[1:]:
+                raise InputError(
+                    f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
+                    f"those are {', '.join(old.entry_ids[1:]) or 'none'}"
+                )
+            at = old.entry_ids.index(entry_id)
+            titles = [changes.checked_topic(one) for one in topics or (old.topic, old.topic)]
+            texts = [_claims(one) for one in summaries] if summaries else [old.claims] * 2
+            halves = (old.entry_ids[:at], old.entry_ids[at:])
+            names = (old.id, secrets.token_hex(8))
+            kept = [] if topics and summaries else [found]
+            first, second = (
+                self._say(
+                    writer,
+                    space,
+                    replace(old, id=name, topic=title, claims=claims, spans=_only(old, lines)),
+                    kept,
+                )
+                for name, title, claims, lines in zip(names, titles, texts, halves, strict=True)
+            )
+            return first, second
+
+    def delete(self, memo_id: str) -> None:
+        """Delete a memo; its lines stay in the journal and are not written about again.
+
+        Its history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        """
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id).memo
+            self._say(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
+
+    # ------------------------------------------------------------------ keeping them up to date
+
+    def embed(self) -> None:
+        """Embed what is not embedded by the space's model. Raises EmbeddingError."""
+        with self._reading() as (reader, _):
+            state = fragments.state(reader, self._space)
+            if state is None or state.model is None or state.model.name != self._embedder().name:
+                return
+            done = store.vectors(reader, state.space, state.model)
+            waiting = [one for one in store.current(reader, state.space) if one.version not in done]
+        if waiting:
+            texts = [search.text_of(one) for one in waiting]
+            vectors = checked(self._embedder(), texts, dimension=state.model.dimension)
+            with self._database.write() as writer:
+                store.save_vectors(writer, state.model, [one.version for one in waiting], vectors)
+
+    # ------------------------------------------------------------------ inside
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Reader, int]]:
+        """A read transaction and the number of the space; 0, which none has, if it is empty."""
+        with self._database.read() as reader:
+            state = fragments.state(reader, self._space)
+            yield reader, state.space if state else 0
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Writer, int]]:
+        with self._database.write() as writer:
+            yield writer, entries.space_id(writer, self._space)
+
+    def _say(
+        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[Stored] = ()
+    ) -> Memo:
+        """Record a change and follow it. ``drawn_from`` are the versions whose text it keeps."""
+        seen = [seq for one in drawn_from for seq in store.seen(writer, one.version)]
+        changes.say(writer, space, memo, seen)
+        changes.apply(writer, space)
+        return store.history(writer, space, memo.id)[-1].memo
+
+    def _topics(self, fragment: Codes) -> Codes:
+        with self._reading() as (reader, space):
+            return search.topics(reader, space, fragment)
+
+
+def _claims(summary: str) -> tuple[Claim, ...]:
+    return tuple(Claim(text, True) for text in claims_of(changes.checked_summary(summary)))
+
+
+def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
+    """A memo's spans with only some of its lines; the database fills in what follows from them."""
+    return tuple(replace(span, entry_ids=tuple(lines)) for span in memo.spans[:1])
+
+
+def _time(value: When, what: str) -> datetime | None:
+    return None if value is None else parse_time(value, what)
+
+
+def _micros(as_of: When) -> int | None:
+    moment = _time(as_of, "as_of")
+    return None if moment is None else entries.micros(moment)
