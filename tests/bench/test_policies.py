@@ -18,7 +18,7 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.relate.contract import Floats
 from treering.relate.decay import Context
-from treering.relate.defaults import Weighted
+from treering.relate.defaults import DEFAULTS, Weighted
 
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
@@ -70,6 +70,33 @@ def test_spelled_relations_replace_the_defaults(space: Space) -> None:
     related = [Weighted(Context(w=0.9), 2.0)]
     assert spelled(space, asked) == space.search(asked, relations=related)
     assert spelled(space, asked) != space.search(asked, relations=())
+
+
+def test_default_stands_for_the_relations_of_the_kind_of_content(space: Space) -> None:
+    asked = space.task.questions[1]
+    assert units(space, "with:default", 1) == units(space, "treering", 1)
+    assert units(space, "with:default@0", 1) == units(space, "own", 1)
+    faded = named("with:default(w=0.1)@9").pick
+    assert faded is not None
+    related = [Weighted(Context(w=0.1, within="session"), 9.0)]
+    assert faded(space, asked) == space.search(asked, relations=related)
+
+
+def test_relations_that_a_memory_makes_itself_can_be_named(space: Space) -> None:
+    spelled = named("with:default+tree@2").pick
+    asked = space.task.questions[1]
+    assert spelled is not None
+    related = [*DEFAULTS["chat"], "tree"]
+    assert spelled(space, asked) == space.search(asked, relations=related, alpha={"tree": 2.0})
+
+
+def test_a_group_stands_for_its_policies() -> None:
+    swept = [policy.name for policy in policies(["sweep:alpha", "sweep:w"], seed=0)]
+    assert swept[:3] == ["own", "with:default@0.1", "with:default@0.2"]
+    assert swept[-1] == "with:default(w=0.9)"
+    parts = [policy.name for policy in policies(["ablation"], seed=0)]
+    assert parts[0] == "treering"
+    assert "with:default+tree" in parts
 
 
 def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
@@ -200,6 +227,8 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
     ("name", "error", "message"),
     [
         ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("with:default(tau=1)", InputError, "default takes w, not tau"),
+        ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),

@@ -36,7 +36,11 @@ Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` li
 DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
 Policies = Annotated[
     list[str],
-    typer.Option("--policy", help="all, a name, or with:context(w=0.3)@0.5; may be repeated."),
+    typer.Option(
+        "--policy",
+        help="all, ablation, sweep:alpha, sweep:w, a name, peer:NAME or with:context(w=0.3)@0.5; "
+        "may be repeated.",
+    ),
 ]
 
 
@@ -134,6 +138,7 @@ def report_(
         if plot:
             plots.plot_policies(scores, plot / f"{path.stem}-policies.{form}")
             plots.plot_budgets(scores, plot / f"{path.stem}-budgets.{form}")
+            plots.plot_sweeps(scores, plot, path.stem, form)
 
 
 @app.command()
