@@ -15,7 +15,8 @@ from treering.bench.policy.registry import policies
 from treering.bench.space import Space
 from treering.bench.task import Question
 from treering.embed.contract import Embedder
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.llm.scripted import ScriptedLLM
 from treering.relate.contract import Floats
 from treering.relate.decay import Context
 from treering.relate.defaults import DEFAULTS, Weighted
@@ -141,6 +142,38 @@ def test_memory_stream_adds_recency_to_relevance(space: Space) -> None:
     assert picked is not None
     ranking = ranked_units(picked(space, nothing_alike))
     assert ranking.index("D5") < ranking.index("D0")
+
+
+def test_rarity_stands_for_importance_without_a_model(space: Space) -> None:
+    nothing_alike = Question("x", "zebra")
+    picked = named("memory-stream+rarity").pick
+    assert picked is not None
+    # Said on the same day, what says more that nobody else says would come first; here D5, the
+    # latest, also has the most such words.
+    assert ranked_units(picked(space, nothing_alike))[0] == "D5"
+    shortest = ranked_units(picked(space, nothing_alike)).index("D1")
+    plain = named("memory-stream").pick
+    assert plain is not None
+    assert shortest >= ranked_units(plain(space, nothing_alike)).index("D1")
+
+
+def test_a_model_rates_each_piece_once(space: Space) -> None:
+    llm = ScriptedLLM(["1", "Rating: 10", "1", "1", "1", "1"])
+    [policy] = policies(["memory-stream+rated"], 0, llm)
+    assert policy.pick is not None
+    for question in space.task.questions:
+        policy.pick(space, question)
+    assert len(llm.requests) == len(SAID)
+    assert "Memory: Ana: My sister moved" in llm.requests[0].text
+    ranking = ranked_units(policy.pick(space, Question("x", "zebra")))
+    assert ranking.index("D1") < ranking.index("D0")
+
+
+def test_a_rating_that_is_none_is_an_error(space: Space) -> None:
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(["very poignant"]))
+    assert policy.pick is not None
+    with pytest.raises(LLMReplyError, match="from 1 to 10"):
+        policy.pick(space, space.task.questions[0])
 
 
 def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from treering.bench.peers.registry import PEERS
 from treering.bench.policy.contract import Policy
-from treering.bench.policy.fading import memory_bank, memory_stream
+from treering.bench.policy.fading import (
+    memory_bank,
+    memory_stream,
+    memory_stream_by_rarity,
+    memory_stream_rated,
+)
 from treering.bench.policy.fusing import FUSING
 from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
@@ -14,6 +19,7 @@ from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import PARTIAL, PREFIX, SEARCHING, with_relations
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import UnknownName
+from treering.llm.contract import LLM
 
 DEFAULT = "all"
 
@@ -35,17 +41,19 @@ An α of 0 is ``own``.
 """
 
 
-def policies(names: Sequence[str], seed: int) -> list[Policy]:
+def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Policy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
 
-    The names of ``GROUPS`` stand for their policies.
+    The names of ``GROUPS`` stand for their policies. ``memory-stream+rated`` needs ``llm``, which
+    rates every piece of a memory once.
 
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
     """
-    fading = memory_stream(), memory_bank(seed)
+    fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
     built_in = {p.name: p for p in (*SEARCHING, *FUSING, *fading, raptor(), *UNRANKED)}
-    known = built_in | {p.name: p for p in PARTIAL}
+    rated = (memory_stream_rated(llm, seed),) if llm else ()
+    known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, Policy] = {}
     for name in (one for given in names for one in GROUPS.get(given, [given])):
         if name == DEFAULT:
