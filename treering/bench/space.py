@@ -17,7 +17,7 @@ from treering.embed.contract import Embedder
 from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Hit
+from treering.records import Hit, Kind
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -107,6 +107,11 @@ class Space:
         context = self._memory.context(question.text, budget=budget, count_tokens=self.count)
         units = (str(hit.metadata[UNIT]) for shown in context.passages for hit in shown.hits)
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+
+    @property
+    def kind(self) -> Kind:
+        """Of the task's documents: a benchmark has chats or texts, not both."""
+        return "chat" if any(document.chat for document in self.task.documents) else "text"
 
     @cached_property
     def _fragments(self) -> int:

@@ -73,10 +73,10 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
     _refuse(chosen, sources=wanted.sources)
-    picking = policies(wanted.policies, wanted.seed)
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
+        picking = policies(wanted.policies, wanted.seed, how.llm if how else None)
         level = answer_level(how, wanted.budget) if how else evidence_level()
         decided = settings(level, model.name, wanted.budget, how)
         path, results = _results(opened, chosen, wanted, level.name, decided)
