@@ -225,7 +225,8 @@ def mark(reader: Reader, space: int) -> Mark:
     """Numbers that differ when a memo has been changed, added, erased or embedded in between."""
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
-        " count(CASE WHEN v.model = s.model THEN 1 END) FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
+        " count(CASE WHEN v.model = s.model THEN 1 END)"
+        " FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
         " WHERE m.space = ?",
         (space,),
     )
