@@ -187,17 +187,16 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         )
 
 
-def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str, int]]:
-    """Name, topic and number of lines of the memos of an entry's conversation, latest first."""
+def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
+    """Name and topic of the memos of an entry's conversation, in the order they were made."""
     rows = reader.rows(
-        "SELECT m.name, v.topic, count(*) FROM memo m JOIN memo_version v ON v.id = m.current"
+        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m JOIN memo_version v ON v.id = m.current"
         " JOIN memo_line l ON l.version = v.id AND l.covered = 1 JOIN entry e ON e.seq = l.entry"
         " WHERE m.space = ? AND v.deleted = 0"
-        " AND e.source = (SELECT source FROM entry WHERE seq = ?)"
-        " GROUP BY m.id ORDER BY m.id DESC",
+        " AND e.source = (SELECT source FROM entry WHERE seq = ?) ORDER BY m.id",
         (space, entry),
     )
-    return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
+    return [(str(row[1]), str(row[2])) for row in rows]
 
 
 def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
