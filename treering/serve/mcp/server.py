@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 import treering
@@ -33,9 +34,9 @@ Within = Callable[[Any, Callable[[Memory], str]], Awaitable[str]]
 where the transport has none (stdio)."""
 
 
-def build(within: Within) -> Server[Any]:
-    """A server whose calls are run by ``within``."""
-    service = _Service(within)
+def build(within: Within, reach: tools.Reach) -> Server[Any]:
+    """A server whose calls are run by ``within`` and read the folders that ``reach`` allows."""
+    service = _Service(within, reach)
     return Server(
         "treering",
         version=treering.__version__,
@@ -60,7 +61,8 @@ def on(memory: Memory) -> Within:
 
 def serve_stdio(memory: Memory) -> None:
     """Serve one memory over standard input and output until the client hangs up."""
-    server = build(on(memory))
+    # The client has started this process: it may read whatever that may.
+    server = build(on(memory), Path)
 
     async def serve() -> None:
         async with stdio_server() as (requests, replies):
@@ -72,8 +74,9 @@ def serve_stdio(memory: Memory) -> None:
 class _Service:
     """The handlers."""
 
-    def __init__(self, within: Within) -> None:
+    def __init__(self, within: Within, reach: tools.Reach) -> None:
         self._within = within
+        self._reach = reach
         self._tools = tools.listed()
         self.schemas = {tool.name: tool.input_schema for tool in self._tools}
 
@@ -91,7 +94,7 @@ class _Service:
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {known}")
         try:
             call = kind.model_validate(params.arguments or {})
-            text = await self._within(context.request, call.run)
+            text = await self._within(context.request, lambda memory: call.run(memory, self._reach))
         except ValidationError as error:
             return _told(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
