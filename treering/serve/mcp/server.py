@@ -29,9 +29,9 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Within = Callable[[Any, Callable[[Memory], str]], Awaitable[str]]
+Within = Callable[[Any, Callable[[Memory], str], bool], Awaitable[str]]
 """Runs a call on the memory that a request means, in a thread: a memory blocks. The request is None
-where the transport has none (stdio)."""
+where the transport has none (stdio); the last argument tells whether the call writes."""
 
 
 def build(within: Within, reach: tools.Reach) -> Server[Any]:
@@ -53,7 +53,7 @@ def build(within: Within, reach: tools.Reach) -> Server[Any]:
 def on(memory: Memory) -> Within:
     """Runs all calls on one memory."""
 
-    async def within(_: Any, use: Callable[[Memory], str]) -> str:
+    async def within(_: Any, use: Callable[[Memory], str], __: bool) -> str:
         return await anyio.to_thread.run_sync(use, memory)
 
     return within

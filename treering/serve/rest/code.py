@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -12,8 +10,8 @@ from pydantic import Field
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit
 from treering.code.memory import CodeReceipt
-from treering.errors import AccessDenied
 from treering.score.own import Mode
+from treering.serve.paths import served
 from treering.serve.rest.wire import Body, Budget, K
 from treering.serve.rest.wire import Query as QueryText
 from treering.serve.settings import Settings
@@ -63,7 +61,7 @@ async def repositories(tenant: Asking) -> list[str]:
 async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
     settings: Settings = request.app.state.settings
-    root = await tenant.call(_served, settings, wanted.root)
+    root = await tenant.call(served, settings, wanted.root)
     return await tenant.call_slow(
         tenant.memory.code.index, root, unit=wanted.unit, embed=wanted.embed
     )
@@ -85,14 +83,3 @@ async def search(wanted: CodeSearch, tenant: Asking) -> list[CodeHit]:
 async def map_(wanted: CodeMap, tenant: Asking) -> str:
     """The most central definitions of a repository within a budget of tokens."""
     return await tenant.call(lambda: tenant.memory.code.map(**wanted.model_dump()))
-
-
-def _served(settings: Settings, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
-    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
-    if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
-        raise AccessDenied(
-            f"{root!r} is not in a folder whose code this server may read; its owner names such "
-            "folders with `treering serve --code-root FOLDER`"
-        )
-    return found
