@@ -48,7 +48,8 @@ class Endpoint:
         return Route(PATH, endpoint=self, include_in_schema=False)
 
 
-async def _within(request: Request, use: Callable[[Memory], str]) -> str:
+async def _within(request: Request, use: Callable[[Memory], str], writes: bool) -> str:
     """Run a call on the memory of the caller's space."""
     tenant = await tenant_of(request)
-    return await tenant.change(use, tenant.memory)  # most of the tools write, or may
+    run = tenant.change if writes else tenant.call
+    return await run(use, tenant.memory)

@@ -94,7 +94,11 @@ class _Service:
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {known}")
         try:
             call = kind.model_validate(params.arguments or {})
-            text = await self._within(context.request, lambda memory: call.run(memory, self._reach))
+            text = await self._within(
+                context.request,
+                lambda memory: call.run(memory, self._reach),
+                not kind.annotations.read_only_hint,
+            )
         except ValidationError as error:
             return _told(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
@@ -116,7 +120,9 @@ class _Service:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._within(context.request, lambda memory: resources.read(memory, uri))
+            text = await self._within(
+                context.request, lambda memory: resources.read(memory, uri), False
+            )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
