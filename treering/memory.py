@@ -73,7 +73,7 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
-TREE, TOPIC = "tree", "topic"
+TREE, TOPIC, CODE = "tree", "topic", "code"
 """The relations that need to know the space: they are not made by name alone."""
 
 Alpha = float | Mapping[str, float]
@@ -97,7 +97,13 @@ class Memory:
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
         self._facts = FactView(database, space)
-        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
+        self._code = CodeMemory(
+            database,
+            space,
+            embedder,
+            lambda: self._build(None),
+            lambda question, k: self.search(question, k=k, relations=("context", CODE)),
+        )
         self._tree = TreeView(
             database,
             space,
@@ -506,6 +512,7 @@ class Memory:
         try:
             self._builder.build(progress)
             self._facts.follow()
+            self._code.follow()
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError) as error:
@@ -551,6 +558,8 @@ class Memory:
     def _relation(self, one: Named) -> Named:
         if one == TREE:
             return self.tree.relation()
+        if one == CODE:
+            return self._code.relation()
         return self._memos.relation() if one == TOPIC else one
 
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.code import marks as code
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
 from treering.facts import store as facts
@@ -173,15 +174,18 @@ def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64])
     found = entries.by_seq(reader, snapshot.entry[rows].tolist())
     spans = store.locate(reader, snapshot.fragment[rows].tolist())
     marks = facts.marks(reader, snapshot.entry[rows].tolist())
+    entry_of = {row: found[int(snapshot.entry[row])] for row in rows.tolist()}
+    span_of = {row: spans[int(snapshot.fragment[row])] for row in rows.tolist()}
+    texts = {row: entry_of[row].text[slice(*span)] for row, span in span_of.items()}
+    changed = code.against(reader, snapshot.state.space, entry_of, texts)
     hits = []
-    for row in rows.tolist():
-        entry = found[int(snapshot.entry[row])]
-        start, stop = spans[int(snapshot.fragment[row])]
+    for row, entry in entry_of.items():
+        start, stop = span_of[row]
         against = marks.get(int(snapshot.entry[row]), facts.NOTHING)
         hits.append(
             Hit(
                 score=float(ranking.scores[row, query]),
-                text=entry.text[start:stop],
+                text=texts[row],
                 entry_id=entry.id,
                 source=entry.source,
                 position=entry.position,
@@ -195,7 +199,7 @@ def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64])
                 session=entry.session,
                 metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
                 superseded_by=against.superseded_by,
-                stale=against.stale,
+                stale=against.stale or changed.get(row),
             )
         )
     return hits
