@@ -5,8 +5,8 @@
 The prompt is RepoCoder's (FragRel's prompt 2) within ``--budget`` tokens, the fragments are windows
 of 20 lines; ``file`` has no fragments, ``bm25`` has FragRel's baseline, ``relation`` adds the code
 relation. The tasks are taken at even steps from those whose code is found in SOURCES, a folder for
-each project (see ``treering bench``). EM and edit similarity are of the reply's first lines, as many
-as the true body has, against that body. Replies are kept, so that a run that stops (``--minutes``)
+each project (see ``treering bench``). EM and edit similarity compare the true body with as many of
+the reply's first lines. Replies are kept, so that a run that stops (``--minutes``)
 goes on when it is repeated. Prints one JSON object.
 """
 

@@ -9,7 +9,7 @@ from treering.code import marks
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
-from treering.journal import entries, work
+from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.memo import store as memo
 from treering.records import Forgotten
@@ -62,6 +62,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
     marks.erase(writer, space, seqs)
+    replies.erase(writer, space, seqs)
     memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -46,16 +46,20 @@ from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
-from treering.recall.context import CountTokens, assemble
-from treering.recall.search import Searcher, check_queries
+from treering.recall.context import CountTokens
+from treering.recall.search import Searcher, check_choice, check_queries
 from treering.records import (
+    ALTITUDES,
     JSON,
+    LEVELS,
+    Altitude,
     Context,
     Entry,
     Filter,
     Forgotten,
     Hit,
     Kind,
+    Level,
     Page,
     Receipt,
     Stats,
@@ -63,8 +67,9 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Named, Plan, plan
+from treering.relate.registry import CODE, TOPIC, TREE, Chosen, Named, Plan, plan
 from treering.score.own import Mode
+from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
@@ -73,8 +78,8 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
-TREE, TOPIC, CODE = "tree", "topic", "code"
-"""The relations that need to know the space: they are not made by name alone."""
+BUILD_PATIENCE_S = 2.0
+"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
 
 Alpha = float | Mapping[str, float]
 
@@ -93,6 +98,7 @@ class Memory:
         self._space = space
         self._embedder = embedder
         self._intake = Intake(database, space)
+        self._building = threading.Lock()
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
@@ -109,7 +115,7 @@ class Memory:
             space,
             lambda: self._embedder,
             self._answerer.llm,
-            self._searcher.snapshot,
+            self._searcher,
             self._defaults,
         )
         self._conversations = Conversations(
@@ -229,8 +235,9 @@ class Memory:
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
-        self._builder.build(progress)
-        self._facts.follow()
+        with self._building:
+            self._builder.build(progress)
+            self._facts.follow()
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -249,6 +256,7 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -257,10 +265,14 @@ class Memory:
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
         or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+
+        ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
+        them among the texts, with relatives in the tree among the default relations. A summary
+        meets a filter if every text that it rests on does.
         """
-        return self.search_many([query], k=k, mode=mode, relations=relations, alpha=alpha, **where)[
-            0
-        ]
+        return self.search_many(
+            [query], k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+        )[0]
 
     def search_many(
         self,
@@ -270,12 +282,16 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
+        check_choice("level", level, LEVELS)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        chosen = self._plan(relations, alpha, tree=level != "texts")
+        if level == "texts":
+            return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
 
     def context(
         self,
@@ -285,34 +301,44 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        altitude: Altitude = "texts",
         count_tokens: CountTokens = estimate_tokens,
-        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
-        holds already.
+        the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
+        tree instead of texts below it wherever it covers more of the question for each token,
+        never both.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
+        check_choice("altitude", altitude, ALTITUDES)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        found = self._searcher.candidates(query, to_filter(where), mode, chosen)
-        with closing(found) as candidates:  # it reads within a transaction
-            fresh = (one for one in candidates if one.hit.entry_id not in omit)
-            return assemble(query, fresh, budget, count_tokens)
+        chosen = self._plan(relations, alpha, tree=altitude == "mixed")
+        view = self.tree if altitude == "mixed" else self._searcher
+        return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
 
-    def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
+    def ask(
+        self,
+        question: str,
+        *,
+        budget: int = 1500,
+        altitude: Altitude = "texts",
+        **where: Unpack[Where],
+    ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
-        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
+        model, LLMUnavailable, LLMReplyError.
         """
         check_queries([question])
         room = self._answerer.room(question, budget)
         count = self._answerer.llm().count_tokens
-        return self._answerer.ask(self.context(question, budget=room, count_tokens=count, **where))
+        return self._answerer.ask(
+            self.context(question, budget=room, altitude=altitude, count_tokens=count, **where)
+        )
 
     def chat(
         self,
@@ -404,7 +430,7 @@ class Memory:
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
-        if not entry_ids and condition == Filter():
+        if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -504,11 +530,15 @@ class Memory:
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
 
-    def _build(self, progress: Progress | None) -> None:
+    def _build(self, progress: Progress | None, patience_s: float = BUILD_PATIENCE_S) -> None:
         """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
 
-        The entries are durable by then: an error here would read as if they were not.
+        One thread builds, and goes on until nothing is queued: threads that add at the same time
+        find their entries done, many in one batch. The entries are durable by then: an error here
+        would read as if they were not.
         """
+        if not self._building.acquire(timeout=patience_s):
+            return
         try:
             self._builder.build(progress)
             self._facts.follow()
@@ -517,6 +547,8 @@ class Memory:
             raise
         except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        finally:
+            self._building.release()
 
     def _grow(self) -> None:
         """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
@@ -530,7 +562,7 @@ class Memory:
             state = store.state(reader, self._space)
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
-            self._build(None)
+            self._build(None, patience_s=0)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "
@@ -550,10 +582,14 @@ class Memory:
             found = ledger.settings(reader, state.space) if state else {}
         return fitted.load(found)
 
-    def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
+    def _plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
+        """``tree``: relatives in the tree are among the default relations."""
+        defaults = self._defaults()
+        if relations is None and tree:
+            defaults = with_tree(defaults, self.tree.relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(one) for one in relations]
-        return plan(self._defaults(), relations, alpha)
+        return plan(defaults, relations, alpha)
 
     def _relation(self, one: Named) -> Named:
         if one == TREE:

@@ -388,7 +388,7 @@ class CodeMemory:
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, made, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
-            marks.savenoticed(writer, space, repository.id, changed, gone)
+            marks.save_noticed(writer, space, repository.id, changed, gone)
             store.touch(writer, repository)
         self._loaded[repository.id] = (repository.revision + 1, index)
 
