@@ -11,7 +11,7 @@ from pydantic import Field
 
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit
-from treering.code.memory import CodeReceipt
+from treering.code.indexing import CodeReceipt
 from treering.errors import AccessDenied
 from treering.score.own import Mode
 from treering.serve.rest.wire import Body, Budget, K
