@@ -12,6 +12,7 @@ from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
 from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import SEARCHING, with_relations
+from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import UnknownName
 
@@ -26,7 +27,7 @@ def policies(names: Sequence[str], seed: int) -> list[Policy]:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
     """
     fading = memory_stream(), memory_bank(seed)
-    known = {p.name: p for p in (*SEARCHING, *FUSING, *fading, raptor(), *UNRANKED)}
+    known = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, raptor(), *UNRANKED)}
     chosen: dict[str, Policy] = {}
     for name in names:
         if name == DEFAULT:
