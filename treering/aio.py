@@ -16,6 +16,7 @@ from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import AsyncChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
+from treering.facts.view import FactView
 from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
@@ -351,6 +352,11 @@ class AsyncMemory:
         It takes in what was added since it was last used; whoever does not use it pays nothing.
         """
         return self._memory.tree
+
+    @property
+    def facts(self) -> FactView:
+        """What was stated of people and things, and what later statements superseded."""
+        return self._memory.facts
 
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from treering.errors import JournalFull
+from treering.facts import store as facts
 from treering.fragments import store
-from treering.journal import entries, work
+from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.memo import store as memo
 from treering.records import Forgotten
@@ -59,10 +60,12 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    replies.erase(writer, space, seqs)
     memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
-    gone = store.erase(writer, space, seqs)
-    return gone | {"summaries": summaries, "memos": memos}
+    statements = facts.erase(writer, space, seqs)
+    derived = {"summaries": summaries, "memos": memos, "statements": statements}
+    return store.erase(writer, space, seqs) | derived
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

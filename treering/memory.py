@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from treering.errors import (
     JournalError,
     UnknownName,
 )
+from treering.facts.view import FactView
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.fragments.store import State
@@ -76,6 +78,9 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
+BUILD_PATIENCE_S = 2.0
+"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
+
 Alpha = float | Mapping[str, float]
 
 
@@ -93,9 +98,11 @@ class Memory:
         self._space = space
         self._embedder = embedder
         self._intake = Intake(database, space)
+        self._building = threading.Lock()
         self._builder = Builder(database, space, embedder)
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
+        self._facts = FactView(database, space)
         self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
         self._tree = TreeView(
             database,
@@ -222,7 +229,9 @@ class Memory:
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
-        self._builder.build(progress)
+        with self._building:
+            self._builder.build(progress)
+            self._facts.follow()
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -415,7 +424,7 @@ class Memory:
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
-        if not entry_ids and condition == Filter():
+        if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -439,6 +448,11 @@ class Memory:
         """
         self._grow()
         return self._tree
+
+    @property
+    def facts(self) -> FactView:
+        """What was stated of people and things, and what later statements superseded."""
+        return self._facts
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -510,17 +524,24 @@ class Memory:
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
 
-    def _build(self, progress: Progress | None) -> None:
+    def _build(self, progress: Progress | None, patience_s: float = BUILD_PATIENCE_S) -> None:
         """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
 
-        The entries are durable by then: an error here would read as if they were not.
+        One thread builds, and goes on until nothing is queued: threads that add at the same time
+        find their entries done, many in one batch. The entries are durable by then: an error here
+        would read as if they were not.
         """
+        if not self._building.acquire(timeout=patience_s):
+            return
         try:
             self._builder.build(progress)
+            self._facts.follow()
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        finally:
+            self._building.release()
 
     def _grow(self) -> None:
         """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
@@ -534,7 +555,7 @@ class Memory:
             state = store.state(reader, self._space)
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
-            self._build(None)
+            self._build(None, patience_s=0)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "

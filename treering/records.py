@@ -69,11 +69,22 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
+class Newer:
+    """A newer statement that contradicts an older one, and so holds instead of it."""
+
+    entry_id: str
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A fragment that answers a query: where it is from and why it was picked.
 
-    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. ``level``
-    is how deep it stands in the tree of summaries, 1 below the root; None if it is not in it (yet).
+    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
+    entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
+    ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
+    root; None if it is not in it (yet).
 
     A summary, found where a search asks for them, has the number of its ``node`` and of the texts
     it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
@@ -94,6 +105,8 @@ class Hit:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
     level: int | None = None
     node: int | None = None
     summary_of: int = 0
@@ -212,7 +225,8 @@ class Filter:
 
     A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
-    ``metadata`` names top-level keys and the values they must equal.
+    ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
+    that are left out.
     """
 
     source: str | None = None
@@ -222,3 +236,4 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    omit: frozenset[str] = frozenset()

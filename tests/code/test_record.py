@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.code.working import repository
 from treering import Memory
 from treering.errors import InputError, UnknownName
 
@@ -44,23 +44,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    root = tmp_path / "repository"
-    root.mkdir()
-    git(root, "init", "--quiet")
-    (root / "client.py").write_text(PLAIN)
-    commit(root, "Fetch")
-    return root
-
-
-def git(root: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
-
-
-def commit(root: Path, message: str) -> None:
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", message)
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository", client=PLAIN)
 
 
 def test_a_round_is_recorded_for_each_definition_that_it_changed(memory: Memory) -> None:
@@ -75,13 +60,13 @@ def test_a_round_is_recorded_for_each_definition_that_it_changed(memory: Memory)
 
 
 def test_the_working_tree_is_compared_with_the_commit_and_then_with_the_last_round(
-    memory: Memory, repository: Path
+    memory: Memory, root: Path
 ) -> None:
-    (repository / "client.py").write_text(RETRYING)
-    (first,) = memory.code.record(ASKED, root=repository)
-    assert memory.code.record("Nothing new", root=repository) == ()
-    (repository / "client.py").write_text(RETRYING.replace("range(2)", "range(3)"))
-    (second,) = memory.code.record("Retry three times.", root=repository)
+    (root / "client.py").write_text(RETRYING)
+    (first,) = memory.code.record(ASKED, root=root)
+    assert memory.code.record("Nothing new", root=root) == ()
+    (root / "client.py").write_text(RETRYING.replace("range(2)", "range(3)"))
+    (second,) = memory.code.record("Retry three times.", root=root)
     assert first.definition == second.definition == "Client.fetch"
     story = memory.code.log("fetch")
     assert [block.instruction for block in story] == ["", ASKED, "Retry three times."]

@@ -39,7 +39,12 @@ def playing(*acts: Act) -> Iterator[ChatServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            self._play(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+        def do_GET(self) -> None:
+            self._play({})
+
+        def _play(self, body: dict[str, Any]) -> None:
             script.requests.append(
                 Seen(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
             )

@@ -35,7 +35,7 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        with closing(self._candidates(query, without)) as found:
+        with closing(self._candidates(query, without)) as found:  # it reads within a transaction
             return assemble(query, found, budget, self._count)
 
     def hits(self, query: str, k: int, without: frozenset[str]) -> Sequence[Hit]:
@@ -47,16 +47,13 @@ class MemorySources:
         """See ``Sources``."""
         tree = self._tree()
         plan = with_tree(self._plan(), tree.relation())
-        shown = tree.context(query, Filter(), "hybrid", plan, budget, self._count)
-        found = (_evidence(hit, tree) for passage in shown.passages for hit in passage.hits)
-        return [one for one in found if self._hidden.isdisjoint(one.entries) or not one.whole]
+        condition = Filter(omit=self._hidden)
+        shown = tree.context(query, condition, "hybrid", plan, budget, self._count)
+        return [_evidence(hit, tree) for passage in shown.passages for hit in passage.hits]
 
     def _candidates(self, query: str, without: frozenset[str]) -> Generator[Candidate, None, None]:
-        found = self._searcher.candidates(query, Filter(), "hybrid", self._plan())
-        with closing(found) as candidates:  # it reads within a transaction
-            for candidate in candidates:
-                if candidate.hit.entry_id not in without | self._hidden:
-                    yield candidate
+        condition = Filter(omit=without | self._hidden)
+        return self._searcher.candidates(query, condition, "hybrid", self._plan())
 
 
 def _evidence(hit: Hit, tree: TreeView) -> Evidence:

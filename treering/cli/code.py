@@ -1,4 +1,4 @@
-"""``treering code``: index a repository, search it, and print its map."""
+"""``treering code``: index, search, record work on code, and guard against undoing it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,18 @@ from treering.cli import stdin
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
+from treering.code.check import DEPTH
+from treering.code.check import check as compare
+from treering.code.guard import Undone
 from treering.code.index import ALPHA, CodeHit
+from treering.code.rounds import story_of
+from treering.code.session import SessionBlock
 from treering.score.own import Mode
+
+UNDONE = 1
+"""The exit code of a check that found something, as of grep and diff."""
+SHORT = 9
+"""Characters of an id that are shown: enough to cite it by."""
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -25,7 +35,7 @@ Root = Annotated[
 
 @app.callback()
 def code() -> None:
-    """The code of repositories: index, search, map."""
+    """The code of repositories: index, search and map it, and remember the work on it."""
 
 
 @command(app)
@@ -99,6 +109,150 @@ def map_(
     run.out.emit({"map": text}, text)
     if not text:
         note(f"no definition fits into {counted(budget, 'token', 'tokens')}")
+
+
+Tree = Annotated[Path, typer.Option("--root", metavar="FOLDER", help="A git working tree.")]
+
+
+@command(app)
+def record(
+    run: Run,
+    instruction: Annotated[str, typer.Argument(help="What was asked for, or - for stdin.")],
+    root: Tree = Path(),
+    note_: Annotated[
+        str, typer.Option("--note", metavar="TEXT", help="What became of it, if that is known.")
+    ] = "",
+    outcome: Annotated[
+        str, typer.Option(metavar="WORD", help="accepted, rejected, or in other words.")
+    ] = "",
+) -> None:
+    """Remember what the working tree changes, and what it was changed for."""
+    with run.memory(create=True) as memory:
+        blocks = memory.code.record(
+            stdin.argument(instruction), root=root, note=note_, outcome=outcome
+        )
+    for block in blocks:
+        run.out.emit(_plain(block), f"{block.id} {block.key}")
+    if not blocks:
+        note("nothing has changed since the last commit or recorded round")
+
+
+@command(app, name="note")
+def note_(
+    run: Run,
+    definition: Annotated[str, typer.Argument(help="PATH::NAME, Class.method or a name.")],
+    text: Annotated[str, typer.Argument(help="How the last change was received.")],
+    outcome: Annotated[
+        str, typer.Option(metavar="WORD", help="accepted, rejected, or in other words.")
+    ] = "",
+) -> None:
+    """Write down how the last recorded change of a definition was received."""
+    with run.memory() as memory:
+        block = memory.code.note(definition, text, outcome=outcome)
+    run.out.emit(_plain(block), f"{block.id} {block.key}")
+
+
+@command(app)
+def log(
+    run: Run,
+    definition: Annotated[str, typer.Argument(help="PATH::NAME, Class.method or a name.")],
+    root: Tree = Path(),
+    git: Annotated[bool, typer.Option("--git/--no-git", help="Commits too.")] = True,
+) -> None:
+    """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
+    if _is_there(run):
+        with run.memory() as memory:
+            story = memory.code.log(definition, root=root if git else None)
+    else:
+        story = story_of(definition, {}, root)
+    for block in story:
+        run.out.emit(_plain(block), *_told(block))
+
+
+@command(app)
+def check(
+    run: Run,
+    root: Tree = Path(),
+    staged: Annotated[
+        bool, typer.Option("--staged", help="What is staged, not the working tree.")
+    ] = False,
+    commits: Annotated[
+        str | None, typer.Option(metavar="A..B", help="The change of a range of commits.")
+    ] = None,
+    message: Annotated[
+        str, typer.Option(metavar="TEXT", help="The commit message; what it cites may be undone.")
+    ] = "",
+    message_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the commit message.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Commits to look at for each changed file.")
+    ] = DEPTH,
+) -> None:
+    """Find what a change would undo of recorded rounds and of git history; exit 1 if anything."""
+    if message_file is not None:
+        message = f"{message}\n{message_file.read_text(encoding='utf-8', errors='replace')}"
+    known = {}
+    if _is_there(run):
+        with run.memory() as memory:
+            known = memory.code.rounds()
+    report = compare(root, known, staged=staged, commits=commits, message=message, depth=depth)
+    for one in report.undone:
+        run.out.emit(one, *_undone(one))
+    note(
+        f"{counted(report.definitions, 'changed definition', 'changed definitions')} compared with "
+        f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
+        f"{counted(report.commits, 'commit', 'commits')}"
+    )
+    if report:
+        note("if that is meant, cite what is undone in the commit message, by its id")
+        raise typer.Exit(UNDONE)
+
+
+def _is_there(run: Run) -> bool:
+    """Whether there is a memory; without one there is still the history in git."""
+    return run.path is None or run.path.exists()
+
+
+def _plain(block: SessionBlock) -> dict[str, object]:
+    """A block as JSON can hold it."""
+    return {
+        "id": block.id,
+        "at": block.at,
+        "path": block.path,
+        "definition": block.definition,
+        "instruction": block.instruction,
+        "note": block.note,
+        "outcome": block.outcome,
+        "added": sorted(one.text for one in block.change.added),
+        "deleted": sorted(one.text for one in block.change.deleted),
+        "code": block.code,
+    }
+
+
+def _told(block: SessionBlock) -> Iterator[Part]:
+    when = f"{block.at:%Y-%m-%d %H:%M}" if block.at else ""
+    asked = block.instruction or "(changed outside of the recorded rounds)"
+    yield f"{when} {block.id[:SHORT]} {block.key}\n", "bold"
+    yield "".join(f"  {line}\n" for line in asked.splitlines() if line.strip())
+    if block.note or block.outcome:
+        yield f"  {block.outcome or 'note'}: {block.note}\n"
+    for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
+        for one in sorted(some, key=lambda statement: statement.first_line):
+            yield f"  {sign} {one.text}\n", "dim"
+
+
+def _undone(one: Undone) -> Iterator[Part]:
+    when = f", {one.at:%Y-%m-%d}" if one.at else ""
+    yield f"{one.path}:{one.line} {one.definition}\n", "bold"
+    asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
+    yield f"  undoes: {asked} ({one.origin} {one.name[:SHORT]}{when})\n"
+    for what in one.lost:
+        yield f"  lost: {what}\n"
+    for line in one.then:
+        yield f"  then {line.number}: {line.text}\n"
+    for line in one.now:
+        yield f"  now {line.number}: {line.text}\n"
 
 
 def _hit(hit: CodeHit, explain: bool) -> Iterator[Part]:

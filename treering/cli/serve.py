@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from typer.core import TyperGroup
 from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, Settings
+from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, RECALL_TOKENS, Settings
 
 
 class _Serve(TyperGroup):
@@ -52,6 +53,23 @@ def serve(
             help="A folder whose repositories may be indexed over the network; may be repeated.",
         ),
     ] = None,
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="TREERING_UPSTREAM",
+            show_envvar=False,
+            help="OpenAI-compatible server that chats are passed on to, such as "
+            "http://localhost:8080/v1; its key is read from $TREERING_UPSTREAM_KEY. "
+            "Default: $TREERING_UPSTREAM.",
+        ),
+    ] = None,
+    recall: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="TOKENS", help="Memories added to a chat that passes; 0 for none."
+        ),
+    ] = RECALL_TOKENS,
 ) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
@@ -68,6 +86,9 @@ def serve(
         embedder=run.embedder,
         llm=run.llm,
         code_roots=tuple(root.resolve() for root in code_root or ()),
+        upstream=upstream,
+        upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
+        recall_budget=recall,
     )
     serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
 

@@ -24,8 +24,9 @@ class Piece:
     """A definition as it stands in a file, as code that parses by itself.
 
     A method stands in its class's header; of a class there is what is not in its methods, of a
-    file (``qualified`` is empty) what is in no definition. ``first_line`` is the line of the file
-    that the line after the first ``header`` lines of ``code`` is; 0 where lines do not map.
+    file (``qualified`` is empty) what is in no definition, with blank lines for the rest.
+    ``first_line`` is the line of the file that the line after the first ``header`` lines of
+    ``code`` is; 0 where that is not known.
     ``is_function`` is whether it is a function or method, so that its behaviour can be read.
     """
 
@@ -41,6 +42,10 @@ class Piece:
     def key(self) -> str:
         """What its sequence is known by."""
         return f"{self.path}::{self.qualified}"
+
+    def dense(self) -> str:
+        """Its code without blank lines."""
+        return "\n".join(line for line in self.code.splitlines() if line.strip())
 
     def line(self, line: int) -> int:
         """The line of the file that a line of ``code`` is."""
@@ -75,7 +80,7 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
     found = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
-        if key in old and _dense(old[key].code) != _dense(piece.code)
+        if key in old and old[key].dense() != piece.dense()
     ]
     found += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
     kept = {piece.key for piece in matched.values()}
@@ -109,15 +114,16 @@ def all_pieces(files: Mapping[str, str]) -> dict[str, Piece]:
 
 def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[Piece]:
     outer = [_is_outer(parsed.definitions, index) for index in range(len(parsed.definitions))]
-    yield Piece(path, "", language, _shell(parsed, NONE, outer))
+    yield Piece(path, "", language, _shell(parsed, NONE, outer), first_line=1)
     for index, definition in enumerate(parsed.definitions):
         if not outer[index]:
             continue
+        first = definition.span.first_line
         if definition.kind == "class":
-            yield Piece(path, definition.qualified, language, _shell(parsed, index, outer))
+            shell = _shell(parsed, index, outer)
+            yield Piece(path, definition.qualified, language, shell, first_line=first)
         else:
             code, header = _alone(parsed, definition, language)
-            first = definition.span.first_line
             yield Piece(path, definition.qualified, language, code, True, first, header)
 
 
@@ -130,17 +136,17 @@ def _is_outer(definitions: tuple[Definition, ...], index: int) -> bool:
 
 
 def _shell(parsed: ParsedFile, index: int, outer: list[bool]) -> str:
-    """The text of a class, or of a file, without the definitions in it."""
+    """The text of a class, or of a file, with blank lines for the definitions in it."""
     whole = parsed.definitions[index].span if index != NONE else None
     at, end = (whole.start, whole.end) if whole else (0, len(parsed.source))
     kept = []
     for place, inner in enumerate(parsed.definitions):
         if inner.parent == index and outer[place] and inner.span.start >= at:
             kept.append(parsed.source[at : inner.span.start])
+            kept.append(b"\n" * parsed.source.count(b"\n", inner.span.start, inner.span.end))
             at = inner.span.end
     kept.append(parsed.source[at:end])
-    lines = b"".join(kept).decode(errors="replace").splitlines()
-    return "\n".join(line for line in lines if line.strip())
+    return b"".join(kept).decode(errors="replace")
 
 
 def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[str, int]:
@@ -154,10 +160,6 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     if language == "python":
         return f"{inside.signature}:\n{text}", 1
     return f"{inside.signature} {{\n{text}\n}}", 1
-
-
-def _dense(code: str) -> list[str]:
-    return [line for line in code.splitlines() if line.strip()]
 
 
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:

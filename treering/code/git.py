@@ -72,6 +72,11 @@ class Git:
         found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else ""
 
+    def parent(self, revision: str) -> str:
+        """The first parent of a commit; empty for the first commit."""
+        found = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")
+        return found.decode().strip() if found else ""
+
     def changed(self, old: str, new: str) -> list[tuple[str, str]]:
         """Source files that differ: path before and after, empty where there is no file.
 
@@ -99,7 +104,7 @@ class Git:
 
     def blobs(self, names: Sequence[str]) -> dict[str, str]:
         """Texts by ``REVISION:PATH``; what is not there is left out."""
-        asked = [name for name in dict.fromkeys(names) if "\n" not in name]
+        asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
         reply = self._must("cat-file", "--batch", stdin="".join(f"{one}\n" for one in asked))
         found: dict[str, str] = {}
         at = 0
@@ -148,6 +153,24 @@ class Git:
     def _is_within(self, file: Path) -> bool:
         """Whether it is a plain file of the working tree; a path may come from an import."""
         return file.is_file() and file.resolve().is_relative_to(self.top.resolve())
+
+    def ends(self, commits: str) -> tuple[str, str]:
+        """The commits that a range goes from and to: ``A..B``, ``A...B`` or ``A`` to HEAD.
+
+        Of three dots the first end is where both parted. Raises UnknownName.
+        """
+        first, dots, last = commits.partition("..")
+        old, new = self.resolve(first or "HEAD"), self.resolve(last.lstrip(".") or "HEAD")
+        if dots and last.startswith("."):
+            base = self._ask("merge-base", old, new)
+            if base is None:
+                raise UnknownName(f"{commits!r}: these commits have no common ancestor")
+            old = base.decode().strip()
+        return old, new
+
+    def files(self) -> list[str]:
+        """The source files of the working tree that git does not ignore."""
+        return [path for path in self._listed(WORKING_TREE) if language_of(path)]
 
     def _listed(self, new: str) -> list[str]:
         others = ("--others", "--exclude-standard") if new == WORKING_TREE else ()

@@ -11,13 +11,15 @@ import numpy as np
 
 from treering.code import store
 from treering.code.blocks import CodeBlock, code_block
+from treering.code.check import DEPTH, CheckReport, check
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.language import language_of
 from treering.code.map import repository_map
+from treering.code.recorded import Recorded
 from treering.code.repository import SourceFile, scan
-from treering.code.rounds import Build, Files, Round, Rounds
+from treering.code.rounds import Build, Files, Round, Rounds, story_of
 from treering.code.session import SessionBlock
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
@@ -179,10 +181,47 @@ class CodeMemory:
         """
         return self._rounds.note(definition, note, outcome)
 
-    def log(self, definition: str) -> tuple[SessionBlock, ...]:
-        """The story of a definition, oldest first: what was asked for, changed and noted."""
-        sessions = self._rounds.sessions(definition)
-        return next(iter(sessions.sequences.values()))
+    def log(self, definition: str, *, root: str | Path | None = None) -> tuple[SessionBlock, ...]:
+        """The story of a definition, oldest first: what was asked for, changed and noted.
+
+        With the ``root`` of a git repository its commits are part of the story; a commit is a
+        block whose instruction is its message. Raises UnknownName.
+        """
+        return story_of(definition, self._rounds.known(), None if root is None else Path(root))
+
+    def rounds(self) -> dict[str, list[Recorded]]:
+        """The recorded rounds by definition, oldest first, with what ties each to the one before.
+
+        Definitions go by what they are called now, as ``PATH::NAME``.
+        """
+        return self._rounds.known()
+
+    def check(
+        self,
+        *,
+        root: str | Path = ".",
+        staged: bool = False,
+        commits: str | None = None,
+        message: str = "",
+        depth: int = DEPTH,
+    ) -> CheckReport:
+        """What a change would undo of the recorded rounds and of the last ``depth`` commits.
+
+        The change is the git working tree at ``root`` against its last commit, or what is
+        ``staged``, or that of a range of ``commits`` such as ``main..HEAD`` as a whole. What
+        ``message``, or one in the range, cites by its commit or id is undone on purpose, and so is
+        a round whose outcome was ``rejected``. Nothing is run and nothing is written.
+
+        Raises UnknownName, InputError.
+        """
+        return check(
+            Path(root),
+            self._rounds.known(),
+            staged=staged,
+            commits=commits,
+            message=message,
+            depth=depth,
+        )
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""

@@ -128,12 +128,12 @@ def sequences(recorded: Iterable[Recorded]) -> dict[str, list[Recorded]]:
     return found
 
 
-def sessions(sequence: Sequence[Recorded]) -> Sessions:
-    """One sequence as a session memory, with the change of every block."""
+def sequence(recorded: Sequence[Recorded]) -> tuple[SessionBlock, ...]:
+    """The blocks of one definition with their changes, and code that was found between them."""
     memory = Sessions()
-    for one in sequence:
+    for one in recorded:
         memory = memory.record(one.block, former=one.former, before=one.before)
-    return memory
+    return memory.sequence(recorded[-1].block.key) if recorded else ()
 
 
 def named(definition: str, known: Iterable[str]) -> str:

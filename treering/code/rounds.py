@@ -11,9 +11,12 @@ from treering import forgetting
 from treering.code import recorded
 from treering.code.behaviour import behaviour
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
+from treering.code.check import DEPTH, Check
+from treering.code.diff import change
 from treering.code.git import WORKING_TREE, Git
+from treering.code.guard import Brought
 from treering.code.recorded import Recorded
-from treering.code.session import SessionBlock, Sessions
+from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.fragments import store
 from treering.journal import entries, work
@@ -101,11 +104,6 @@ class Rounds:
         with self._database.read() as reader:
             return recorded.sequences(self._load(reader))
 
-    def sessions(self, definition: str) -> Sessions:
-        """The sequence of one definition. Raises UnknownName."""
-        known = self.known()
-        return recorded.sessions(known[recorded.named(definition, known)])
-
     def _load(self, reader: Reader) -> list[Recorded]:
         state = store.state(reader, self._space)
         return recorded.load(reader, state.space) if state else []
@@ -126,6 +124,23 @@ class Rounds:
         source = entries.source_id(writer, space, recorded.source_of(one.block))
         draft = recorded.draft(one, previous)
         return entries.append(writer, space, source, [draft], store.VIEW).ids[0]
+
+
+def story_of(
+    definition: str, known: Mapping[str, Sequence[Recorded]], root: Path | None
+) -> tuple[SessionBlock, ...]:
+    """The blocks of one definition, oldest first, with the commits of the repository at ``root``.
+
+    Raises UnknownName.
+    """
+    if root is None:
+        return recorded.sequence(known[recorded.named(definition, known)])
+    git = Git.at(root)
+    there = all_pieces(git.texts(WORKING_TREE, git.files()))
+    key = recorded.named(definition, {*known, *there})
+    commits = Check(git, known, DEPTH).history(git.head(), key)
+    blocks = recorded.sequence(known.get(key, []))
+    return tuple(sorted([*map(_as_block, commits), *blocks], key=_when))
 
 
 def _check_paths(paths: Iterable[str]) -> None:
@@ -174,14 +189,14 @@ def _blocks(
     """What to record of each change, and the code that the round found."""
     now = datetime.now(UTC)
     for one in found:
-        piece, before = one.piece, one.before.code if one.before else ""
+        piece, before = one.piece, _code(one.before)
         former = one.before.key if one.before and one.before.key != piece.key else ""
         older = known.get(piece.key) or known.get(former)
         as_left = older[-1].block.code if older else ""
         block = SessionBlock(
             definition=piece.qualified,
             instruction=round_.instruction,
-            code=one.after.code if one.after else "",
+            code=_code(one.after),
             language=piece.language,
             note=round_.note,
             outcome=round_.outcome,
@@ -189,3 +204,29 @@ def _blocks(
             at=now,
         )
         yield Recorded(block, former, before if before != as_left else ""), before
+
+
+def _code(piece: Piece | None) -> str:
+    """The code that a block keeps: of a class or file, no blank lines for what is elsewhere."""
+    if piece is None:
+        return ""
+    return piece.code if piece.is_function else piece.dense()
+
+
+def _as_block(commit: Brought) -> SessionBlock:
+    """A commit is a block: its message, the code that it left, and the diff."""
+    after, before = commit.after, commit.before
+    return SessionBlock(
+        definition=after.qualified,
+        instruction=commit.instruction,
+        code=_code(after),
+        language=after.language,
+        change=change(_code(before), _code(after), after.language),
+        path=after.path,
+        id=commit.name,
+        at=commit.at,
+    )
+
+
+def _when(block: SessionBlock) -> datetime:
+    return block.at or datetime.min.replace(tzinfo=UTC)

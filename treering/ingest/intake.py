@@ -9,6 +9,7 @@ from typing import Any
 
 from treering import exchange, forgetting
 from treering.errors import InputError, UnknownName
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.ingest import files
 from treering.ingest.drafts import (
@@ -83,6 +84,7 @@ class Intake:
             forgetting.remove_derived(writer, space, [seq])
             entries.rewrite(writer, seq, draft)
             work.enqueue(writer, space, store.VIEW, [seq])
+            work.enqueue(writer, space, facts.VIEW, [seq])
             work.enqueue(writer, space, forgetting.VIEW, [0])
 
     def restore(self, lines: Iterable[str]) -> Receipt:

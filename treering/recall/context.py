@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.records import Context, Hit, Passage
+from treering.records import Context, Hit, Newer, Passage
 from treering.relate.contract import Floats
 from treering.split.text import spans
 
@@ -204,4 +204,18 @@ def _body(members: Sequence[Candidate]) -> str:
         if body and not body.endswith("\n"):
             body += "\n"
         body += f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+        body += _against(hit)
     return body.strip("\n")
+
+
+def _against(hit: Hit) -> str:
+    """What is known against a fragment: shown right behind it, so that no reader misses it."""
+    if hit.superseded_by is not None:
+        return f" ({_since('superseded', hit.superseded_by)}: {hit.superseded_by.text})"
+    if hit.stale is not None:
+        return f" ({_since('possibly out of date', hit.stale)}: {hit.stale.text})"
+    return ""
+
+
+def _since(what: str, newer: Newer) -> str:
+    return f"{what} on {newer.at:%Y-%m-%d}" if newer.at else what

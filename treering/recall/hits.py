@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries
 from treering.journal.contract import Reader
@@ -20,10 +21,12 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
     found = entries.by_seq(reader, snapshot.entry[rows].tolist())
     spans = store.locate(reader, fragments)
     level = levels(reader, snapshot.state.space, fragments)
+    marks = facts.marks(reader, snapshot.entry[rows].tolist())
     made = []
     for row, fragment in zip(rows.tolist(), fragments, strict=True):
         entry = found[int(snapshot.entry[row])]
         start, stop = spans[fragment]
+        against = marks.get(int(snapshot.entry[row]), facts.NOTHING)
         made.append(
             Hit(
                 score=float(ranking.scores[row, query]),
@@ -40,6 +43,8 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
                 role=entry.role,
                 session=entry.session,
                 metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
+                superseded_by=against.superseded_by,
+                stale=against.stale,
                 level=level.get(fragment),
             )
         )

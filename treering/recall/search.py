@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
+from treering.facts import store as facts
 from treering.fragments import store
 from treering.fragments.build import checked
 from treering.fragments.store import Model
@@ -27,6 +28,7 @@ from treering.score.own import MODES, Mode
 from treering.split.stream import check_text
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
+MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -74,6 +76,7 @@ class Searcher:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = _newer_first(reader, ranking.snapshot, order)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
@@ -148,8 +151,29 @@ def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArr
     """Which rows meet a filter; None if all do."""
     if condition == Filter():
         return None
-    seqs = np.fromiter(entries.matching(reader, snapshot.state.space, condition), dtype=np.int64)
-    return np.isin(snapshot.entry, seqs)
+    space = snapshot.state.space
+    if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
+        return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
+    meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
+    return np.isin(snapshot.entry, meeting)
+
+
+def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows, best first, with those of a newer statement before those of the one it supersedes.
+
+    Only among the first rows: what comes later fits no context.
+    """
+    newer = facts.newer_entries(reader, snapshot.state.space)
+    if not newer:
+        return order
+    moved: list[int] = []
+    for row in order[:MOVED_ROWS].tolist():
+        holds = newer.get(int(snapshot.entry[row]))
+        if holds is not None:
+            moved += order[snapshot.entry[order] == holds].tolist()
+        moved.append(row)
+    first = np.array(list(dict.fromkeys(moved)), dtype=np.int64)
+    return np.concatenate([first, order[~np.isin(order, first)]])
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:

@@ -49,7 +49,8 @@ def raw_scores(
     if mode != "dense":
         bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
-        cosine = np.stack([snapshot.items.vectors @ vector for vector in vectors]).T
+        # Transposed, so that a query's scores lie side by side as everything after reads them.
+        cosine = (vectors @ snapshot.items.vectors.T).T
     return Raw(bm25, cosine)
 
 

@@ -55,7 +55,7 @@ class Access:
     def caller(self, headers: Headers) -> Caller:
         """The caller. Raises AccessDenied, InputError."""
         self._refresh()
-        wanted = _wanted_space(headers)
+        wanted = name_in(headers, SPACE_HEADER)
         if not self._closed:
             _refuse_other_sites(headers)
             return Caller(wanted or self._settings.space)
@@ -117,14 +117,14 @@ def _is_open(scope: Scope) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
 
 
-def _wanted_space(headers: Headers) -> str | None:
-    """The space that a request names, in UTF-8 as names of spaces are."""
-    sent = headers.get(SPACE_HEADER)
+def name_in(headers: Headers, header: str) -> str | None:
+    """The name that a header holds, in UTF-8 as names are. Raises InputError."""
+    sent = headers.get(header)
     try:
         name = None if sent is None else sent.encode("latin-1").decode()
     except UnicodeDecodeError as error:
-        raise TextEncodingError(f"{SPACE_HEADER} is not UTF-8: {error}") from error
-    return checked_name(name, SPACE_HEADER)
+        raise TextEncodingError(f"{header} is not UTF-8: {error}") from error
+    return checked_name(name, header)
 
 
 def _refuse_other_sites(headers: Headers) -> None:

@@ -11,36 +11,47 @@ from treering.errors import MissingExtra
 
 try:
     from fastapi import FastAPI
+    from prometheus_client import CollectorRegistry as _  # noqa: F401 - is it there too?
 except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "fastapi", "serve") from missing
 
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware
+from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
-from treering.serve.rest import entries, health, recall
+from treering.serve.metrics import Metrics, MetricsMiddleware
+from treering.serve.once import Gates
+from treering.serve.proxy.route import Proxy
+from treering.serve.rest import code, entries, health, recall, tree, upkeep
 from treering.serve.settings import Settings
+from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
+from treering.serve.traces import Traces
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     """The server as an ASGI application; its end closes the memory's file.
 
     Raises InputError when it could be reached from other machines without a key, JournalError.
     """
-    spaces = Spaces(settings)
+    traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
+    spaces = Spaces(settings, traces, metrics)
     try:
         access = Access(settings, spaces)
     except BaseException:
         spaces.close()
         raise
 
-    mcp = Endpoint()
+    mcp, proxy = Endpoint(), Proxy(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(traces.close)
             stack.callback(spaces.close)
             await stack.enter_async_context(mcp.running())
+            await stack.enter_async_context(proxy.running())
+            stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
     app = _Described(
@@ -52,17 +63,42 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         generate_unique_id_function=lambda route: f"{route.tags[0]}_{route.name}".rstrip("_"),
-        max_body_size=settings.max_body_bytes,
     )
-    app.state.spaces = spaces
     app.state.settings = settings
+    app.state.spaces = spaces
+    app.state.metrics = metrics
+    app.state.settling = settling
+    app.state.gates = Gates()
     problems.register(app)
-    for module in (entries, recall):
-        app.include_router(module.router, prefix="/v1", responses=problems.RESPONSES)
-    app.include_router(health.router)
-    app.router.routes.append(mcp.route())
-    app.add_middleware(AccessMiddleware, access=access)
+    _add_routes(app)
+    app.router.routes += [mcp.route(), *proxy.routes()]
+    _add_middleware(app, settings, access, metrics, traces)
     return app
+
+
+def _add_routes(app: FastAPI) -> None:
+    for module in (entries, recall, tree, code, upkeep):
+        app.include_router(module.router, responses=problems.RESPONSES)
+    app.include_router(health.router)
+
+
+def _add_middleware(
+    app: FastAPI, settings: Settings, access: Access, metrics: Metrics, traces: Traces
+) -> None:
+    """From the innermost to the outermost: what is added last sees a request first."""
+    app.add_middleware(RateMiddleware, rate=settings.requests_per_s, burst=settings.burst)
+    app.add_middleware(AccessMiddleware, access=access)
+    app.add_middleware(
+        CrowdMiddleware,
+        most=settings.max_requests,
+        max_bytes=settings.max_body_bytes,
+        larger={upkeep.IMPORT_PATH: settings.max_import_bytes},
+    )
+    if traces.provider is not None:
+        from starlette.middleware.opentelemetry import OpenTelemetryMiddleware
+
+        app.add_middleware(OpenTelemetryMiddleware, tracer_provider=traces.provider)
+    app.add_middleware(MetricsMiddleware, metrics=metrics)
 
 
 class _Described(FastAPI):

@@ -67,6 +67,9 @@ _STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
 )
 """The first that fits; any other error is the server's own."""
 
+_OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE)
+"""What the owner of the server must see to, and so is logged."""
+
 
 def status_of(error: TreeringError) -> HTTPStatus:
     """The status that stands for an error."""
@@ -96,7 +99,7 @@ def problem(
 def of_error(error: TreeringError) -> Response:
     """The problem that an error of treering is to a client."""
     status = status_of(error)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
     headers = _HEADERS.get(status)
     return problem(status, str(error), kind=type(error).__name__, headers=headers)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import uvicorn
 
 from treering.errors import InputError
+from treering.serve import traces
 from treering.serve.app import create_app
 from treering.serve.settings import STOP_WITHIN_S, Settings
 
@@ -23,7 +24,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     ``ready`` is called with the address once the port is open. Raises InputError when it could be
     reached from other machines without a key or the address is taken, JournalError.
     """
-    app = create_app(settings)
+    app = create_app(settings, traces.from_environment())
     with _listening(settings) as listening:
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -27,10 +27,16 @@ REQUESTS_PER_S = 200.0
 BURST = 400
 """What one key may ask for: far above an agent's use, below what would starve the other keys."""
 
-QUICK_THREADS = 4
+RECALL_TOKENS = 1_000
+"""Memories that the proxy adds to a chat: enough for some facts, a small part of any prompt."""
+
+READ_THREADS = 4
 """For calls that compute: a few more than cores wait for the disk, many more only switch."""
 
-SLOW_THREADS = 16
+WRITE_THREADS = 16
+"""For adds. They wait for each other's commits, and what waited is embedded together."""
+
+WAIT_THREADS = 16
 """For calls that wait for a language model, so that these never hold up a search."""
 
 STOP_WITHIN_S = 30
@@ -42,7 +48,9 @@ class Settings:
     """A server's file, address, models and limits.
 
     ``code_roots`` are the folders whose repositories may be indexed and searched over the network;
-    no other path that a client names is ever read.
+    no other path that a client names is ever read. ``upstream`` is the OpenAI-compatible server
+    that the proxy passes chats on to, with ``upstream_key``; ``recall_budget`` is how many tokens
+    of memories it adds to one, 0 for none.
     """
 
     url: str | Path
@@ -57,6 +65,9 @@ class Settings:
     max_requests: int = MAX_REQUESTS
     requests_per_s: float = REQUESTS_PER_S
     burst: int = BURST
+    upstream: str | None = None
+    upstream_key: str | None = field(default=None, repr=False)
+    recall_budget: int = RECALL_TOKENS
 
     @property
     def loopback(self) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+from pydantic_core import to_json
 
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -18,10 +20,24 @@ from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 from treering.memory import Memory, space_embedder
-from treering.serve.settings import QUICK_THREADS, SLOW_THREADS, Settings
+from treering.recall.search import check_queries
+from treering.records import Hit
+from treering.serve.batch import Batcher
+from treering.serve.metrics import Metrics
+from treering.serve.settings import READ_THREADS, WAIT_THREADS, WRITE_THREADS, Settings
+from treering.serve.traces import Traces
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+MAX_BATCH = 32
+"""Searches of one pass: their scores of 100,000 fragments take 13 MB a term."""
+
+SEARCHES_AT_ONCE = 2
+"""One pass reads its hits while the next one computes."""
+
+Options = Mapping[str, Any]
+"""How to search, as ``Memory.search`` takes it."""
 
 MAX_OPEN = 64
 """Spaces kept in memory; those not used for longest are read from the file again when needed."""
@@ -30,7 +46,8 @@ MAX_OPEN = 64
 class Spaces:
     """The memories of a file. They share its connections, the embedding model and the LLM."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, traces: Traces, metrics: Metrics) -> None:
+        self._traces = traces
         self._embedder = settings.embedder
         self._llm = _opened_llm(settings.llm)
         self._closes_llm = self._llm is not settings.llm
@@ -38,8 +55,12 @@ class Spaces:
         self._memories: OrderedDict[str, Memory] = OrderedDict()
         self._embedders: dict[str, Embedder] = {}
         self._opening = asyncio.Lock()
-        self._quick = ThreadPoolExecutor(QUICK_THREADS, "treering")
-        self._slow = ThreadPoolExecutor(SLOW_THREADS, "treering-slow")
+        self._searches = Batcher[str, list[Hit]](
+            MAX_BATCH, SEARCHES_AT_ONCE, metrics.batches.observe
+        )
+        self._read = ThreadPoolExecutor(READ_THREADS, "treering-read")
+        self._write = ThreadPoolExecutor(WRITE_THREADS, "treering-write")
+        self._wait = ThreadPoolExecutor(WAIT_THREADS, "treering-wait")
 
     async def memory(self, space: str) -> Memory:
         """The memory of a space. Raises ModelMismatch, UnknownName, JournalError."""
@@ -52,26 +73,44 @@ class Spaces:
         self._memories.move_to_end(space)
         return self._memories[space]
 
+    async def search(self, memory: Memory, query: str, k: int, options: Options) -> list[Hit]:
+        """Search together with whoever searches a space in the same way at this moment.
+
+        Raises what ``Memory.search`` raises.
+        """
+        check_queries([query])  # alone: it would fail for all of the batch
+        same = (memory, k, to_json(options))
+
+        async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
+            return await self.run(memory.search_many, queries, k=k, **options)
+
+        return await self._searches.submit(same, query, work)
+
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that computes or writes in a worker thread."""
-        return await self._in(self._quick, partial(work, *args, **kwargs))
+        """Run a call that reads and computes."""
+        return await self._in(self._read, partial(work, *args, **kwargs))
+
+    async def run_write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call that writes: writers wait for each other, searches do not wait for them."""
+        return await self._in(self._write, partial(work, *args, **kwargs))
 
     async def run_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that waits for a language model, apart from those that do not."""
-        return await self._in(self._slow, partial(work, *args, **kwargs))
+        """Run a call that waits for a language model or goes over everything."""
+        return await self._in(self._wait, partial(work, *args, **kwargs))
 
     def probe(self) -> None:
         """Read from the file. Raises JournalError."""
         with self.database.read() as reader:
             reader.row("SELECT 1 FROM space LIMIT 1")
 
-    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(threads, copy_context().run, work)
+    async def _in(self, threads: ThreadPoolExecutor, work: partial[T]) -> T:
+        with self._traces.span(getattr(work.func, "__qualname__", type(work.func).__name__)):
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(threads, copy_context().run, work)
 
     def close(self) -> None:
         """Wait for calls that have begun, then close the models and the file."""
-        for threads in (self._quick, self._slow):
+        for threads in (self._read, self._write, self._wait):
             threads.shutdown(wait=True, cancel_futures=True)
         if self._llm is not None and self._closes_llm:
             self._llm.close()

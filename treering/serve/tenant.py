@@ -10,8 +10,9 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from treering.memory import Memory
+from treering.records import Hit
 from treering.serve.access import caller_of
-from treering.serve.spaces import Spaces
+from treering.serve.spaces import Options, Spaces
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,9 +26,17 @@ class Tenant:
     memory: Memory
     spaces: Spaces
 
+    async def search(self, query: str, k: int, options: Options) -> list[Hit]:
+        """Search; searches of many callers at one moment cost little more than one."""
+        return await self.spaces.search(self.memory, query, k, options)
+
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that computes or writes."""
+        """Run a call that reads and computes."""
         return await self.spaces.run(work, *args, **kwargs)
+
+    async def change(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call that writes."""
+        return await self.spaces.run_write(work, *args, **kwargs)
 
     async def call_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that waits for a language model."""

@@ -46,4 +46,4 @@ class Endpoint:
 async def _within(request: Request, use: Callable[[Memory], str]) -> str:
     """Run a call on the memory of the caller's space."""
     tenant = await tenant_of(request)
-    return await tenant.call(use, tenant.memory)
+    return await tenant.change(use, tenant.memory)  # most of the tools write, or may

@@ -5,14 +5,16 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from treering.records import Entry, Forgotten, Page, Receipt
+from treering.serve.metrics import Metrics
+from treering.serve.once import OnceOnly
 from treering.serve.rest.wire import Conditions, NewContent, NewMessages, NewText
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["entries"])
+router = APIRouter(tags=["entries"], prefix="/v1")
 
 PAGE = 100
 MAX_PAGE = 1_000
@@ -31,15 +33,24 @@ class Doomed(Conditions):
     ids: list[str] = Field([], max_length=MAX_PAGE)
 
 
-@router.post("/entries", status_code=HTTPStatus.CREATED)
-async def add(new: NewText | NewMessages, tenant: Asking) -> Receipt:
+@router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
+async def add(
+    new: NewText | NewMessages, request: Request, tenant: Asking, once: OnceOnly
+) -> Response:
     """Remember a text or a conversation; durable once answered. What is there already stays."""
+    metrics: Metrics = request.app.state.metrics
     content = (
         new.text
         if isinstance(new, NewText)
         else [message.model_dump(exclude_unset=True) for message in new.messages]
     )
-    return await tenant.call(tenant.memory.add, content, **new.said())
+
+    async def work() -> Receipt:
+        receipt = await tenant.change(tenant.memory.add, content, **new.said())
+        metrics.added.inc(receipt.added)
+        return receipt
+
+    return await once.reply(work, status=HTTPStatus.CREATED, quotes=False)
 
 
 @router.get("/entries")
@@ -59,16 +70,16 @@ async def get(entry_id: str, tenant: Asking) -> Entry:
 @router.put("/entries/{entry_id}")
 async def replace(entry_id: str, new: NewContent, tenant: Asking) -> Entry:
     """Give an entry another text; its place, time, speaker and metadata stay."""
-    return await tenant.call(tenant.memory.replace, entry_id, new.text)
+    return await tenant.change(tenant.memory.replace, entry_id, new.text)
 
 
 @router.delete("/entries/{entry_id}")
 async def forget(entry_id: str, tenant: Asking) -> Forgotten:
     """Erase an entry: from the journal, every view, and the file's bytes."""
-    return await tenant.call(tenant.memory.forget, entry_id)
+    return await tenant.change(tenant.memory.forget, entry_id)
 
 
 @router.post("/forget")
 async def forget_all(which: Doomed, tenant: Asking) -> Forgotten:
     """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.call(tenant.memory.forget, *which.ids, **which.filters())
+    return await tenant.change(tenant.memory.forget, *which.ids, **which.filters())

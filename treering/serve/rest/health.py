@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
+from treering.serve.metrics import Metrics
 from treering.serve.spaces import Spaces
 
 router = APIRouter(tags=["health"], include_in_schema=False)
@@ -14,6 +15,14 @@ router = APIRouter(tags=["health"], include_in_schema=False)
 async def healthz() -> Response:
     """The process runs."""
     return PlainTextResponse("ok\n")
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Figures for Prometheus; they name no space and quote nothing."""
+    found: Metrics = request.app.state.metrics
+    text, media_type = found.text()
+    return Response(text, media_type=media_type)
 
 
 @router.get("/readyz")

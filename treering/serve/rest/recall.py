@@ -9,13 +9,13 @@ from treering.records import Context, Hit
 from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["recall"])
+router = APIRouter(tags=["recall"], prefix="/v1")
 
 
 @router.post("/search")
 async def search(wanted: Search, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
-    return await tenant.call(tenant.memory.search, wanted.query, k=wanted.k, **wanted.options())
+    return await tenant.search(wanted.query, wanted.k, wanted.options())
 
 
 @router.post("/search-many")
@@ -38,5 +38,9 @@ async def context(wanted: WantedContext, tenant: Asking) -> Context:
 async def ask(wanted: Question, tenant: Asking) -> Answer:
     """Answer a question from the memory, with citations."""
     return await tenant.call_slow(
-        tenant.memory.ask, wanted.question, budget=wanted.budget, **wanted.filters()
+        tenant.memory.ask,
+        wanted.question,
+        budget=wanted.budget,
+        altitude=wanted.altitude,
+        **wanted.filters(),
     )

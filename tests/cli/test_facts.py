@@ -1,0 +1,31 @@
+"""Facts on the command line."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Treering, records
+
+
+def told(treering: Treering) -> None:
+    for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+        treering("add", text, "--speaker", "Ana", "--kind", "chat", "--at", at)
+
+
+def test_the_newest_statements_are_listed(treering: Treering) -> None:
+    told(treering)
+    assert treering("facts").stdout == "2026-05-03  ana · home  I moved to Porto.\n"
+    [fact] = records(treering("facts", "--json", "--subject", "Ana"))
+    assert (fact["subject"], fact["slot"], fact["value"]) == ("ana", "home", "Porto")
+
+
+def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
+    told(treering)
+    shown = treering("facts", "--all").stdout
+    assert "I live in Berlin.\n            superseded: 2026-05-03  I moved to Porto." in shown
+    assert "2025-01-10  I live in Berlin.\n  home → 2026-05-03  I moved to Porto." in (
+        treering("facts", "--changes").stdout
+    )
+
+
+def test_a_memory_without_facts_says_so(treering: Treering) -> None:
+    treering("add", "Rivers are long.")
+    assert treering("facts").stderr == "nothing found\n"

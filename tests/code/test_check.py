@@ -1,0 +1,157 @@
+"""``memory.code.check`` and ``log`` on git repositories, and both at a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.code.test_guard import GUARDED, PLAIN, RESHAPED
+from tests.code.working import commit, git, repository, write
+from treering import Memory
+from treering.cli.main import app
+from treering.errors import InputError, UnknownName
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository", m=PLAIN)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+def run(root: Path, *arguments: str) -> Result:
+    where = ("--memory", str(root.parent / "memory.db"), "--root", str(root))
+    return CliRunner().invoke(app, ["code", *arguments, *where])
+
+
+def test_a_fix_of_an_earlier_commit_that_the_working_tree_undoes_is_told(
+    memory: Memory, root: Path
+) -> None:
+    sha = commit(root, "Refuse negative numbers", m=GUARDED)
+    assert not memory.code.check(root=root)
+    write(root, m=PLAIN)
+    (one,) = memory.code.check(root=root).undone
+    assert (one.name, one.instruction, one.origin) == (sha, "Refuse negative numbers", "commit")
+    assert not memory.code.check(root=root, depth=0)
+
+
+def test_a_recorded_round_is_guarded_before_it_is_committed(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    (block,) = memory.code.record("Raise a ValueError for negative numbers.", root=root)
+    commit(root, "Work")
+    write(root, m=PLAIN)
+    assert block.id in {one.name for one in memory.code.check(root=root).undone}
+
+
+def test_a_rejected_round_may_be_undone(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    memory.code.record("Raise a ValueError for negative numbers.", root=root, outcome="rejected")
+    commit(root, "Work")
+    write(root, m=PLAIN)
+    assert not memory.code.check(root=root, depth=0)
+
+
+def test_what_the_message_cites_is_undone_on_purpose(memory: Memory, root: Path) -> None:
+    sha = commit(root, "Refuse negative numbers", m=GUARDED)
+    write(root, m=PLAIN)
+    assert memory.code.check(root=root, message="Simplify")
+    assert not memory.code.check(root=root, message=f"Negative numbers are fine, see {sha[:8]}")
+
+
+def test_staged_changes_and_ranges_of_commits_are_checked(memory: Memory, root: Path) -> None:
+    commit(root, "Refuse negative numbers", m=GUARDED)
+    write(root, m=PLAIN)
+    assert not memory.code.check(root=root, staged=True)
+    git(root, "add", "m.py")
+    assert memory.code.check(root=root, staged=True)
+    commit(root, "Simplify")
+    assert memory.code.check(root=root, commits="HEAD~1..HEAD")
+    assert memory.code.check(root=root, commits="HEAD~1")
+    git(root, "revert", "--no-edit", "HEAD")
+    git(root, "revert", "--no-edit", "HEAD")
+    assert not memory.code.check(root=root, commits="HEAD~1..HEAD")  # says what it reverts
+
+
+def test_history_is_followed_through_a_rename_of_the_file(memory: Memory, root: Path) -> None:
+    commit(root, "Refuse negative numbers", m=GUARDED)
+    git(root, "mv", "m.py", "n.py")
+    commit(root, "Rename")
+    write(root, n=PLAIN)
+    (one,) = memory.code.check(root=root).undone
+    assert (one.path, one.instruction) == ("n.py", "Refuse negative numbers")
+
+
+def test_a_repository_without_a_commit_has_nothing_to_undo(memory: Memory, tmp_path: Path) -> None:
+    bare = tmp_path / "new"
+    bare.mkdir()
+    git(bare, "init", "--quiet")
+    write(bare, m=PLAIN)
+    assert not memory.code.check(root=bare)
+
+
+def test_what_cannot_be_checked_is_refused(memory: Memory, root: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="git init"):
+        memory.code.check(root=tmp_path)
+    with pytest.raises(UnknownName, match="no commit 'nowhere'"):
+        memory.code.check(root=root, commits="nowhere..HEAD")
+    with pytest.raises(InputError, match="not both"):
+        memory.code.check(root=root, commits="HEAD", staged=True)
+    with pytest.raises(InputError, match="at least 0"):
+        memory.code.check(root=root, depth=-1)
+
+
+def test_the_story_has_commits_and_rounds_in_order(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    memory.code.record("Raise a ValueError for negative numbers.", root=root)
+    story = memory.code.log("half", root=root)
+    assert [block.instruction for block in story] == [
+        "Begin",
+        "",
+        "Raise a ValueError for negative numbers.",
+    ]
+
+
+def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None:
+    sha = commit(root, "Refuse negative numbers", m=GUARDED)
+    assert run(root, "check").exit_code == 0
+    write(root, m=RESHAPED)
+    assert run(root, "check").exit_code == 0
+    write(root, m=PLAIN)
+    result = run(root, "check")
+    assert result.exit_code == 1
+    assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
+    assert 'then 3: raise ValueError("negative")' in result.stdout
+    found = json.loads(run(root, "check", "--json").stdout)
+    assert (found["name"], found["definition"]) == (sha, "half")
+    assert not (root.parent / "memory.db").exists()
+
+
+def test_a_commit_message_hook_passes_what_the_message_cites(root: Path, tmp_path: Path) -> None:
+    sha = commit(root, "Refuse negative numbers", m=GUARDED)
+    write(root, m=PLAIN)
+    git(root, "add", "m.py")
+    message = tmp_path / "message"
+    message.write_text("Simplify\n")
+    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 1
+    message.write_text(f"Simplify\n\nUndoes: {sha}\n")
+    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 0
+
+
+def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
+    write(root, m=GUARDED)
+    assert "m.py::half" in run(root, "record", "Refuse negative numbers").stdout
+    where = ("--memory", str(root.parent / "memory.db"))
+    noted = CliRunner().invoke(app, ["code", "note", "half", "fine", *where])
+    assert noted.exit_code == 0
+    told = run(root, "log", "half").stdout
+    assert "Begin" in told
+    assert "note: fine" in told
+    assert "nothing has changed" in run(root, "record", "Again").stderr

@@ -1,0 +1,158 @@
+"""The guard: what a change takes back of an earlier round, and what it leaves people alone with."""
+
+from __future__ import annotations
+
+import pytest
+
+from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
+from treering.code.guard import Brought, Origin, Undone, arrivals, undone
+
+PLAIN = """\
+def half(n):
+    total = n / 2
+    return total
+"""
+GUARDED = """\
+def half(n):
+    if n < 0:
+        raise ValueError("negative")
+    total = n / 2
+    return total
+"""
+RESHAPED = """\
+def half(number):
+    result = number / 2
+    if number < 0:
+        raise ValueError("is negative")
+    return result
+"""
+
+
+def piece(code: str, path: str = "m.py", name: str = "half") -> Piece:
+    return all_pieces({path: code})[f"{path}::{name}"]
+
+
+def brought(
+    before: str | None, after: str, origin: Origin = "commit", name: str = "half"
+) -> Brought:
+    was = None if before is None else piece(before, name=name)
+    return Brought("Refuse negative numbers", "abc1234", None, origin, was, piece(after, name=name))
+
+
+def found(before: dict[str, str], after: dict[str, str], *history: Brought) -> tuple[Undone, ...]:
+    made = changes(all_pieces(before), all_pieces(after))
+    return tuple(one for c in made for one in undone(c, history, arrivals(made)))
+
+
+def test_a_definition_that_is_again_what_it_was_undoes_the_round() -> None:
+    (one,) = found({"m.py": GUARDED}, {"m.py": PLAIN}, brought(PLAIN, GUARDED))
+    assert (one.name, one.definition, one.line) == ("abc1234", "half", 1)
+    assert "guard ValueError if p0 < 0" in one.lost
+    assert [(line.number, line.text) for line in one.then] == [
+        (2, "if n < 0:"),
+        (3, 'raise ValueError("negative")'),
+    ]
+
+
+def test_renaming_and_reshaping_undoes_nothing() -> None:
+    assert found({"m.py": GUARDED}, {"m.py": RESHAPED}, brought(PLAIN, GUARDED)) == ()
+
+
+def test_a_value_that_is_set_back_is_shown_then_and_now() -> None:
+    slow, fast = "def half(n, wait=30):\n    return n\n", "def half(n, wait=5):\n    return n\n"
+    other = fast.replace("return n", "return n / 2")
+    back = slow.replace("return n", "return n / 2")
+    (one,) = found({"m.py": other}, {"m.py": back}, brought(slow, fast))
+    assert one.lost == ("default 5",)
+    assert [line.text for line in one.now] == ["def half(n, wait=30):"]
+
+
+def test_an_error_that_is_dropped_from_a_rewritten_definition_is_missed() -> None:
+    rewritten = "def half(n):\n    log(n)\n    return n * 0.5\n"
+    (one,) = found({"m.py": GUARDED}, {"m.py": rewritten}, brought(PLAIN, GUARDED))
+    assert "raise ValueError" in one.lost
+
+
+def test_an_error_that_becomes_another_is_not_dropped() -> None:
+    other = GUARDED.replace("ValueError", "NegativeError").replace("n / 2", "n * 0.5")
+    assert found({"m.py": GUARDED}, {"m.py": other}, brought(PLAIN, GUARDED)) == ()
+
+
+def test_what_moves_to_a_helper_is_not_lost() -> None:
+    helped = (
+        "def check(n):\n    if n < 0:\n        raise ValueError('negative')\n\n\n"
+        "def half(n):\n    check(n)\n    total = n / 2\n    return total\n"
+    )
+    assert found({"m.py": GUARDED}, {"m.py": helped}, brought(PLAIN, GUARDED)) == ()
+
+
+def test_what_was_lost_before_is_not_blamed_on_this_change() -> None:
+    now = PLAIN.replace("/ 2", "/ 2.0")
+    assert found({"m.py": PLAIN}, {"m.py": now}, brought(PLAIN, GUARDED)) == ()
+
+
+def test_a_commit_that_created_a_definition_may_be_rewritten_a_round_may_not() -> None:
+    rewritten = "def half(n):\n    log(n)\n    return n * 0.5\n"
+    change = ({"m.py": GUARDED}, {"m.py": rewritten})
+    assert found(*change, brought(None, GUARDED)) == ()
+    assert found(*change, brought(None, GUARDED, "round"))
+
+
+def test_a_definition_that_is_deleted_or_new_undoes_nothing() -> None:
+    gone = DefinitionChange(piece(GUARDED), None)
+    new = DefinitionChange(None, piece(PLAIN))
+    for change in (gone, new):
+        assert undone(change, [brought(PLAIN, GUARDED)], arrivals([change])) == ()
+
+
+def test_a_constant_that_is_set_back_is_told_and_a_new_value_is_not() -> None:
+    round_ = brought("WAIT = 5\n", "WAIT = 30\n", name="")
+    (one,) = found({"m.py": "WAIT = 30\n"}, {"m.py": "WAIT = 5\nOTHER = 1\n"}, round_)
+    assert [line.text for line in (*one.then, *one.now)] == ["WAIT = 30", "WAIT = 5"]
+    assert found({"m.py": "WAIT = 30\n"}, {"m.py": "WAIT = 60\n"}, round_) == ()
+
+
+def test_of_two_rounds_that_brought_the_same_the_newer_is_told() -> None:
+    older, newer = brought(PLAIN, GUARDED), brought(PLAIN, GUARDED, "round")
+    told = found({"m.py": GUARDED}, {"m.py": PLAIN}, older, newer)
+    assert [one.origin for one in told] == ["round"]
+
+
+@pytest.mark.parametrize(
+    ("path", "plain", "guarded", "name"),
+    [
+        (
+            "a.ts",
+            "class A {\n  half(n: number) {\n    return n / 2;\n  }\n}\n",
+            "class A {\n  half(n: number) {\n    if (n < 0) { throw new RangeError('x'); }\n"
+            "    return n / 2;\n  }\n}\n",
+            "A.half",
+        ),
+        (
+            "a.go",
+            "package a\n\nfunc half(n int) int {\n\treturn n / 2\n}\n",
+            "package a\n\nfunc half(n int) int {\n\tif n < 0 {\n\t\treturn 0\n\t}\n"
+            "\treturn n / 2\n}\n",
+            "half",
+        ),
+        (
+            "a.rb",
+            "class A\n  def half(n)\n    n / 2\n  end\nend\n",
+            "class A\n  def half(n)\n    raise ArgumentError if n < 0\n    n / 2\n  end\nend\n",
+            "A.half",
+        ),
+        (
+            "A.java",
+            "class A {\n  int half(int n) {\n    return n / 2;\n  }\n}\n",
+            "class A {\n  int half(int n) {\n    if (n < 0) {\n"
+            '      throw new IllegalArgumentException("x");\n    }\n    return n / 2;\n  }\n}\n',
+            "A.half",
+        ),
+    ],
+)
+def test_other_languages_are_guarded_too(path: str, plain: str, guarded: str, name: str) -> None:
+    history = Brought("Guard", "abc", None, "commit", piece(plain, path, name),
+                      piece(guarded, path, name))  # fmt: skip
+    (one,) = found({path: guarded}, {path: plain}, history)
+    assert one.definition == name
+    assert one.then

@@ -1,0 +1,119 @@
+"""Facts that change, in a memory: shown where the older one is found, and gone when forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Open
+from treering import Memory
+
+
+def moved(memory: Memory) -> tuple[str, str]:
+    """Ana lives in Berlin, then moves to Porto; the ids of the two entries."""
+    [older] = memory.add(
+        "I live in Berlin near the river.", speaker="Ana", kind="chat", at="2025-01-10"
+    ).ids
+    [newer] = memory.add(
+        "Guess what. I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03"
+    ).ids
+    return older, newer
+
+
+def test_a_hit_says_that_it_is_superseded_and_by_what(memory: Memory) -> None:
+    older, newer = moved(memory)
+    hits = {hit.entry_id: hit for hit in memory.search("Where does Ana live, in Berlin?")}
+    against = hits[older].superseded_by
+    assert against is not None
+    assert (against.entry_id, against.text) == (newer, "I moved to Porto.")
+    assert hits[newer].superseded_by is None
+    assert {entry.id for entry in memory.entries()} == {older, newer}
+
+
+def test_the_newer_statement_wins_in_a_context_with_its_date(memory: Memory) -> None:
+    moved(memory)
+    text = str(memory.context("Ana live Berlin near the river"))
+    assert "2026-05-03" in text
+    assert "Ana: Guess what. I moved to Porto." in text
+    assert "near the river. (superseded on 2026-05-03: I moved to Porto.)" in text
+
+
+def test_the_newer_statement_comes_first_where_only_one_fits(memory: Memory) -> None:
+    moved(memory)
+    text = str(memory.context("I live in Berlin near the river", budget=40))
+    assert "I moved to Porto." in text
+    assert "near the river" not in text
+
+
+def test_what_names_the_superseded_value_may_be_out_of_date(memory: Memory) -> None:
+    [related] = memory.add(
+        "Rents in Berlin are high.", speaker="Ana", kind="chat", at="2025-02-01"
+    ).ids
+    [other] = memory.add("Berlin is cold.", speaker="Ben", kind="chat", at="2025-02-01").ids
+    moved(memory)
+    hits = {hit.entry_id: hit for hit in memory.search("Berlin")}
+    assert hits[related].stale is not None
+    assert hits[related].superseded_by is None
+    assert hits[other].stale is None
+    assert "(possibly out of date on 2026-05-03: I moved to Porto.)" in str(
+        memory.context("Rents in Berlin")
+    )
+
+
+def test_facts_are_listed_with_what_superseded_them(memory: Memory) -> None:
+    older, newer = moved(memory)
+    [current] = memory.facts.current("Ana")
+    assert (current.slot, current.value, current.entry_id) == ("home", "Porto", newer)
+    [first, second] = memory.facts.all()
+    assert (first.entry_id, first.superseded_by is not None, second.entry_id) == (
+        older,
+        True,
+        newer,
+    )
+    [change] = memory.facts.changes()
+    assert (change.entry_id, change.newer.entry_id, change.made_by) == (older, newer, "rule")
+
+
+def test_the_time_of_saying_decides_not_that_of_adding(memory: Memory) -> None:
+    memory.add("I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
+    [late] = memory.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10").ids
+    [change] = memory.facts.changes()
+    assert change.entry_id == late
+
+
+def test_forgetting_the_newer_statement_lets_the_older_one_hold(memory: Memory, path: Path) -> None:
+    older, newer = moved(memory)
+    assert memory.forget(newer).views["statements"] == 1
+    assert memory.facts.changes() == []
+    assert [fact.entry_id for fact in memory.facts.current()] == [older]
+    memory.forget(older)
+    assert memory.facts.all() == []
+    memory.close()
+    data = b"".join(file.read_bytes() for file in path.parent.glob(path.name + "*"))
+    for word in (b"Berlin", b"Porto"):
+        assert word not in data
+
+
+def test_forgetting_a_related_entry_with_its_fact_leaves_no_mark(memory: Memory) -> None:
+    memory.add("Rents in Berlin are high.", speaker="Ana", kind="chat", at="2025-02-01")
+    moved(memory)
+    memory.forget(speaker="Ana")
+    assert memory.facts.all() == []
+    assert memory.check() == []
+
+
+def test_an_entry_with_another_text_is_read_again(memory: Memory) -> None:
+    older, newer = moved(memory)
+    memory.replace(newer, "I visited Porto.")
+    assert memory.facts.changes() == []
+    memory.replace(newer, "I moved to Lisbon.")
+    [change] = memory.facts.changes()
+    assert (change.entry_id, change.newer.text) == (older, "I moved to Lisbon.")
+
+
+def test_facts_are_found_again_in_an_import(open_memory: Open, tmp_path: Path) -> None:
+    with open_memory() as memory:
+        moved(memory)
+        lines = list(memory.export())
+    other = open_memory(tmp_path / "other.db")
+    other.import_(lines)
+    assert [change.newer.text for change in other.facts.changes()] == ["I moved to Porto."]

@@ -1,0 +1,289 @@
+"""The proxy between the real openai client and a real server that plays the model."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from starlette.testclient import TestClient
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder, down
+from tests.llm.chat_server import (
+    USAGE_CHUNK,
+    Act,
+    ChatServer,
+    body,
+    chunk,
+    error,
+    hangs_up,
+    playing,
+    says,
+    streams,
+)
+from tests.serve.conftest import MakeKey
+from tests.serve.live import serving
+from treering import Memory
+from treering.records import Entry
+from treering.serve.proxy.conversation import CLOSING, OPENING
+
+
+@contextmanager
+def between(path: Path, *acts: Act, **options: Any) -> Iterator[tuple[openai.OpenAI, ChatServer]]:
+    """A client whose base URL is treering, and the model behind it."""
+    with playing(*acts) as model:
+        given = {"url": path, "upstream": model.url, "upstream_key": "sk-upstream"} | options
+        with (
+            serving(**given) as url,
+            openai.OpenAI(base_url=f"{url}/v1", api_key="sk-client", max_retries=0) as client,
+        ):
+            yield client, model
+
+
+def user(text: str) -> Any:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> Any:
+    return {"role": "assistant", "content": text}
+
+
+def held(open_memory: Open, **where: Any) -> list[tuple[str | None, str]]:
+    return [(one.role, one.text) for one in entries(open_memory, **where)]
+
+
+def entries(open_memory: Open, **where: Any) -> list[Entry]:
+    memory: Memory = open_memory()
+    return list(memory.entries(**where))
+
+
+def last_content(model: ChatServer, request: int = -1) -> str:
+    content: str = model.requests[request].body["messages"][-1]["content"]
+    return content
+
+
+def test_a_conversation_is_remembered_once_and_enriches_the_next(
+    path: Path, open_memory: Open
+) -> None:
+    acts = (says("Hello, Miu."), says("You are welcome."), says("Miu."))
+    with between(path, *acts) as (client, model):
+        history = [user("My cat is called Miu.")]
+        first = client.chat.completions.with_raw_response.create(model="m", messages=history)
+        history += [assistant("Hello, Miu."), user("Thanks.")]
+        client.chat.completions.create(model="m", messages=history)
+        other = client.chat.completions.with_raw_response.create(
+            model="m", messages=[user("What is my cat called?")]
+        )
+    assert first.parse().choices[0].message.content == "Hello, Miu."
+    assert first.headers["x-treering-memories"] == ""
+    # Its own words are before the model already.
+    assert last_content(model, 1) == "Thanks."
+    assert OPENING in last_content(model, 2)
+    assert "My cat is called Miu." in last_content(model, 2)
+    assert last_content(model, 2).endswith(f"{CLOSING}\n\nWhat is my cat called?")
+    assert held(open_memory) == [
+        ("user", "My cat is called Miu."),
+        ("assistant", "Hello, Miu."),
+        ("user", "Thanks."),
+        ("assistant", "You are welcome."),
+        ("user", "What is my cat called?"),
+        ("assistant", "Miu."),
+    ]
+    used = other.headers["x-treering-memories"].split(",")
+    assert entries(open_memory)[0].id in used
+    assert entries(open_memory)[4].id not in used
+
+
+def test_the_model_server_gets_its_own_key_and_the_request_as_it_was(path: Path) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    with between(path, says("ok")) as (client, model):
+        client.chat.completions.create(
+            model="m", messages=[user("Hi")], temperature=0.3, seed=7, tools=tools  # type: ignore[arg-type]
+        )  # fmt: skip
+    [seen] = model.requests
+    assert seen.path == "/v1/chat/completions"
+    assert seen.headers["authorization"] == "Bearer sk-upstream"
+    assert "sk-client" not in json.dumps(seen.headers)
+    assert seen.body == {
+        "model": "m", "messages": [user("Hi")], "temperature": 0.3, "seed": 7, "tools": tools,
+    }  # fmt: skip
+
+
+def test_a_streamed_reply_passes_piece_by_piece_and_is_remembered(
+    path: Path, open_memory: Open
+) -> None:
+    act = streams(chunk("Hel"), chunk("lo."), chunk(finish="stop"), USAGE_CHUNK)
+    with between(path, act) as (client, _):
+        events = list(client.chat.completions.create(model="m", messages=[user("Hi")], stream=True))
+    pieces = [one.choices[0].delta.content for one in events if one.choices]
+    assert pieces == ["Hel", "lo.", None]
+    assert events[-1].usage is not None
+    assert held(open_memory) == [("user", "Hi"), ("assistant", "Hello.")]
+    assert entries(open_memory)[1].metadata["model"] == "served-model"
+
+
+def test_what_was_said_before_the_client_hung_up_is_remembered(
+    path: Path, open_memory: Open
+) -> None:
+    client_left = threading.Event()
+
+    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        handler.send_response(200)
+        handler.send_header("content-type", "text/event-stream")
+        handler.end_headers()
+        handler.wfile.write(f"data: {json.dumps(chunk('Half a'))}\n\n".encode())
+        handler.wfile.flush()
+        client_left.wait(timeout=30)
+        over.wait(timeout=30)
+        handler.close_connection = True
+
+    with between(path, act) as (client, _):
+        events = client.chat.completions.create(model="m", messages=[user("Hi")], stream=True)
+        assert next(iter(events)).choices[0].delta.content == "Half a"
+        events.close()
+        client_left.set()
+    assert held(open_memory) == [("user", "Hi"), ("assistant", "Half a")]
+
+
+def test_a_stream_that_breaks_off_breaks_off_for_the_client_too(
+    path: Path, open_memory: Open
+) -> None:
+    act = streams(chunk("Half a"), done=False, promised=100)
+    with between(path, act) as (client, _), pytest.raises(openai.APIConnectionError):
+        for _ in client.chat.completions.create(model="m", messages=[user("Hi")], stream=True):
+            pass
+    assert held(open_memory) == [("user", "Hi"), ("assistant", "Half a")]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_errors_of_the_model_server_pass_unchanged(path: Path, stream: bool) -> None:
+    told = {"message": "Slow down!", "type": "tokens", "code": "rate_limit_exceeded"}
+    act = error(429, told, retry_after="7", x_request_id="r1")
+    with between(path, act) as (client, _), pytest.raises(openai.RateLimitError) as failure:
+        client.chat.completions.create(model="m", messages=[user("Hi")], stream=stream)
+    assert failure.value.response.json() == {"error": told}
+    assert failure.value.response.headers["retry-after"] == "7"
+    assert failure.value.response.headers["x-request-id"] == "r1"
+
+
+def test_a_question_that_is_asked_again_after_an_error_is_remembered_once(
+    path: Path, open_memory: Open
+) -> None:
+    acts = (error(500, {"message": "no"}), says("Yes."), says("Yes."))
+    with between(path, *acts) as (client, _):
+        with pytest.raises(openai.InternalServerError):
+            client.chat.completions.create(model="m", messages=[user("Well?")])
+        for _ in range(2):
+            client.chat.completions.create(model="m", messages=[user("Well?")])
+    assert held(open_memory) == [("user", "Well?"), ("assistant", "Yes.")]
+
+
+def test_a_model_server_that_is_not_there_is_told_as_openai_would(
+    path: Path, open_memory: Open
+) -> None:
+    with between(path, hangs_up) as (client, _):
+        with pytest.raises(openai.InternalServerError, match="does not answer") as failure:
+            client.chat.completions.create(model="m", messages=[user("Hi")])
+        assert failure.value.status_code == 502
+    assert held(open_memory) == [("user", "Hi")]
+
+
+def test_without_a_model_server_the_client_is_told_what_to_do(client: TestClient) -> None:
+    answer = client.post("/v1/chat/completions", json={"messages": [user("Hi")]})
+    assert answer.status_code == 501
+    assert "--upstream" in answer.json()["error"]["message"]
+    assert client.get("/v1/entries").json()["entries"] == []
+
+
+def test_what_is_no_chat_request_is_for_the_model_server_to_refuse(path: Path) -> None:
+    told = {"message": "messages is required", "type": "invalid_request_error"}
+    with between(path, error(400, told)) as (client, model):
+        answer = httpx2.post(f"{client.base_url}chat/completions", json={"model": "m"})
+        assert answer.status_code == 400
+        assert answer.json() == {"error": told}
+        assert model.requests[0].body == {"model": "m"}
+
+
+def test_models_are_those_of_the_model_server(path: Path) -> None:
+    listed = {"object": "list", "data": [{"id": "m", "object": "model"}]}
+
+    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        body(json.dumps(listed).encode())(handler, over)
+
+    with between(path, act, act) as (client, model):
+        assert [one.id for one in client.models.list()] == ["m"]
+        client.models.retrieve("org/m")
+        assert [one.path for one in model.requests] == ["/v1/models", "/v1/models/org/m"]
+
+
+def test_each_key_has_its_own_memories(path: Path, make_key: MakeKey, open_memory: Open) -> None:
+    ann, bob = make_key("ann"), make_key("bob")
+    acts = (says("Noted."), says("I do not know."), says("Miu."))
+    with between(path, *acts) as (client, model):
+        as_ann, as_bob = client.with_options(api_key=ann), client.with_options(api_key=bob)
+        as_ann.chat.completions.create(model="m", messages=[user("My cat is called Miu.")])
+        as_bob.chat.completions.create(model="m", messages=[user("What is my cat called?")])
+        as_ann.chat.completions.create(model="m", messages=[user("What is my cat called?")])
+        with pytest.raises(openai.AuthenticationError):
+            client.chat.completions.create(model="m", messages=[user("Hi")])
+        with pytest.raises(openai.PermissionDeniedError):
+            as_bob.chat.completions.create(
+                model="m", messages=[user("Hi")], extra_headers={"x-treering-space": "ann"}
+            )
+    assert "Miu" not in last_content(model, 1)
+    assert "Miu" in last_content(model, 2)
+    assert ann not in json.dumps([one.headers for one in model.requests])
+
+
+def test_a_conversation_and_a_space_can_be_named_by_headers(path: Path, open_memory: Open) -> None:
+    name = "Grüße/1".encode()
+    headers = {b"x-treering-conversation": name, b"x-treering-space": b"work"}
+    with between(path, says("one"), says("two")) as (client, _):
+        for said in ("Hello", "Good bye"):
+            answer = httpx2.post(
+                f"{client.base_url}chat/completions",
+                json={"model": "m", "messages": [user(said)]},
+                headers=headers,
+            )
+            assert (b"x-treering-conversation", name) in answer.headers.raw
+    memory = open_memory(space="work")
+    assert {(one.source, one.session) for one in memory.entries()} == {
+        ("chat/Gr%C3%BC%C3%9Fe%2F1", "Grüße/1")
+    }
+    assert held(open_memory) == []
+
+
+def test_a_model_that_cannot_embed_delays_memories_not_the_answer(
+    path: Path, open_memory: Open
+) -> None:
+    with between(path, says("Hello."), embedder=HashingEmbedder(tamper=down)) as (client, _):
+        answer = client.chat.completions.create(model="m", messages=[user("Hi")])
+        assert answer.choices[0].message.content == "Hello."
+    assert held(open_memory) == [("user", "Hi"), ("assistant", "Hello.")]
+
+
+def test_a_budget_of_nothing_adds_nothing(path: Path) -> None:
+    acts = (says("Noted."), says("Miu."))
+    with between(path, *acts, recall_budget=0) as (client, model):
+        client.chat.completions.create(model="m", messages=[user("My cat is called Miu.")])
+        client.chat.completions.create(model="m", messages=[user("What is my cat called?")])
+    assert last_content(model) == "What is my cat called?"
+
+
+def test_a_message_longer_than_an_entry_is_remembered_once(path: Path, open_memory: Open) -> None:
+    long = "the tide turns. " * 4000
+    with between(path, says("I see."), says("Yes."), recall_budget=0) as (client, _):
+        client.chat.completions.create(model="m", messages=[user(long)])
+        client.chat.completions.create(
+            model="m", messages=[user(long), assistant("I see."), user("Really?")]
+        )
+    texts = [one.text for one in entries(open_memory)]
+    assert "".join(texts) == f"{long}I see.Really?Yes."

@@ -1,0 +1,65 @@
+"""The command that lists facts: what was stated, and what newer statements supersede."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treering.cli.options import command
+from treering.cli.output import Part, note
+from treering.cli.run import Run
+
+if TYPE_CHECKING:
+    from treering.facts.view import Change, Fact
+
+commands = typer.Typer()
+
+
+@command(commands)
+def facts(
+    run: Run,
+    subject: Annotated[
+        str | None, typer.Option(help="Only of this person or thing, such as ana or ana's sister.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what does not hold any more.")
+    ] = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="What was superseded, and by what.")
+    ] = False,
+) -> None:
+    """List statements of fact: homes, jobs, numbers, habits that ended; the newest holds.
+
+    Found by plain forms of sentences, so that many are missed and few are wrong.
+    """
+    with run.memory() as memory:
+        superseded = memory.facts.changes() if changes else []
+        found = memory.facts.all(subject) if not changes else []
+    for change in superseded:
+        run.out.emit(change, *_change(change))
+    for fact in found:
+        if everything or fact.superseded_by is None:
+            run.out.emit(fact, *_fact(fact))
+    if not superseded and not found:
+        note("nothing found")
+
+
+def _fact(fact: Fact) -> Iterator[Part]:
+    yield _date(fact.at)
+    yield f"{fact.subject} · {fact.slot}  ", "cyan"
+    yield fact.text, "dim" if fact.superseded_by else ""
+    if fact.superseded_by:
+        yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"
+
+
+def _change(change: Change) -> Iterator[Part]:
+    yield _date(change.at)
+    yield change.text, "dim"
+    yield f"\n  {change.slot} → {_date(change.newer.at)}{change.newer.text}"
+
+
+def _date(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d}  " if at else ""

@@ -1,0 +1,162 @@
+"""``memory.code.check``: a change against the recorded rounds and the history in git."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from treering.code.behaviour import behaviour
+from treering.code.changes import DefinitionChange, Piece, all_pieces, changes, pieces
+from treering.code.git import STAGED, WORKING_TREE, Commit, Git
+from treering.code.guard import Brought, Undone, arrivals, undone
+from treering.code.recorded import Recorded, sequence
+from treering.code.session import SessionBlock
+from treering.errors import InputError
+
+DEPTH = 50
+"""Commits looked at for each changed file: older fixes are seldom undone by accident, and reading
+them is what a check takes its time for."""
+
+REJECTED = "rejected"
+"""The outcome of a round that may be undone."""
+
+_CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
+_VERSIONS = 512  # parsed versions of files kept while one check runs
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a change would undo, and how much it was compared with."""
+
+    undone: tuple[Undone, ...]
+    definitions: int
+    rounds: int
+    commits: int
+
+    def __bool__(self) -> bool:
+        return bool(self.undone)
+
+
+def check(
+    root: Path,
+    known: Mapping[str, Sequence[Recorded]],
+    *,
+    staged: bool = False,
+    commits: str | None = None,
+    message: str = "",
+    depth: int = DEPTH,
+) -> CheckReport:
+    """What a change would undo of ``known`` rounds and of commits; see ``CodeMemory.check``."""
+    if depth < 0:
+        raise InputError(f"depth is {depth}; it must be at least 0")
+    if staged and commits:
+        raise InputError("give staged or commits, not both")
+    git = Git.at(root)
+    one = Check(git, known, depth)
+    if commits is None:
+        return one.run(git.head(), STAGED if staged else WORKING_TREE, message)
+    old, new = git.ends(commits)
+    return one.run(old, new, f"{message}\n{git.message(old, new)}")
+
+
+class Check:
+    """One check of a change in a git repository. It reads and changes nothing."""
+
+    def __init__(self, git: Git, known: Mapping[str, Sequence[Recorded]], depth: int) -> None:
+        self._git = git
+        self._known = known
+        self._depth = depth
+        self._pieces = lru_cache(_VERSIONS)(pieces)
+
+    def run(self, old: str, new: str, message: str = "") -> CheckReport:
+        """Compare the change from one state to another with what came before it.
+
+        What ``message`` cites by its commit or id is undone on purpose.
+        """
+        pairs = self._git.changed(old, new)
+        before = all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
+        after = all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
+        found = changes(before, after)
+        moved = arrivals(found)
+        altered = [one for one in found if one.before is not None and one.after is not None]
+        commits = self._commits(old, altered)
+        rounds = {one.piece.key: list(self._rounds(one)) for one in altered}
+        reports = [
+            report
+            for one in altered
+            for report in undone(one, _in_order(rounds[one.piece.key], commits, one), moved)
+        ]
+        intended = tuple(_CITED.findall(message))
+        return CheckReport(
+            undone=tuple(one for one in reports if not one.name.startswith(intended)),
+            definitions=len(altered),
+            rounds=sum(map(len, rounds.values())),
+            commits=len({brought.name for some in commits.values() for brought in some}),
+        )
+
+    def history(self, revision: str, key: str) -> list[Brought]:
+        """What the commits up to ``revision`` did to one definition, oldest first."""
+        path, _, _ = key.partition("::")
+        return self._of_file(revision, path, {key}).get(key, [])
+
+    def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> dict[str, list[Brought]]:
+        wanted: dict[str, set[str]] = {}
+        for one in altered:
+            if one.before is not None:
+                wanted.setdefault(one.before.path, set()).add(one.before.key)
+        found: dict[str, list[Brought]] = {}
+        for path, keys in wanted.items():
+            found |= self._of_file(old, path, keys)
+        return found
+
+    def _of_file(self, revision: str, path: str, keys: set[str]) -> dict[str, list[Brought]]:
+        """What the commits of a file did to some of its definitions, by their keys now."""
+        commits = self._git.history(revision, path, self._depth)
+        texts = self._git.blobs([name for one in commits for name in _names(one)])
+        found: dict[str, list[Brought]] = {key: [] for key in keys}
+        for commit in commits:
+            earlier, later = _names(commit)
+            if later not in texts:
+                continue
+            before = self._pieces(commit.before, texts[earlier]) if earlier in texts else {}
+            after = self._pieces(commit.path, texts[later])
+            for key in keys:
+                qualified = key.partition("::")[2]
+                was = before.get(f"{commit.before}::{qualified}")
+                now = after.get(f"{commit.path}::{qualified}")
+                if now is not None and (was is None or was.dense() != now.dense()):
+                    brought = Brought(commit.message, commit.sha, commit.at, "commit", was, now)
+                    found[key].append(brought)
+        return found
+
+    def _rounds(self, change: DefinitionChange) -> Iterator[Brought]:
+        """The recorded rounds of a definition that were not rejected."""
+        assert change.before is not None
+        earlier: SessionBlock | None = None
+        for block in sequence(self._known.get(change.before.key, ())):
+            if block.instruction and block.code and block.outcome != REJECTED:
+                was = _piece(earlier) if earlier is not None and earlier.code else None
+                yield Brought(block.instruction, block.id, block.at, "round", was, _piece(block))
+            earlier = block
+
+
+def _names(commit: Commit) -> tuple[str, str]:
+    """What git calls a file before and after a commit; empty where it was not there."""
+    before = f"{commit.parent}:{commit.before}" if commit.parent and commit.before else ""
+    return before, f"{commit.sha}:{commit.path}" if commit.path else ""
+
+
+def _piece(block: SessionBlock) -> Piece:
+    runs = behaviour(block.code, block.definition, block.language) is not None
+    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
+
+
+def _in_order(
+    rounds: Sequence[Brought], commits: Mapping[str, Sequence[Brought]], change: DefinitionChange
+) -> list[Brought]:
+    """Commits, then recorded rounds: these say more, so they are what is reported of both."""
+    assert change.before is not None
+    return [*commits.get(change.before.key, ()), *rounds]

@@ -1,0 +1,97 @@
+"""Statements of fact in what people say: of whom, about what, and which value. No I/O.
+
+Read are only sentences of a few plain forms ("I moved to Porto", "my number is …", "I don't eat
+meat any more"), and none that is asked, wished, planned, supposed or told of the past: a statement
+that is missed costs a mark, one that is made up hides what is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treering.facts.forms import FORMS, Form, Sense
+from treering.records import Entry
+
+MAX_NOTE_CHARS: Final = 600
+"""A text without a speaker is read as someone's note up to here, not as a story or an article."""
+
+MAX_SENTENCE_CHARS: Final = 300
+BOTS: Final = frozenset({"assistant", "system", "tool"})
+
+_SENTENCE = re.compile(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]+)*[.!?]*")
+_WORD = re.compile(r"[a-z']+")
+_ASIDE = re.compile(
+    r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
+    r"pretend|dream\w*|used to|almost|consider\w*|thinking|think|plan\w*|want\w*|"
+    r"hop(?:e|es|ed|ing)|going to|gonna|will|won't|suppose|when|before|until|unless|says?|said|"
+    r"told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|quote)\b|'ll\b|'d\b|[\"“”]",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that gives ``subject`` a ``value`` in a ``slot``; offsets into its entry."""
+
+    subject: str
+    slot: str
+    value: str
+    sense: Sense
+    start: int
+    stop: int
+
+
+def statements(entry: Entry) -> list[Statement]:
+    """The statements of an entry, in its order; none in what bots say, in code, in long texts."""
+    if entry.kind == "code" or entry.role in BOTS:
+        return []
+    if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
+        return []
+    speaker = (entry.speaker or entry.role or entry.source).casefold()
+    return list(_read(entry.text, speaker))
+
+
+def _read(text: str, speaker: str) -> Iterator[Statement]:
+    for found in _SENTENCE.finditer(text):
+        sentence = found[0].strip()
+        if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
+            continue
+        words = frozenset(_WORD.findall(sentence.lower().replace("’", "'")))
+        forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
+        if not forms or _ASIDE.search(sentence):
+            continue
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        for form in forms:
+            said = form.pattern.search(sentence)
+            if said is not None:
+                yield _statement(said, form, speaker, start)
+                break
+
+
+def _statement(said: re.Match[str], form: Form, speaker: str, start: int) -> Statement:
+    groups = {name: value for name, value in said.groupdict().items() if value}
+    sense = form.sense
+    if sense == "holds" and ("new" in groups or _CHANGE.search(said.string)):
+        sense = "begins"
+    return Statement(
+        subject=_subject(groups.get("subject", "I"), speaker),
+        slot=form.slot or groups["slot"].lower().replace("our", "or"),  # favourite colour
+        value=groups["value"].strip(" ."),
+        sense=sense,
+        start=start,
+        stop=start + len(said.string),
+    )
+
+
+def _subject(words: str, speaker: str) -> str:
+    """Who is spoken of: "I" of Ana and "Ana" of Ben are one, "my sister" of each is her own."""
+    plain = words.replace("’", "'").casefold()
+    if plain in ("i", "we"):
+        return speaker
+    if plain.startswith("my "):
+        return f"{speaker}'s {plain.removeprefix('my ')}"
+    return plain

@@ -1,0 +1,201 @@
+"""The rows of the facts view, in portable SQL. All of them go with the entries they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treering.facts.change import Known, superseded
+from treering.facts.statement import Statement
+from treering.journal import entries, work
+from treering.journal.contract import Reader, Row, Writer
+from treering.records import Newer
+
+VIEW: Final = "fact"
+"""Work whose targets are entries that have another text than when they were read."""
+
+RULE: Final = "rule"
+STALE_SLOTS: Final = frozenset({"home", "employer"})
+"""Slots whose values are names: another message with an superseded name may be out of date too."""
+
+MIN_NAME_CHARS: Final = 3
+MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
+
+Group = tuple[str, str]
+"""Subject and slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Up to which entry statements were read, and a language model was asked."""
+
+    read: int = 0
+    judged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is known against an entry: superseded by one, or possibly out of date with it."""
+
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
+
+
+NOTHING: Final = Marks()
+
+
+def mark(reader: Reader, space: int) -> Mark:
+    """How far the view of a space has come."""
+    row = reader.row("SELECT read, judged FROM fact_mark WHERE space = ?", (space,))
+    return Mark(int(row[0]), int(row[1])) if row else Mark()
+
+
+def save_mark(writer: Writer, space: int, found: Mark) -> None:
+    """Store how far the view of a space has come."""
+    writer.execute(
+        "INSERT INTO fact_mark (space, read, judged) VALUES (?, ?, ?)"
+        " ON CONFLICT (space) DO UPDATE SET read = excluded.read, judged = excluded.judged",
+        (space, found.read, found.judged),
+    )
+
+
+def unread(reader: Reader, space: int, limit: int) -> list[int]:
+    """The next entries to be read: new ones, and those whose text has changed."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (space, mark(reader, space).read, limit),
+    )
+    return [*work.queued(reader, space, VIEW, limit), *(int(row[0]) for row in rows)]
+
+
+def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
+    """Store the statements of an entry."""
+    writer.many(
+        "INSERT INTO statement (space, entry, start, stop, subject, slot, value, sense, said)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (space, entry, one.start, one.stop, one.subject, one.slot, one.value, one.sense, said)
+            for one in found
+        ),
+    )
+
+
+def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]:
+    """The statements of a space, or of one subject and slot, in the order they were said."""
+    condition, params = ("", ()) if group is None else (" AND subject = ? AND slot = ?", group)
+    rows = reader.rows(
+        "SELECT subject, slot, value, sense, start, stop, entry, said FROM statement"
+        f" WHERE space = ?{condition} ORDER BY said, entry, start",
+        (space, *params),
+    )
+    return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+
+
+def decide(writer: Writer, space: int, group: Group) -> None:
+    """Find anew which statements of one subject and slot are superseded, and what that dates."""
+    writer.execute(
+        "DELETE FROM superseded WHERE space = ? AND subject = ? AND slot = ? AND made_by = ?",
+        (space, *group, RULE),
+    )
+    for older, newer in superseded(known(writer, space, group)):
+        put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
+        if older.statement.slot in STALE_SLOTS:
+            for entry in _mentioning(writer, space, older, newer):
+                put_superseded(writer, space, entry, newer, stale=True, made_by=RULE)
+
+
+def put_superseded(
+    writer: Writer, space: int, entry: int, newer: Known, *, stale: bool, made_by: str
+) -> None:
+    """Note that an entry is superseded by a statement, or possibly out of date with it."""
+    said = newer.statement
+    writer.execute(
+        "INSERT INTO superseded (space, entry, newer, start, stop, subject, slot, stale, made_by)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            *(space, entry, newer.entry, said.start, said.stop, said.subject, said.slot),
+            *(int(stale), made_by),
+        ),
+    )
+
+
+def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Marks]:
+    """What is known against entries; those with nothing are left out."""
+    found: dict[int, Marks] = {}
+    unique = sorted(set(seqs))
+    for start in range(0, len(unique), entries.PAGE):
+        chunk = unique[start : start + entries.PAGE]
+        rows = reader.rows(
+            "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, o.entry FROM superseded o"
+            f" JOIN entry e ON e.seq = o.newer WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            " ORDER BY coalesce(e.at, e.added), e.seq",
+            chunk,
+        )
+        for row in rows:  # the newest counts
+            before, one = found.get(int(row[6]), NOTHING), _newer(row)
+            found[int(row[6])] = (
+                replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
+            )
+    return found
+
+
+def newer_entries(reader: Reader, space: int) -> dict[int, int]:
+    """The entry that holds instead of each superseded one."""
+    rows = reader.rows(
+        "SELECT o.entry, o.newer FROM superseded o JOIN entry e ON e.seq = o.newer"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
+        (space,),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
+def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
+    """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
+    rows = reader.rows(
+        "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, o.entry, o.newer, o.slot, o.made_by"
+        " FROM superseded o JOIN entry e ON e.seq = o.newer WHERE o.space = ? AND o.stale = 0"
+        " ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        (space,),
+    )
+    return [(int(row[6]), int(row[7]), _newer(row), str(row[8]), str(row[9])) for row in rows]
+
+
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+    """Drop what entries stated and what that superseded; return how many statements went.
+
+    What one of them had superseded holds again, or is superseded by another one.
+    """
+    count, groups = 0, set[Group]()
+    for seq in erased:
+        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        groups |= {(str(row[0]), str(row[1])) for row in rows}
+        count += writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+        work.claim(writer, space, VIEW, [seq])
+    for group in sorted(groups):
+        decide(writer, space, group)
+    for seq in erased:
+        writer.execute("DELETE FROM superseded WHERE entry = ? OR newer = ?", (seq, seq))
+    return count
+
+
+def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:
+    """Entries of who said the older statement, until the newer one, that name its value too."""
+    name = older.statement.value
+    if len(name) < MIN_NAME_CHARS:
+        return []
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN entry o ON o.seq = ? WHERE e.space = ?"
+        " AND e.speaker IS o.speaker AND e.seq NOT IN (?, ?) AND coalesce(e.at, e.added) < ?"
+        " AND instr(e.text, ?) > 0",
+        (older.entry, space, older.entry, newer.entry, newer.said, name),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def _newer(row: Row) -> Newer:
+    _, entry_id, text, start, stop, at = row[:6]
+    shown = str(text)[start:stop]
+    if len(shown) > MAX_SHOWN:
+        shown = shown[:MAX_SHOWN] + "…"
+    return Newer(str(entry_id), shown, entries.moment(at) if at is not None else None)

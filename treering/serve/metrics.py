@@ -1,0 +1,95 @@
+"""What Prometheus can read off: requests, their times, batches, and the process."""
+
+from __future__ import annotations
+
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.process_collector import ProcessCollector
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+OTHER = "other"
+"""For what clients may choose freely, such as paths that are not there: labels must stay few."""
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+BATCHES = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Metrics:
+    """The counters of one server; another in the same process has its own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self.requests = Counter(
+            "treering_http_requests",
+            "Requests answered.",
+            ("method", "route", "status"),
+            registry=self._registry,
+        )
+        self.seconds = Histogram(
+            "treering_http_request_seconds",
+            "Time until a request was answered in full.",
+            ("method", "route"),
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self.under_way = Gauge(
+            "treering_http_requests_under_way", "Requests under way.", registry=self._registry
+        )
+        self.added = Counter(
+            "treering_entries_added", "Entries added over HTTP.", registry=self._registry
+        )
+        self.batches = Histogram(
+            "treering_search_batch_size",
+            "Searches done in one pass.",
+            buckets=BATCHES,
+            registry=self._registry,
+        )
+
+    def text(self) -> tuple[bytes, str]:
+        """All figures in Prometheus' format, and its media type."""
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+
+class MetricsMiddleware:
+    """Counts and times every request; outermost, so that it counts those refused too."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on and note how it went."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500  # of an application that fails before it answers
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        began = time.perf_counter()
+        self._metrics.under_way.inc()
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            self._metrics.under_way.dec()
+            method = scope["method"] if scope["method"] in METHODS else OTHER
+            route = _route(scope)
+            self._metrics.requests.labels(method, route, status).inc()
+            self._metrics.seconds.labels(method, route).observe(time.perf_counter() - began)
+
+
+def _route(scope: Scope) -> str:
+    """The pattern of the route that answered."""
+    route = scope.get("route")
+    if isinstance(route, Mount):
+        return str(scope.get("root_path") or "/")
+    return str(getattr(route, "path_format", None) or OTHER)

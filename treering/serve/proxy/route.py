@@ -1,0 +1,262 @@
+"""``/v1/chat/completions`` and ``/v1/models``, passed on to the configured server and back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx2
+from starlette.datastructures import Headers
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from treering.errors import EmbeddingError
+from treering.recall.search import MAX_QUERY_CHARS
+from treering.records import Entry
+from treering.serve.access import name_in
+from treering.serve.proxy.conversation import Reply, Request, Said, unknown
+from treering.serve.settings import Settings
+from treering.serve.tenant import Tenant, tenant_of
+
+log = logging.getLogger("treering.serve")
+
+CONVERSATION_HEADER = "x-treering-conversation"
+MEMORIES_HEADER = "x-treering-memories"
+MAX_NAMED = 100
+"""Ids in a header: servers in between refuse headers of more than some kilobytes."""
+
+CONNECT_S = 10.0
+SILENCE_S = 600.0
+"""How long a model may think before its first word, or between two."""
+
+LOCKS = 64
+"""Conversations that are written side by side without waiting for each other, about."""
+
+_KEPT_FROM_CLIENT: Final = frozenset({"accept", "content-type", "openai-beta", "user-agent"})
+"""Never its key, which opens this server and no other."""
+
+_NOT_PASSED_BACK: Final = frozenset(
+    {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding", "date"}
+)
+"""What concerns one connection, and what the bytes looked like on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A chat request that is being answered, for one tenant."""
+
+    tenant: Tenant
+    request: Request
+    conversation: str
+    said: tuple[Said, ...]
+
+    @property
+    def source(self) -> str:
+        """Where its entries are: a name that no other begins with."""
+        return f"chat/{quote(self.conversation, safe='')}"
+
+
+class Proxy:
+    """Passes chats on, remembering what is said and adding what is known."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._client: httpx2.AsyncClient | None = None
+        self._open: set[asyncio.Task[None]] = set()
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
+
+    def routes(self) -> list[Route]:
+        """Where it is found."""
+        return [
+            Route("/v1/chat/completions", self.chat, methods=["POST"], include_in_schema=False),
+            Route("/v1/models", self.models, methods=["GET"], include_in_schema=False),
+            Route("/v1/models/{model:path}", self.models, methods=["GET"], include_in_schema=False),
+        ]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer until the end of the block; then what was said last is remembered first."""
+        timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
+        async with httpx2.AsyncClient(timeout=timeout) as self._client:
+            yield
+            await asyncio.gather(*self._open, return_exceptions=True)  # each logs its failure
+
+    async def models(self, request: HTTPRequest) -> Response:
+        """The upstream server's models."""
+        return await self._passed(request, b"")
+
+    async def chat(self, request: HTTPRequest) -> Response:
+        """A chat completion; both sides of it are remembered, and memories are put before it."""
+        sent = await request.body()
+        asked = Request.of(sent)
+        if asked is None or self._settings.upstream is None:
+            return await self._passed(request, sent)
+        turn = await _turn(request, asked)
+        ids, text = await turn.tenant.call(self._prepare, turn)
+        body = asked.with_memories(text) if text else sent
+        answer = await self._send(request, body, streams=asked.streams)
+        if isinstance(answer, Response):
+            return answer
+        headers = _passed_back(answer) | {
+            CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
+            MEMORIES_HEADER: ",".join(ids[:MAX_NAMED]),
+        }
+        if asked.streams and answer.is_success:
+            return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
+        if answer.is_success:
+            reply = Reply(streams=False)
+            reply.feed(answer.content)
+            await turn.tenant.call(self._remember_reply, turn, reply)
+        return Response(answer.content, answer.status_code, headers)
+
+    # ------------------------------------------------------------------ memory, in a thread
+
+    def _prepare(self, turn: Turn) -> tuple[list[str], str]:
+        """Remember what is new; return the ids and the text of what matters to the last question.
+
+        What the request itself says is not recalled.
+        """
+        shown = self._remember(turn, turn.said, None)
+        question, budget = turn.request.question(), self._settings.recall_budget
+        if question is None or budget == 0:
+            return [], ""
+        query = question[-MAX_QUERY_CHARS:]
+        try:
+            found = turn.tenant.memory.context(query, budget=budget, omit=shown)
+        except EmbeddingError as error:
+            log.warning("answered without memories: %s", error)
+            return [], ""
+        ids = dict.fromkeys(hit.entry_id for one in found.passages for hit in one.hits)
+        return list(ids), found.text
+
+    def _remember(self, turn: Turn, said: Sequence[Said], model: str | None) -> set[str]:
+        """Add what is new of a history; return the ids of the entries that hold it."""
+        memory = turn.tenant.memory
+        with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
+            held = list(memory.entries(source=turn.source))
+            new = _messages(unknown(_digests(held), said), model)
+            session = turn.conversation
+            added = memory.add(new, source=turn.source, session=session).ids if new else ()
+        digests = {one.digest for one in said}
+        return {*added, *(one.id for one in held if one.metadata.get("said") in digests)}
+
+    def _remember_reply(self, turn: Turn, reply: Reply) -> None:
+        said = reply.said()
+        if said is not None:
+            self._remember(turn, [*turn.said, said], reply.model)
+
+    # ------------------------------------------------------------------ upstream
+
+    async def _passed(self, request: HTTPRequest, body: bytes) -> Response:
+        """An answer that is not looked into."""
+        answer = await self._send(request, body, streams=False)
+        if isinstance(answer, Response):
+            return answer
+        return Response(answer.content, answer.status_code, _passed_back(answer))
+
+    async def _send(
+        self, request: HTTPRequest, body: bytes, *, streams: bool
+    ) -> httpx2.Response | Response:
+        """The upstream server's answer, a stream not yet read; or why there is none."""
+        assert self._client is not None  # requests come within the application's lifespan
+        upstream = self._settings.upstream
+        if upstream is None:
+            return _refusal(
+                501, "no model server is configured; start treering with --upstream URL"
+            )
+        asked = self._client.build_request(
+            request.method,
+            upstream.rstrip("/") + request.url.path.removeprefix("/v1"),
+            content=body,
+            headers=self._headers(request.headers),
+        )
+        try:
+            answer = await self._client.send(asked, stream=streams)
+            if streams and not answer.is_success:
+                await answer.aread()
+        except httpx2.HTTPError as error:
+            log.warning("%s does not answer: %s", upstream, error)
+            return _refusal(502, f"the model server {upstream} does not answer: {error}")
+        return answer
+
+    def _headers(self, sent: Headers) -> dict[str, str]:
+        kept = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
+        key = self._settings.upstream_key
+        own = {"authorization": f"Bearer {key}"} if key else {}
+        return {**kept, "accept-encoding": "identity", **own}
+
+    async def _relayed(self, turn: Turn, answer: httpx2.Response) -> AsyncIterator[bytes]:
+        """A reply as it comes; what it says is remembered when it ends, however it ends."""
+        reply = Reply(streams=True)
+        try:
+            async for chunk in answer.aiter_bytes():
+                reply.feed(chunk)
+                yield chunk
+        finally:
+            # A task of its own: a client that has hung up takes this one with it.
+            await asyncio.shield(self._later(self._ended(turn, answer, reply)))
+
+    async def _ended(self, turn: Turn, answer: httpx2.Response, reply: Reply) -> None:
+        await answer.aclose()
+        await turn.tenant.call(self._remember_reply, turn, reply)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._open.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("the end of a reply was not remembered: %s", error)
+
+
+async def _turn(request: HTTPRequest, asked: Request) -> Turn:
+    """Raises InputError for a conversation's name that is none."""
+    named = name_in(request.headers, CONVERSATION_HEADER)
+    tenant = await tenant_of(request)
+    return Turn(tenant, asked, named or asked.conversation(), tuple(asked.said()))
+
+
+def _messages(new: Sequence[Said], model: str | None) -> list[dict[str, Any]]:
+    """What is new as messages to remember, a microsecond apart: time tells equal ones apart."""
+    now = datetime.now(UTC)
+    return [
+        {
+            "role": one.role,
+            "name": one.name,
+            "content": one.text,
+            "at": now + timedelta(microseconds=place),
+            "metadata": {"said": one.digest}
+            | ({"model": model} if model and one.role == "assistant" else {}),
+        }
+        for place, one in enumerate(new)
+    ]
+
+
+def _digests(held: Sequence[Entry]) -> list[str]:
+    """What is known of a conversation, in order; a long message has several entries of one time."""
+    messages = groupby(held, key=lambda one: (one.metadata.get("said"), one.at))
+    return [str(said) for (said, _), _ in messages]
+
+
+def _passed_back(answer: httpx2.Response) -> dict[str, str]:
+    found = answer.headers.items()
+    return {name: value for name, value in found if name.lower() not in _NOT_PASSED_BACK}
+
+
+def _refusal(status: int, message: str) -> Response:
+    """An error in the form that OpenAI's clients read."""
+    error = {"message": message, "type": "treering", "param": None, "code": None}
+    return Response(json.dumps({"error": error}), status, media_type="application/json")

@@ -1,0 +1,94 @@
+"""The tree of summaries: look at it, search it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from treering.serve.rest.wire import Body, K
+from treering.serve.rest.wire import Query as QueryText
+from treering.serve.tenant import Asking
+from treering.tree.node import TreeNode
+from treering.tree.search import TREE_ALPHA
+from treering.tree.view import TreeStats, TreeView
+
+router = APIRouter(tags=["tree"], prefix="/v1/tree")
+
+MAX_NODES = 1_000  # of one reply; a list that is longer comes in parts
+
+Offset = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=1, le=MAX_NODES)]
+Alpha = Annotated[float, Field(ge=0, le=10)]
+
+
+class TreeSearch(Body):
+    """A search among summaries and texts."""
+
+    query: QueryText
+    k: K = 10
+    method: Literal["related", "collapsed", "traversal"] = "related"
+    least: float | None = None
+    alpha: Alpha = TREE_ALPHA
+
+
+@router.get("")
+async def roots(tenant: Asking, offset: Offset = 0, limit: Limit = MAX_NODES) -> list[TreeNode]:
+    """The topmost nodes, in the order their first text arrived."""
+    return await _some(tenant, lambda tree: tree.roots(), offset, limit)
+
+
+@router.get("/stats")
+async def stats(tenant: Asking) -> TreeStats:
+    """Figures: nodes and tokens by depth, branching, cost."""
+    return await tenant.call(lambda: tenant.memory.tree.stats())
+
+
+@router.get("/nodes/{number}")
+async def node(number: int, tenant: Asking) -> TreeNode:
+    """One node."""
+    return await tenant.call(lambda: tenant.memory.tree.node(number))
+
+
+@router.get("/nodes/{number}/children")
+async def children(
+    number: int, tenant: Asking, offset: Offset = 0, limit: Limit = MAX_NODES
+) -> list[TreeNode]:
+    """The nodes below one, in order of arrival."""
+    return await _some(tenant, lambda tree: tree.children(number), offset, limit)
+
+
+@router.get("/nodes/{number}/leaves")
+async def leaves(
+    number: int, tenant: Asking, offset: Offset = 0, limit: Limit = MAX_NODES
+) -> list[TreeNode]:
+    """The original texts that a summary rests on."""
+    return await _some(tenant, lambda tree: tree.leaves(number), offset, limit)
+
+
+@router.get("/nodes/{number}/path")
+async def path(number: int, tenant: Asking) -> list[TreeNode]:
+    """The summaries above a node, top first."""
+    return await tenant.call(lambda: tenant.memory.tree.path(number))
+
+
+@router.get("/entries/{entry_id}")
+async def find(entry_id: str, tenant: Asking) -> list[TreeNode]:
+    """The leaves that an entry's text stands on."""
+    return await tenant.call(lambda: tenant.memory.tree.find(entry_id))
+
+
+@router.post("/search")
+async def search(wanted: TreeSearch, tenant: Asking) -> list[TreeNode]:
+    """The summaries and texts that answer a query best, best first."""
+    return await tenant.call(lambda: tenant.memory.tree.search(**wanted.model_dump()))
+
+
+async def _some(
+    tenant: Asking, choose: Callable[[TreeView], list[TreeNode]], offset: int, limit: int
+) -> list[TreeNode]:
+    """A part of the nodes that ``choose`` finds; the tree first takes in what is new."""
+    found = await tenant.call(lambda: choose(tenant.memory.tree))
+    return found[offset : offset + limit]

@@ -1,0 +1,135 @@
+"""Looking after a space: spaces, figures, pending work, export and import."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
+from itertools import islice
+from typing import IO, Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+from starlette.responses import StreamingResponse
+
+from treering.errors import InputError, TextEncodingError
+from treering.records import Receipt, Stats
+from treering.serve.access import caller_of
+from treering.serve.settling import Settling
+from treering.serve.tenant import Asking
+
+router = APIRouter(tags=["upkeep"], prefix="/v1")
+
+IMPORT_PATH = "/v1/import"
+"""Where a body may be larger than anywhere else."""
+
+NDJSON = "application/x-ndjson"
+PAGE = 256  # lines of an export made at a time: a change of threads for each would cost more
+MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escapes
+MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
+
+
+class Pending(BaseModel):
+    """Work that is queued, by view, and whether the server is at it."""
+
+    pending: dict[str, int]
+    settling: bool
+
+
+@router.get("/spaces")
+async def spaces(request: Request, tenant: Asking) -> list[str]:
+    """The names of the spaces the caller may ask for: its key's, or all where none is needed."""
+    if caller_of(request).key is not None:
+        return [tenant.space]
+    return await tenant.call(tenant.memory.spaces)
+
+
+@router.get("/stats")
+async def stats(tenant: Asking) -> Stats:
+    """Counts, sizes, the model, pending work, and what models have cost."""
+    return await tenant.call(tenant.memory.stats)
+
+
+@router.get("/pending")
+async def pending(request: Request, tenant: Asking) -> Pending:
+    """What is still to be done for the space."""
+    settling: Settling = request.app.state.settling
+    found = await tenant.call(tenant.memory.stats)
+    return Pending(pending=dict(found.pending), settling=settling.at_work(tenant.space))
+
+
+@router.post(
+    "/settle",
+    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": Pending}},
+)
+async def settle(
+    request: Request,
+    tenant: Asking,
+    response: Response,
+    upgrade: Annotated[
+        bool, Query(description="Let the model rewrite summaries made without one.")
+    ] = False,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = MAX_WAIT_S,
+) -> Stats | Pending:
+    """Do all pending work. What takes longer than ``wait`` seconds goes on: see ``pending``."""
+    settling: Settling = request.app.state.settling
+    done = await settling.settle(tenant, wait, upgrade=upgrade)
+    if done is not None:
+        return done
+    response.status_code = HTTPStatus.ACCEPTED
+    return await pending(request, tenant)
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={
+        HTTPStatus.OK: {"description": "A header, then one entry a line.", "content": {NDJSON: {}}}
+    },
+)
+async def export(tenant: Asking) -> StreamingResponse:
+    """The space as lines of JSON, which import takes in."""
+    lines = tenant.memory.export()
+
+    def page() -> bytes:
+        return "".join(f"{line}\n" for line in islice(lines, PAGE)).encode()
+
+    async def pages() -> AsyncIterator[bytes]:
+        while made := await tenant.call(page):
+            yield made
+
+    return StreamingResponse(pages(), media_type=NDJSON)
+
+
+@router.post(
+    "/import",
+    openapi_extra={
+        "requestBody": {"content": {NDJSON: {"schema": {"type": "string"}}}, "required": True}
+    },
+)
+async def import_(request: Request, tenant: Asking) -> Receipt:
+    """Take in an export, all or nothing; entries that are here already are left alone."""
+    # Into a file first: a slow client must not hold a write transaction open.
+    with tempfile.TemporaryFile() as received:
+        async for chunk in request.stream():
+            await asyncio.to_thread(received.write, chunk)
+        return await tenant.call_slow(_taken_in, tenant, received)
+
+
+def _taken_in(tenant: Asking, received: IO[bytes]) -> Receipt:
+    received.seek(0)
+    return tenant.memory.import_(_lines(received))
+
+
+def _lines(received: IO[bytes]) -> Iterator[str]:
+    """The lines of an export. Raises InputError, TextEncodingError."""
+    number = 0
+    while line := received.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(line) == MAX_LINE_BYTES:
+            raise InputError(f"line {number} is longer than {MAX_LINE_BYTES} bytes; is it a line?")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise TextEncodingError(f"line {number} is not UTF-8: {error}") from error
