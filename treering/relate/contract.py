@@ -47,6 +47,11 @@ class Stacked:
         self._starts = np.cumsum([0, *map(len, parts)]).tolist()
         self.shape = (int(self._starts[-1]), parts[0].shape[1])
 
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """The matrices, top first."""
+        return self._parts
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -68,6 +73,16 @@ class Stacked:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         whole: Floats = np.concatenate(self._parts)
         return whole if dtype is None else whole.astype(dtype)
+
+
+def cosines(vectors: Matrix, queries: Floats) -> Floats:
+    """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
+
+    Each column is written as it will be read, which the plain product would not do.
+    """
+    if isinstance(vectors, Stacked):
+        return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
+    return (queries @ np.asarray(vectors).T).T
 
 
 @dataclass(frozen=True, slots=True)
