@@ -14,14 +14,9 @@ from treering.code.check import DEPTH, CheckReport
 from treering.code.fragments import Unit
 from treering.code.git import Git
 from treering.code.index import ALPHA, CodeHit
-<<<<<<< HEAD
 from treering.code.indexing import CodeReceipt
 from treering.code.session import SessionBlock
 from treering.errors import InputError
-=======
-from treering.code.indexing import CodeReceipt
-from treering.errors import AccessDenied
->>>>>>> code-ready
 from treering.score.own import Mode
 from treering.serve.paths import served
 from treering.serve.rest.wire import Body, Budget, K, Query
