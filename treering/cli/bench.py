@@ -58,6 +58,9 @@ def run(
         str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Judge the answers with this model.")] = None,
+    summaries: Annotated[
+        str | None, typer.Option(help="Write the tree's summaries with this model.")
+    ] = None,
     budget: Annotated[
         int, typer.Option(min=1, help="Tokens of context for an answer.")
     ] = DEFAULT_BUDGET,
@@ -81,6 +84,7 @@ def run(
         sample=sample,
         llm=llm,
         judge=judge,
+        summaries=summaries,
         sources=sources,
         temperature=temperature,
         seed=seed,
