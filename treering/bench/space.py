@@ -17,7 +17,7 @@ from treering.embed.contract import Embedder
 from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Hit
+from treering.records import Hit, Kind
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -117,6 +117,11 @@ class Space:
             unit for shown in context.passages for hit in shown.hits for unit in self._units(hit)
         )
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+
+    @property
+    def kind(self) -> Kind:
+        """Of the task's documents: a benchmark has chats or texts, not both."""
+        return "chat" if any(document.chat for document in self.task.documents) else "text"
 
     def _summarise(self) -> None:
         self.once("summaries", lambda _: self._memory.settle())

@@ -74,10 +74,10 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
     _refuse(chosen, sources=wanted.sources)
-    picking = policies(wanted.policies, wanted.seed)
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
+        picking = policies(wanted.policies, wanted.seed, how.llm if how else None)
         level = answer_level(how, wanted.budget) if how else evidence_level()
         writer = (
             opened.enter_context(closing(open_llm(wanted.summaries))) if wanted.summaries else None

@@ -82,7 +82,7 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """
     if isinstance(vectors, Stacked):
         return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
-    found: Floats = (queries @ np.asarray(vectors, dtype=np.float32).T).T
+    found: Floats = (queries @ np.asarray(vectors).T).T
     return found
 
 
