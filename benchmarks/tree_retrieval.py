@@ -112,7 +112,7 @@ def related_leaves(memory: Memory, query: str, budget: int) -> str:
 
 def mixed(memory: Memory, query: str, budget: int) -> str:
     """A context of mixed altitudes."""
-    return memory.tree.context(query, budget=budget).text
+    return str(memory.context(query, budget=budget, altitude="mixed"))
 
 
 POLICIES: dict[str, Policy] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,19 @@ from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Alpha, Memory
 from treering.recall.context import CountTokens
-from treering.records import JSON, Context, Entry, Forgotten, Hit, Kind, Page, Receipt, Stats
+from treering.records import (
+    JSON,
+    Altitude,
+    Context,
+    Entry,
+    Forgotten,
+    Hit,
+    Kind,
+    Level,
+    Page,
+    Receipt,
+    Stats,
+)
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
@@ -147,6 +159,7 @@ class AsyncMemory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -155,9 +168,20 @@ class AsyncMemory:
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
         or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+
+        ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
+        them among the texts, with relatives in the tree among the default relations. A summary
+        meets a filter if every text that it rests on does.
         """
         return await asyncio.to_thread(
-            self._memory.search, query, k=k, mode=mode, relations=relations, alpha=alpha, **where
+            self._memory.search,
+            query,
+            k=k,
+            mode=mode,
+            relations=relations,
+            alpha=alpha,
+            level=level,
+            **where,
         )
 
     async def search_many(
@@ -168,6 +192,7 @@ class AsyncMemory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
@@ -178,6 +203,7 @@ class AsyncMemory:
             mode=mode,
             relations=relations,
             alpha=alpha,
+            level=level,
             **where,
         )
 
@@ -189,15 +215,16 @@ class AsyncMemory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        altitude: Altitude = "texts",
         count_tokens: CountTokens = estimate_tokens,
-        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
-        holds already.
+        the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
+        tree instead of texts below it wherever it covers more of the question for each token,
+        never both.
         """
         return await asyncio.to_thread(
             self._memory.context,
@@ -206,17 +233,27 @@ class AsyncMemory:
             mode=mode,
             relations=relations,
             alpha=alpha,
+            altitude=altitude,
             count_tokens=count_tokens,
-            omit=omit,
             **where,
         )
 
-    async def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
+    async def ask(
+        self,
+        question: str,
+        *,
+        budget: int = 1500,
+        altitude: Altitude = "texts",
+        **where: Unpack[Where],
+    ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
-        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
+        model, LLMUnavailable, LLMReplyError.
         """
-        return await asyncio.to_thread(self._memory.ask, question, budget=budget, **where)
+        return await asyncio.to_thread(
+            self._memory.ask, question, budget=budget, altitude=altitude, **where
+        )
 
     async def chat(
         self,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -48,16 +47,20 @@ from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
-from treering.recall.context import CountTokens, assemble
-from treering.recall.search import Searcher, check_queries
+from treering.recall.context import CountTokens
+from treering.recall.search import Searcher, check_choice, check_queries
 from treering.records import (
+    ALTITUDES,
     JSON,
+    LEVELS,
+    Altitude,
     Context,
     Entry,
     Filter,
     Forgotten,
     Hit,
     Kind,
+    Level,
     Page,
     Receipt,
     Stats,
@@ -65,8 +68,9 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Named, Plan, plan
+from treering.relate.registry import TOPIC, TREE, Chosen, Named, Plan, plan
 from treering.score.own import Mode
+from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
 log = logging.getLogger("treering")
@@ -77,9 +81,6 @@ CATCH_UP_ENTRIES = 256
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
-
-TREE, TOPIC = "tree", "topic"
-"""The relations that need to know the space: they are not made by name alone."""
 
 Alpha = float | Mapping[str, float]
 
@@ -109,7 +110,7 @@ class Memory:
             space,
             lambda: self._embedder,
             self._answerer.llm,
-            self._searcher.snapshot,
+            self._searcher,
             self._defaults,
         )
         self._conversations = Conversations(
@@ -259,6 +260,7 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -267,10 +269,14 @@ class Memory:
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
         or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
+
+        ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
+        them among the texts, with relatives in the tree among the default relations. A summary
+        meets a filter if every text that it rests on does.
         """
-        return self.search_many([query], k=k, mode=mode, relations=relations, alpha=alpha, **where)[
-            0
-        ]
+        return self.search_many(
+            [query], k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+        )[0]
 
     def search_many(
         self,
@@ -280,12 +286,16 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        level: Level = "texts",
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
+        check_choice("level", level, LEVELS)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        chosen = self._plan(relations, alpha, tree=level != "texts")
+        if level == "texts":
+            return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+        return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
 
     def context(
         self,
@@ -295,34 +305,44 @@ class Memory:
         mode: Mode = "hybrid",
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
+        altitude: Altitude = "texts",
         count_tokens: CountTokens = estimate_tokens,
-        omit: Collection[str] = (),
         **where: Unpack[Where],
     ) -> Context:
         """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
 
         Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models. ``omit`` are ids of entries that the prompt
-        holds already.
+        the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
+        tree instead of texts below it wherever it covers more of the question for each token,
+        never both.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
+        check_choice("altitude", altitude, ALTITUDES)
         self._catch_up()
-        chosen = self._plan(relations, alpha)
-        found = self._searcher.candidates(query, to_filter(where), mode, chosen)
-        with closing(found) as candidates:  # it reads within a transaction
-            fresh = (one for one in candidates if one.hit.entry_id not in omit)
-            return assemble(query, fresh, budget, count_tokens)
+        chosen = self._plan(relations, alpha, tree=altitude == "mixed")
+        view = self.tree if altitude == "mixed" else self._searcher
+        return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
 
-    def ask(self, question: str, *, budget: int = 1500, **where: Unpack[Where]) -> Answer:
+    def ask(
+        self,
+        question: str,
+        *,
+        budget: int = 1500,
+        altitude: Altitude = "texts",
+        **where: Unpack[Where],
+    ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
 
-        Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable, LLMReplyError.
+        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
+        model, LLMUnavailable, LLMReplyError.
         """
         check_queries([question])
         room = self._answerer.room(question, budget)
         count = self._answerer.llm().count_tokens
-        return self._answerer.ask(self.context(question, budget=room, count_tokens=count, **where))
+        return self._answerer.ask(
+            self.context(question, budget=room, altitude=altitude, count_tokens=count, **where)
+        )
 
     def chat(
         self,
@@ -417,7 +437,7 @@ class Memory:
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
-        if not entry_ids and condition == Filter():
+        if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -575,10 +595,14 @@ class Memory:
             found = ledger.settings(reader, state.space) if state else {}
         return fitted.load(found)
 
-    def _plan(self, relations: Chosen | None, alpha: Alpha | None) -> Plan:
+    def _plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
+        """``tree``: relatives in the tree are among the default relations."""
+        defaults = self._defaults()
+        if relations is None and tree:
+            defaults = with_tree(defaults, self.tree.relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(one) for one in relations]
-        return plan(self._defaults(), relations, alpha)
+        return plan(defaults, relations, alpha)
 
     def _relation(self, one: Named) -> Named:
         if one == TREE:

@@ -14,6 +14,10 @@ JSON = TypeAliasType(  # what metadata may hold; a plain alias cannot be read at
 )
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
+Level = Literal["texts", "summaries", "all"]
+LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
+Altitude = Literal["texts", "mixed"]
+ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
 BLOCK = "block"
 """Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 
@@ -79,7 +83,12 @@ class Hit:
 
     ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
     entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
-    ``stale`` if that is.
+    ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
+    root; None if it is not in it (yet).
+
+    A summary, found where a search asks for them, has the number of its ``node`` and of the texts
+    it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
+    those of the text below it that answers the query best: where to read on.
     """
 
     score: float
@@ -98,11 +107,14 @@ class Hit:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     superseded_by: Newer | None = None
     stale: Newer | None = None
+    level: int | None = None
+    node: int | None = None
+    summary_of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of neighbouring fragments inside a context, under one citation.
+    """A run of neighbouring fragments, or one summary, inside a context, under one citation.
 
     ``number`` is what the citation ``[number]`` refers to; ``hits`` are the fragments in it that
     were picked for their score, best first.
@@ -213,7 +225,8 @@ class Filter:
 
     A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
-    ``metadata`` names top-level keys and the values they must equal.
+    ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
+    that are left out.
     """
 
     source: str | None = None
@@ -223,3 +236,4 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    omit: frozenset[str] = frozenset()

@@ -23,12 +23,16 @@ def vectors_of(tree: Tree) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.
     }
 
 
+def above(tree: Tree) -> dict[int, tuple[int, ...]]:
+    return {leaf: tree.path(leaf) for leaf in tree.leaves()}
+
+
 def test_a_broad_question_gets_the_summary_and_none_of_its_leaves() -> None:
     tree = one_topic(6)
     relevance = dict.fromkeys(tree.leaves(), 1.0)
     tokens = {node: 10 for node in tree.walk() if node != ROOT}
-    found = candidates(tree, relevance, tokens, vectors_of(tree))
-    assert cover(tree, found, 30) == tree.summaries()
+    found = candidates(relevance, above(tree), tokens, vectors_of(tree))
+    assert cover(found, 30) == tree.summaries()
 
 
 def test_a_narrow_question_gets_its_leaf() -> None:
@@ -36,8 +40,8 @@ def test_a_narrow_question_gets_its_leaf() -> None:
     wanted = next(tree.leaves())
     tokens = {node: 10 if tree.is_leaf(node) else 40 for node in tree.walk() if node != ROOT}
     relevance = {leaf: 5.0 if leaf == wanted else 0.1 for leaf in tree.leaves()}
-    found = candidates(tree, relevance, tokens, vectors_of(tree))
-    assert cover(tree, found, 40)[0] == wanted
+    found = candidates(relevance, above(tree), tokens, vectors_of(tree))
+    assert cover(found, 40)[0] == wanted
 
 
 @given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 120))
@@ -48,7 +52,7 @@ def test_no_node_is_shown_with_one_above_it_and_the_budget_holds(
     rng = np.random.default_rng(seed)
     tokens = {node: int(rng.integers(1, 40)) for node in tree.walk() if node != ROOT}
     relevance = {leaf: float(rng.random()) for leaf in tree.leaves()}
-    taken = cover(tree, candidates(tree, relevance, tokens, vectors_of(tree)), budget)
+    taken = cover(candidates(relevance, above(tree), tokens, vectors_of(tree)), budget)
     assert sum(tokens[node] for node in taken) <= budget
     assert all(set(tree.path(node)).isdisjoint(taken) for node in taken)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tree.talking import SENTENCES, WordEmbedder, echo
+from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
 from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.tree.node import TreeNode
 
@@ -352,15 +353,144 @@ def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
     assert all(node.score is not None and node.score >= 0.4 for node in found)
 
 
-def test_a_context_never_shows_a_summary_and_what_it_rests_on(memory: Memory) -> None:
+@pytest.fixture
+def terse(tmp_path: Path) -> Iterator[Memory]:
+    """A memory whose summaries are much shorter than what they rest on, and like it."""
+
+    def shortest(request: Request) -> str:
+        new = request.text.split("[New Information]")[1].split("[Existing Information")[0]
+        return min(new.strip().split("\n\n"), key=len)
+
+    path, llm = tmp_path / "terse.db", ScriptedLLM(shortest)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as opened:
+        fill(opened)
+        opened.settle()
+        yield opened
+
+
+def test_a_context_never_shows_a_summary_and_what_it_rests_on(terse: Memory) -> None:
+    memory, shown_summaries = terse, 0
+    for budget in (10, 30, 60, 200):
+        context = memory.context(
+            "What does Ana do at the harbour?", budget=budget, altitude="mixed"
+        )
+        hits = [hit for passage in context.passages for hit in passage.hits]
+        shown = {hit.node for hit in hits if hit.node is not None}
+        shown_summaries += len(shown)
+        assert context.tokens <= budget
+        assert estimate_tokens(str(context)) == context.tokens
+        for hit in hits:
+            nodes = (
+                [hit.node] if hit.node else [one.number for one in memory.tree.find(hit.entry_id)]
+            )
+            above = {one.number for node in nodes for one in memory.tree.path(node)}
+            assert shown.isdisjoint(above)
+    assert shown_summaries
+
+
+def test_a_mixed_context_cites_how_many_texts_a_summary_stands_for(terse: Memory) -> None:
+    context = terse.context("What does Ana do at the harbour?", budget=200, altitude="mixed")
+    passage = next(one for one in context.passages if one.hits[0].summary_of)
+    assert f"[{passage.number}] summary of {passage.hits[0].summary_of} texts\n" in str(context)
+    assert passage.text == terse.tree.node(passage.hits[0].node or 0).text
+
+
+def test_where_not_even_one_text_fits_a_mixed_context_shows_its_beginning(path: Path) -> None:
+    with Memory.open(path, embedder=WordEmbedder()) as memory:
+        memory.add(" ".join(f"{sentence}." for sentence in SENTENCES))
+        context = memory.context("Ana", budget=70, altitude="mixed")
+        assert 0 < context.tokens <= 70
+        assert str(context) == str(memory.context("Ana", budget=70))
+
+
+def test_a_mixed_context_holds_what_stands_in_no_tree(memory: Memory) -> None:
+    fill(memory)
+    memory.add("def harbour(boat):\n    return boat\n", kind="code", source="harbour.py")
+    memory.settle()
+    context = memory.context("def harbour boat", budget=500, altitude="mixed")
+    assert "harbour.py" in {passage.source for passage in context.passages}
+
+
+def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memory) -> None:
     fill(memory)
     memory.settle()
-    for budget in (10, 30, 60, 200):
-        shown = memory.tree.context("What does Ana do at the harbour?", budget=budget)
-        numbers = {node.number for node in shown.nodes}
-        assert shown.tokens <= budget
-        for node in shown.nodes:
-            assert numbers.isdisjoint(one.number for one in memory.tree.path(node.number))
+    hits = memory.search("Ana boat harbour", k=20, level="summaries")
+    assert {hit.node for hit in hits} == {node.number for node in summaries(memory)}
+    for hit in hits:
+        node = memory.tree.node(hit.node or 0)
+        below = {leaf.entry_id for leaf in memory.tree.leaves(node.number)}
+        assert (hit.text, hit.level, hit.summary_of) == (node.text, node.depth, node.leaves)
+        assert hit.entry_id in below
+        assert (hit.at, hit.speaker, hit.role, hit.session) == (None, None, None, None)
+        assert hit.score == pytest.approx(sum(hit.why.terms.values()), rel=1e-4)
+        assert "tree" in hit.why.terms
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_search_at_all_levels_ranks_summaries_among_texts(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    hits = memory.search("Ana boat harbour", k=50, level="all")
+    assert len(hits) == len(everything(memory))
+    assert {hit.text for hit in hits if hit.node is None} == set(SENTENCES)
+
+
+def test_every_hit_tells_its_level_in_the_tree(memory: Memory) -> None:
+    fill(memory)
+    assert {hit.level for hit in memory.search("Ana boat", k=20)} == {None}  # it has not grown yet
+    depth = {node.text: node.depth for node in everything(memory) if node.leaf}
+    assert {hit.text: hit.level for hit in memory.search("Ana boat", k=20)} == depth
+    assert len(set(depth.values())) > 1
+
+
+def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    for source in ("note 0", "note 3"):
+        hits = memory.search("Ana boat harbour", k=50, level="all", source=source)
+        assert {hit.source for hit in hits} == {source}
+        assert not any(hit.summary_of for hit in hits)
+    kinds = memory.search("Ana boat harbour", k=50, level="all", kind="text")
+    assert len(kinds) == len(everything(memory))
+    context = memory.context("Ana", budget=500, altitude="mixed", source="note 0")
+    assert {hit.summary_of for passage in context.passages for hit in passage.hits} == {0}
+
+
+def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": text} for text in SENTENCES[:3]], source="boats")
+    memory.add([{"role": "user", "content": text} for text in SENTENCES[3:6]], source="bread")
+    memory.settle()
+    for source in ("boats", "bread"):
+        hits = memory.search("Ana Ben", k=50, level="summaries", source=source)
+        found = {leaf.source for hit in hits for leaf in memory.tree.leaves(hit.node or 0)}
+        assert found == {source}
+
+
+def test_an_equal_text_of_a_source_that_is_left_out_hides_nothing(memory: Memory) -> None:
+    fill(memory)
+    memory.add(SENTENCES[0], source="again")
+    memory.settle()
+    context = memory.context("Ana sails", budget=100, altitude="mixed", source="again")
+    assert [passage.source for passage in context.passages] == ["again"]
+
+
+def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:
+    with Memory.open(path, embedder=DownEmbedder()) as memory:
+        memory.add("Ana sails her boat")
+        assert memory.search("boat", mode="lexical", level="summaries") == []
+        (hit,) = memory.search("boat", mode="lexical", level="all")
+        context = memory.context("boat", mode="lexical", altitude="mixed")
+        assert [one.hits for one in context.passages] == [(hit,)]
+
+
+def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:
+    fill(memory)
+    with pytest.raises(InputError, match="level is 'top'; it can be texts, summaries, all"):
+        memory.search("Ana", level="top")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="altitude is 'high'; it can be texts, mixed"):
+        memory.context("Ana", altitude="high")  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="tree"):
+        memory.search("Ana", relations=["trees"])
 
 
 def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
@@ -376,7 +506,8 @@ def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
     assert memory.tree.roots() == []
     assert memory.tree.search("anything") == []
-    assert memory.tree.context("anything").nodes == ()
+    assert memory.search("anything", level="all") == []
+    assert memory.context("anything", altitude="mixed").passages == ()
     assert memory.tree.stats().shape.nodes == 0
     assert memory.tree.draw() == ""
 

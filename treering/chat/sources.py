@@ -15,11 +15,11 @@ from treering.memo.choose import related
 from treering.memo.record import Evidence as MemoEvidence
 from treering.memo.record import Memo
 from treering.memo.view import MemoView
-from treering.recall.context import Candidate, CountTokens, assemble, since
+from treering.recall.context import Candidate, CountTokens, assemble, shown, since
 from treering.recall.search import Searcher
-from treering.records import Context, Filter, Newer
+from treering.records import Context, Filter, Hit, Newer
 from treering.relate.registry import Plan
-from treering.tree.node import TreeNode
+from treering.tree.search import with_tree
 from treering.tree.view import TreeView
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
@@ -54,7 +54,7 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        with closing(self._candidates(query, without)) as found:
+        with closing(self._candidates(query, without)) as found:  # it reads within a transaction
             return assemble(query, found, budget, self._count)
 
     def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
@@ -68,9 +68,10 @@ class MemorySources:
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
         tree = self._tree()
-        shown = tree.context(query, budget=budget, count_tokens=self._count)
-        found = (_evidence(node, tree) for node in shown.nodes)
-        return [one for one in found if self._hidden.isdisjoint(one.whole)]
+        plan = with_tree(self._plan(), tree.relation())
+        condition = Filter(omit=self._hidden)
+        found = tree.context(query, condition, "hybrid", plan, budget, self._count)
+        return [_evidence(hit, tree) for passage in found.passages for hit in passage.hits]
 
     def memos(self, query: str) -> Sequence[Evidence]:
         """See ``Sources``."""
@@ -94,18 +95,16 @@ class MemorySources:
         return frozenset(entry for memo in memos for entry in memo.entry_ids)
 
     def _candidates(self, query: str, without: frozenset[str]) -> Generator[Candidate, None, None]:
-        found = self._searcher.candidates(query, Filter(), "hybrid", self._plan())
-        with closing(found) as candidates:  # it reads within a transaction
-            for candidate in candidates:
-                if candidate.hit.entry_id not in without | self._hidden:
-                    yield candidate
+        condition = Filter(omit=without | self._hidden)
+        return self._searcher.candidates(query, condition, "hybrid", self._plan())
 
 
-def _evidence(node: TreeNode, tree: TreeView) -> Evidence:
-    if node.leaf:
-        return Evidence(f"{node.source}\n{node.text}", _ids([node]))
-    below = _ids(tree.leaves(node.number))
-    return Evidence(f"Summary of {node.leaves} entries: {node.text}", brief=below)
+def _evidence(hit: Hit, tree: TreeView) -> Evidence:
+    if hit.node is None:
+        return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
+    leaves = (leaf.entry_id for leaf in tree.leaves(hit.node))
+    below = tuple(dict.fromkeys(entry for entry in leaves if entry))
+    return Evidence(f"Summary of {hit.summary_of} texts: {hit.text}", brief=below)
 
 
 def _told(memo: Memo, newer: Mapping[str, Newer]) -> Evidence:
@@ -116,7 +115,3 @@ def _told(memo: Memo, newer: Mapping[str, Newer]) -> Evidence:
     )
     text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{stale}"
     return Evidence(text, brief=memo.entry_ids)
-
-
-def _ids(leaves: Sequence[TreeNode]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(leaf.entry_id for leaf in leaves if leaf.entry_id))

@@ -17,11 +17,14 @@ from treering.cli.options import Filters, Ranking, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import LLMReplyError, LLMUnavailable
-from treering.records import Hit, Passage
+from treering.records import Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
 
 Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
+MixedOrNot = Annotated[
+    Altitude, typer.Option(help="Texts, or a summary of the tree where it covers more a token.")
+]
 Budget = Annotated[int, typer.Option(min=1, metavar="TOKENS", help="Tokens the passages may have.")]
 Prompt = Annotated[
     int, typer.Option("--budget", min=1, metavar="TOKENS", help="Tokens of the prompt.")
@@ -38,10 +41,15 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
     ] = False,
+    level: Annotated[
+        Level, typer.Option(help="Texts, summaries of the tree, or all among each other.")
+    ] = "texts",
 ) -> None:
     """Find the fragments that answer a query best."""
     with run.memory() as memory:
-        hits = memory.search(stdin.argument(query), k=k, **ranking.chosen(), **where.where())
+        hits = memory.search(
+            stdin.argument(query), k=k, level=level, **ranking.chosen(), **where.where()
+        )
     for number, hit in enumerate(hits, start=1):
         run.out.emit(hit, *_hit(number, hit, explain))
     if not hits:
@@ -55,11 +63,16 @@ def context(
     ranking: Ranking,
     where: Filters,
     budget: Budget = 1000,
+    altitude: MixedOrNot = "texts",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:
         found = memory.context(
-            stdin.argument(query), budget=budget, **ranking.chosen(), **where.where()
+            stdin.argument(query),
+            budget=budget,
+            altitude=altitude,
+            **ranking.chosen(),
+            **where.where(),
         )
     run.out.emit(found, str(found))
     note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
@@ -71,10 +84,13 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
     where: Filters,
     budget: Prompt = 1500,
+    altitude: MixedOrNot = "texts",
 ) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
-        answer = memory.ask(stdin.argument(question), budget=budget, **where.where())
+        answer = memory.ask(
+            stdin.argument(question), budget=budget, altitude=altitude, **where.where()
+        )
     cited = [part for passage in answer.citations for part in _citation(passage)]
     run.out.emit(replace(answer, context=None), answer.text, *cited)
     if answer.dangling:
@@ -126,6 +142,9 @@ def _typed() -> Iterator[str]:
 
 def _hit(number: int, hit: Hit, explain: bool) -> Iterator[Part]:
     yield f"{number:2}  {hit.score:5.2f}  "
+    if hit.summary_of:
+        yield f"summary of {hit.summary_of} texts", "bold"
+        yield f"  node {hit.node}, such as "
     yield hit.source, "cyan"
     yield f" #{hit.position}{_origin(hit.at, hit.speaker)}  "
     yield hit.entry_id, "dim"
@@ -135,6 +154,8 @@ def _hit(number: int, hit: Hit, explain: bool) -> Iterator[Part]:
 
 
 def _why(hit: Hit) -> Iterator[Part]:
+    if hit.level is not None:
+        yield f"\n    level {hit.level} of the tree"
     raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
     for place, (name, value) in enumerate(hit.why.terms.items()):
         label, score = raw.get(name, ("", None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -13,7 +13,10 @@ from treering.split.stream import check_text
 
 
 class Where(TypedDict, total=False):
-    """Conditions that must all hold. Times may be ISO 8601 texts; ``until`` is exclusive."""
+    """Conditions that must all hold. Times may be ISO 8601 texts; ``until`` is exclusive.
+
+    ``omit`` are ids of entries to leave out, such as those that a prompt holds already.
+    """
 
     source: str | None
     speaker: str | None
@@ -22,6 +25,7 @@ class Where(TypedDict, total=False):
     since: datetime | str | None
     until: datetime | str | None
     metadata: Mapping[str, JSON] | None
+    omit: Collection[str] | None
 
 
 def to_filter(where: Where) -> Filter:
@@ -42,7 +46,10 @@ def to_filter(where: Where) -> Filter:
     if not isinstance(metadata, Mapping):
         raise FilterError(f"metadata is a {type(metadata).__name__}; give keys and values")
     metadata_json(metadata)
-    return Filter(**given)
+    omit = given.pop("omit", ())
+    if isinstance(omit, str) or not all(isinstance(one, str) for one in omit):
+        raise FilterError("omit takes a collection of entry ids")
+    return Filter(**given, omit=frozenset(omit))
 
 
 def _text(value: object, key: str) -> str:

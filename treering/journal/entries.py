@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -239,6 +239,15 @@ def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
     return (int(row[0]) for row in rows)
 
 
+def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int]:
+    """The sequence numbers of the ids that a space has."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(sorted(identities))),
+    )
+    return [int(row[0]) for row in rows]
+
+
 def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
     rows = reader.rows(
@@ -376,6 +385,9 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
         (clause, [value]) for clause, value in columns if value is not None
     ]
     clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
+    if condition.omit:
+        listed = json.dumps(sorted(condition.omit))
+        clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
     sql = "".join(f" AND {clause}" for clause, _ in clauses)
     return sql, [param for _, params in clauses for param in params]
 

@@ -47,6 +47,8 @@ class _Run:
         A new session of a chat begins a new run: weeks may lie between, and a run has one date.
         """
         last = self.members[-1]
+        if last.hit.summary_of or candidate.hit.summary_of:
+            return False
         if (last.hit.source, last.session) != (candidate.hit.source, candidate.session):
             return False
         return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
@@ -75,7 +77,7 @@ def assemble(
         best = best or candidate
         if _repeats(candidate, taken):
             continue
-        cost = count(_show(1, [candidate])) + 1  # an upper bound: neighbours share a citation
+        cost = cost_of(candidate, count)
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
         if total + cost > budget and _has_neighbour(candidate, taken):
@@ -85,11 +87,15 @@ def assemble(
             continue
         taken.append(candidate)
         total, exact = total + cost, False
-    while taken and _tokens(taken, count) > budget:
-        taken.pop()
-    if not taken and best is not None:
-        taken = _beginning(best, budget, count)
-    return _context(query, taken, budget, count)
+    fitting = arranged(query, taken, budget, count)
+    if not fitting.passages and best is not None:
+        return arranged(query, _beginning(best, budget, count), budget, count)
+    return fitting
+
+
+def cost_of(candidate: Candidate, count: CountTokens) -> int:
+    """What showing a candidate costs at most: neighbours share a citation."""
+    return count(_show(1, [candidate])) + 1
 
 
 def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
@@ -135,13 +141,21 @@ def _runs(taken: Sequence[Candidate]) -> list[_Run]:
     return sorted(runs, key=_reading_order)
 
 
-def _reading_order(run: _Run) -> tuple[float, str, int]:
-    at = run.first.hit.at
-    return (at.timestamp() if at else float("-inf"), run.first.hit.source, run.first.rank)
+def _reading_order(run: _Run) -> tuple[bool, float, str, int]:
+    hit = run.first.hit
+    at = hit.at.timestamp() if hit.at else float("-inf")
+    return (not hit.summary_of, at, hit.source, run.first.rank)
 
 
-def _context(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
-    runs = _runs(taken)
+def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
+    """What was taken, best first, as passages in reading order; the last go while it is too long.
+
+    Summaries come first, then texts by time, inside a source by place.
+    """
+    kept = list(taken)
+    while kept and _tokens(kept, count) > budget:
+        kept.pop()
+    runs = _runs(kept)
     passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
     text = _text(runs)
     return Context(query, passages, text, count(text), budget)
@@ -169,7 +183,8 @@ def _text(runs: Sequence[_Run]) -> str:
 def _show(number: int, members: Sequence[Candidate]) -> str:
     hit = members[0].hit
     date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
-    return f"[{number}] {_label(hit.source)}{date}\n{_body(members)}"
+    label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
+    return f"[{number}] {label}{date}\n{_body(members)}"
 
 
 def _label(source: str) -> str:

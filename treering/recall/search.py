@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,10 @@ from treering.fragments.store import Model
 from treering.fragments.table import Snapshot, Table
 from treering.journal import entries
 from treering.journal.contract import Database, Reader
-from treering.recall.context import Candidate
+from treering.recall.context import Candidate, CountTokens, assemble
+from treering.recall.hits import hits
 from treering.recall.rank import Ranking, rank
-from treering.records import BLOCK, Filter, Hit
+from treering.records import Context, Filter, Hit
 from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.relate.registry import Plan
@@ -53,48 +55,61 @@ class Searcher:
         check_queries(queries)
         if not queries:
             return []
-        vectors = self._embedded(queries, mode)
+        vectors = self.embedded(queries, mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
             ranking = self._rank(snapshot, queries, vectors, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
-            allowed = _allowed(reader, ranking.snapshot, condition)
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
             found = [ranking.best(at, k, allowed) for at in range(len(queries))]
-            return [_hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+            return [hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
     ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
-        vectors = self._embedded([query], mode)
+        vectors = self.embedded([query], mode)
         with self._table.reading(self._database, self._space) as (reader, snapshot):
             ranking = self._rank(snapshot, [query], vectors, mode, plan)
             if ranking is None:
                 return
-            allowed = _allowed(reader, ranking.snapshot, condition)
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
             order = _newer_first(reader, ranking.snapshot, order)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
-                hits = _hits(reader, ranking, 0, rows)
-                for row, hit in zip(rows.tolist(), hits, strict=True):
+                read = hits(reader, ranking, 0, rows)
+                for row, hit in zip(rows.tolist(), read, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     yield Candidate(hit, place, session, items.vectors[row])
+
+    def context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+    ) -> Context:
+        """The best fragments that fit a budget, as passages."""
+        found = self.candidates(query, condition, mode, plan)
+        with closing(found) as candidates:  # it reads within a transaction
+            return assemble(query, candidates, budget, count_tokens)
 
     def snapshot(self) -> Snapshot | None:
         """The fragments as they are now; None if the space is empty."""
         with self._table.reading(self._database, self._space) as (_, snapshot):
             return snapshot
 
-    def _embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
+    def embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
         """The queries' vectors, or None where none are asked for or the space has none.
 
         Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
         """
-        if mode not in MODES:
-            raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
+        check_choice("mode", mode, MODES)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
         if mode == "lexical" or state is None or state.model is None:
@@ -115,9 +130,13 @@ class Searcher:
     ) -> Ranking | None:
         if snapshot is None or not len(snapshot):
             return None
-        if vectors is not None and snapshot.state.model is not None:
-            self._ensure_model(snapshot.state.model)  # it may have changed meanwhile
+        self.ensure_same(snapshot, vectors)
         return rank(snapshot, self._relations, plan, queries, vectors, mode)
+
+    def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
+        """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""
+        if vectors is not None and snapshot.state.model is not None:
+            self._ensure_model(snapshot.state.model)
 
     def _ensure_model(self, model: Model) -> None:
         if model.name != self._embedder.name:
@@ -128,12 +147,15 @@ class Searcher:
             )
 
 
-def _allowed(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
+def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
     """Which rows meet a filter; None if all do."""
     if condition == Filter():
         return None
-    seqs = np.fromiter(entries.matching(reader, snapshot.state.space, condition), dtype=np.int64)
-    return np.isin(snapshot.entry, seqs)
+    space = snapshot.state.space
+    if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
+        return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
+    meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
+    return np.isin(snapshot.entry, meeting)
 
 
 def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -154,6 +176,12 @@ def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -
     return np.concatenate([first, order[~np.isin(order, first)]])
 
 
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises InputError for a value that is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
+
+
 def check_queries(queries: Sequence[str]) -> None:
     """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
     for query in queries:
@@ -166,36 +194,3 @@ def check_queries(queries: Sequence[str]) -> None:
                 f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}; "
                 "add a document with add() and search with what you want to know of it"
             )
-
-
-def _hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) -> list[Hit]:
-    snapshot = ranking.snapshot
-    found = entries.by_seq(reader, snapshot.entry[rows].tolist())
-    spans = store.locate(reader, snapshot.fragment[rows].tolist())
-    marks = facts.marks(reader, snapshot.entry[rows].tolist())
-    hits = []
-    for row in rows.tolist():
-        entry = found[int(snapshot.entry[row])]
-        start, stop = spans[int(snapshot.fragment[row])]
-        against = marks.get(int(snapshot.entry[row]), facts.NOTHING)
-        hits.append(
-            Hit(
-                score=float(ranking.scores[row, query]),
-                text=entry.text[start:stop],
-                entry_id=entry.id,
-                source=entry.source,
-                position=entry.position,
-                start=start,
-                end=stop,
-                kind=entry.kind,
-                why=ranking.why(row, query),
-                at=entry.at,
-                speaker=entry.speaker,
-                role=entry.role,
-                session=entry.session,
-                metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
-                superseded_by=against.superseded_by,
-                stale=against.stale,
-            )
-        )
-    return hits

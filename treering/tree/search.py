@@ -9,23 +9,25 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treering.embed.contract import Embedder
 from treering.errors import InputError
-from treering.fragments.build import checked
 from treering.fragments.table import Snapshot
 from treering.fragments.widen import widened
 from treering.journal.contract import Reader
 from treering.recall.rank import Ranking, rank
+from treering.recall.search import check_choice
 from treering.relate.combine import Relations
-from treering.relate.contract import MISSING, Codes, Floats, Items
+from treering.relate.contract import MISSING, Codes, Floats, Items, Relation
 from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
 from treering.relate.tree import TreeOperator, TreeRelation
+from treering.score.own import Mode
 from treering.tree import store
 from treering.tree.retrieve import collapsed, traversal
 from treering.tree.shape import ROOT, Tree
 
+Allowed = NDArray[np.bool_]
 Method = Literal["related", "collapsed", "traversal"]
 METHODS: Final = ("related", "collapsed", "traversal")
 
@@ -40,21 +42,58 @@ words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """Fragments, then summaries, as one snapshot; ``node`` is the node of every row.
+    """Fragments, then summaries, as one snapshot; ``node`` is the node of every row, or MISSING.
 
-    Of fragments that repeat each other exactly only the first has a node, the others MISSING.
-    ``row`` gives the row of every node that has one.
+    Fragments that repeat each other exactly share a node. ``row`` gives the first row of every node
+    that has one, ``texts`` how many rows are fragments.
     """
 
     snapshot: Snapshot
     node: Codes
     row: Mapping[int, int]
+    texts: int
     relation: TreeRelation
 
-    def rows(self, *, leaves_only: bool = False) -> Codes:
-        """The rows that have a node."""
-        last = int((self.snapshot.fragment != MISSING).sum()) if leaves_only else len(self.node)
-        return np.flatnonzero(self.node[:last] != MISSING)
+    def rows(self) -> Codes:
+        """The first row of every node, ascending."""
+        return np.sort(np.fromiter(self.row.values(), dtype=np.int64, count=len(self.row)))
+
+    def above(self, row: int) -> list[int]:
+        """The rows of the summaries above a row, from the nearest up."""
+        found, node = [], int(self.node[row])
+        while node != MISSING:
+            node = int(self.relation.parents[node])
+            found += [self.row[node]] if node in self.row else []
+        return found
+
+    def meeting(self, found: Allowed | None) -> Allowed | None:
+        """The rows that meet a filter, given which fragments do; None for all.
+
+        A summary does if every text that it rests on does: nothing else may show through it.
+        """
+        if found is None:
+            return None
+        texts = found[: self.texts]
+        parents = self.relation.parents
+        other = np.ones(len(parents), dtype=np.bool_)
+        other[parents[parents != MISSING]] = False
+        standing = self.node[: self.texts][texts]
+        other[standing[standing != MISSING]] = False
+        mixed = np.zeros(len(parents), dtype=np.bool_)
+        above = parents[other]
+        while len(above := np.unique(above[above != MISSING])):
+            mixed[above] = True
+            above = parents[above]
+        return np.concatenate([texts, ~mixed[self.node[self.texts :]]])
+
+    def best_text(self, summary: int, scores: Floats) -> int:
+        """The row of the text below a summary that has the highest score."""
+        rows = np.flatnonzero(self.node[: self.texts] != MISSING)
+        above, below = self.node[rows], np.zeros(len(rows), dtype=np.bool_)
+        while (climbing := above != MISSING).any():
+            above = np.where(climbing, self.relation.parents[above], MISSING)
+            below |= above == self.node[summary]
+        return int(rows[below][scores[rows[below]].argmax()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +137,38 @@ class TreeSearch:
             return self._wide
 
     def rank(
-        self, wide: Wide, query: str, embedder: Embedder, defaults: Plan, alpha: float
+        self,
+        wide: Wide,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        plan: Plan,
+        mode: Mode = "hybrid",
     ) -> Ranking:
-        """``own + Σ_r α_r·env_r`` over fragments and summaries, the tree among the relations."""
-        tree = Weighted(wide.relation, alpha)
-        plan = {kind: [*weighted, tree] for kind, weighted in defaults.items()}
-        vectors = checked(embedder, [query], query=True)
-        return rank(wide.snapshot, self._relations, plan, [query], vectors, "hybrid")
+        """``own + Σ_r α_r·env_r`` over fragments and summaries."""
+        bound = {
+            kind: [
+                Weighted(wide.relation, one.alpha) if isinstance(one.relation, InTree) else one
+                for one in weighted
+            ]
+            for kind, weighted in plan.items()
+        }
+        return rank(wide.snapshot, self._relations, bound, queries, vectors, mode)
+
+
+def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan:
+    """The plan with relatives in the tree among the relations of what stands in it: not of code."""
+    added = Weighted(relation, alpha)
+    return {
+        kind: list(weighted) if kind == "code" else [*weighted, added]
+        for kind, weighted in plan.items()
+    }
 
 
 def pick(
     tree: Tree, wide: Wide, scores: Floats, k: int, method: Method, least: float | None
 ) -> list[tuple[int, float]]:
     """The nodes that a method finds, with their scores of shape (rows,)."""
-    if method not in METHODS:
-        raise InputError(f"method is {method!r}; it can be {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     cut = -math.inf if least is None else least
     if method != "traversal":
         rows = wide.rows()
@@ -125,19 +181,15 @@ def pick(
     return [found for found in traversal(tree, score, k, least=cut) if found[0] in wide.row]
 
 
-def cosines(wide: Wide, query: str, embedder: Embedder) -> Floats:
-    """The cosine of every row with a query, shape (rows,)."""
-    found: Floats = wide.snapshot.items.vectors @ checked(embedder, [query], query=True)[0]
-    return found
-
-
 def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int) -> Wide:
     numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
     snapshot = widened(base, texts, vectors, version)
     parents, of_fragments = places(reader, space, tree, base.fragment)
-    node = np.concatenate([_first_only(of_fragments), numbers]).astype(np.int64)
-    row = {int(node[index]): int(index) for index in np.flatnonzero(node != MISSING)}
-    return Wide(snapshot, node, row, TreeRelation(parents, node))
+    node = np.concatenate([of_fragments, numbers])
+    there = np.flatnonzero(node != MISSING)
+    first = there[np.unique(node[there], return_index=True)[1]]
+    row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
+    return Wide(snapshot, node, row, len(base), TreeRelation(parents, node))
 
 
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
@@ -162,18 +214,23 @@ def _summaries(
     return numbers, [row[1] for row in rows], vectors
 
 
-def _first_only(nodes: Codes) -> Codes:
-    """The nodes with every repetition of one replaced by MISSING."""
-    first = np.zeros(len(nodes), dtype=np.bool_)
-    first[np.unique(nodes, return_index=True)[1]] = True
-    return np.where(first, nodes, MISSING)
+def relevance(
+    wide: Wide, scores: Floats, most: int, allowed: Allowed | None = None
+) -> dict[int, float]:
+    """How much the ``most`` best texts matter by row: the best 1, one ``FOCUS`` below it 1/e.
 
-
-def relevance(wide: Wide, scores: Floats, most: int) -> dict[int, float]:
-    """How much the ``most`` best leaves matter: the best 1, one ``FOCUS`` below it 1/e."""
-    rows = wide.rows(leaves_only=True)
-    order = rows[np.argsort(-scores[rows], kind="stable")[:most]]
-    if not len(order):
-        return {}
-    matter = np.exp((scores[order] - scores[order[0]]) / FOCUS)
-    return {int(wide.node[row]): float(one) for row, one in zip(order, matter, strict=True)}
+    ``allowed`` tells the rows that may be shown; of equal texts only the best matters.
+    """
+    rows = np.arange(wide.texts) if allowed is None else np.flatnonzero(allowed[: wide.texts])
+    order = rows[np.argsort(-scores[rows], kind="stable")]
+    found: dict[int, float] = {}
+    known: set[int] = set()
+    for row in order.tolist():
+        if len(found) == most:
+            break
+        node = int(wide.node[row])
+        if node in known:
+            continue
+        known |= {node} - {MISSING}
+        found[row] = math.exp(float(scores[row] - scores[order[0]]) / FOCUS)
+    return found

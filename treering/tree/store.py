@@ -10,6 +10,7 @@ from typing import Final
 from treering.fragments import store as fragments
 from treering.journal import work
 from treering.journal.contract import Reader, Row, Writer
+from treering.journal.entries import PAGE
 from treering.tree.family import Vector
 from treering.tree.shape import ROOT, Node
 
@@ -217,6 +218,25 @@ def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
         (space, seq),
     )
     return list(dict.fromkeys(int(row[0]) for row in rows))
+
+
+def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
+    """The depth of the leaf of each fragment, 1 below the root; one without a leaf is left out."""
+    found: dict[int, int] = {}
+    for start in range(0, len(standing), PAGE):
+        chunk = standing[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = reader.rows(
+            "WITH RECURSIVE line (fragment, number, depth) AS ("
+            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({marks})"
+            " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
+            " FROM line JOIN node ON node.space = ? AND node.number = line.number"
+            " WHERE node.parent != ?)"
+            " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
+            [*chunk, space, ROOT],
+        )
+        found.update((int(row[0]), int(row[1])) for row in rows)
+    return found
 
 
 def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:

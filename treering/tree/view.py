@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -12,19 +13,22 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMNotConfigured, UnknownName
 from treering.fragments.build import checked
 from treering.fragments.store import State
-from treering.fragments.table import Snapshot
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
+from treering.recall.context import CountTokens
+from treering.recall.search import Searcher, allowed_rows, check_choice, check_queries
+from treering.records import Context, Filter, Hit, Level, Why
 from treering.relate.contract import MISSING, Codes
 from treering.relate.registry import Plan
+from treering.score.own import Mode
 from treering.tree import draw, store
 from treering.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
-from treering.tree.cover import candidates, cover
 from treering.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
 from treering.tree.draw import Branch
 from treering.tree.family import direction
+from treering.tree.found import Ranked, mixed_context, node_hits
 from treering.tree.grow import Grower
 from treering.tree.node import TreeNode
 from treering.tree.otd import otd_revenue
@@ -35,21 +39,15 @@ from treering.tree.search import (
     Method,
     TreeSearch,
     Wide,
-    cosines,
     pick,
     places,
-    relevance,
+    with_tree,
 )
 from treering.tree.settle import ALL, Progress, Settler
 from treering.tree.shape import ROOT, Settings, Tree
 
 Format = Literal["outline", "dot", "mermaid", "html", "json"]
 FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
-
-RELEVANT_LEAVES: Final = 64
-"""Leaves that a context of mixed altitudes is to cover; more than fit any usual budget."""
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +71,6 @@ class Quality:
     odd_one_out: OddOneOut
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Nodes for a prompt, none above another, in the order of the tree."""
-
-    query: str
-    nodes: tuple[TreeNode, ...]
-    text: str
-    tokens: int
-
-
 class TreeView:
     """A tree of summaries that grows with every entry. Safe to use from many threads."""
 
@@ -92,13 +80,13 @@ class TreeView:
         space: str,
         embedder: Callable[[], Embedder],
         llm: Callable[[], LLM],
-        snapshot: Callable[[], Snapshot | None],
+        searcher: Searcher,
         defaults: Callable[[], Plan],
         settings: Settings | None = None,
     ) -> None:
         self._embedder = embedder
         self._llm = llm
-        self._snapshot = snapshot
+        self._searcher = searcher
         self._defaults = defaults
         self._grower = Grower(database, space, settings or Settings())
         self._search = TreeSearch()
@@ -193,8 +181,7 @@ class TreeView:
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
         """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
-        if form not in FORMATS:
-            raise InputError(f"form is {form!r}; it can be {', '.join(FORMATS)}")
+        check_choice("form", form, FORMATS)
         branches = self._branches(root)
         if form == "html":
             return draw.page(branches, title)
@@ -224,18 +211,23 @@ class TreeView:
         without those below ``least``. ``traversal`` takes the k most similar at every level among
         the children of the last k, so that it returns up to k nodes a level.
         """
+        check_queries([query])
+        vectors = self._searcher.embedded([query], "hybrid")
         with self._grower.reading() as found:
             wide = self._wide(found)
-            if found is None or wide is None:
+            if found is None or wide is None or vectors is None:
                 return []
+            self._searcher.ensure_same(wide.snapshot, vectors)
             reader, state, tree = found
+            why: dict[int, Why] = {}
             if method == "related":
-                ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
+                plan = with_tree(self._defaults(), wide.relation, alpha)
+                ranking = self._search.rank(wide, [query], vectors, plan)
                 picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
                 why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
             else:
-                scores = cosines(wide, query, self._embedder())
-                picked, why = pick(tree, wide, scores, k, method, least), {}
+                cosines = wide.snapshot.items.vectors @ vectors[0]
+                picked = pick(tree, wide, cosines, k, method, least)
             shown = _nodes(reader, state.space, tree, [node for node, _ in picked])
             return [
                 replace(node, score=score, why=why.get(node.number))
@@ -248,39 +240,39 @@ class TreeView:
         with self._grower.reading():
             return InTree(self._places, self._grower.revision())
 
+    def hits(
+        self,
+        queries: Sequence[str],
+        k: int,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        level: Level,
+    ) -> list[list[Hit]]:
+        """As ``Memory.search_many`` for a level that has summaries."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        with self._ranked(queries, condition, mode, plan) as found:
+            if found is not None:
+                return [node_hits(found, at, k, level) for at in range(len(queries))]
+        if level == "all":
+            return self._searcher.search(queries, k, condition, mode, plan)
+        return [[] for _ in queries]
+
     def context(
         self,
         query: str,
-        *,
-        budget: int = 1000,
-        alpha: float = TREE_ALPHA,
-        count_tokens: Count = estimate_tokens,
-    ) -> Shown:
-        """Texts for a prompt at mixed altitudes: a summary or its leaves, never both.
-
-        Nodes are taken by how much of what is relevant they cover per token.
-        """
-        if budget < 1:
-            raise InputError(f"budget is {budget}; it must be at least 1 token")
-        with self._grower.reading() as found:
-            wide = self._wide(found)
-            if found is None or wide is None:
-                return Shown(query, (), "", 0)
-            reader, state, tree = found
-            ranking = self._search.rank(wide, query, self._embedder(), self._defaults(), alpha)
-            relevant = relevance(wide, ranking.scores[:, 0], RELEVANT_LEAVES)
-            wanted = {*relevant, *(node for leaf in relevant for node in tree.path(leaf))}
-            made = [number for number in sorted(wanted) if number in wide.row]
-            nodes = {one.number: one for one in _nodes(reader, state.space, tree, made)}
-            tokens = {number: count_tokens(_line(node)) + 1 for number, node in nodes.items()}
-            vectors = {one: wide.snapshot.items.vectors[wide.row[one]] for one in nodes}
-            taken = cover(tree, candidates(tree, relevant, tokens, vectors), budget)
-            while True:
-                order = sorted(taken, key=tree.place)
-                text = "\n\n".join(_line(nodes[number]) for number in order)
-                if (cost := count_tokens(text)) <= budget:
-                    return Shown(query, tuple(nodes[number] for number in order), text, cost)
-                taken.pop()  # the pieces fit, but what joins them does not
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+    ) -> Context:
+        """As ``Memory.context`` with ``altitude="mixed"``."""
+        with self._ranked([query], condition, mode, plan) as found:
+            if found is not None:
+                return mixed_context(found, query, budget, count_tokens)
+        return self._searcher.context(query, condition, mode, plan, budget, count_tokens)
 
     # ------------------------------------------------------------------ inside
 
@@ -326,8 +318,26 @@ class TreeView:
             reader, state, tree = found
             return places(reader, state.space, tree, fragment)
 
+    @contextmanager
+    def _ranked(
+        self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
+    ) -> Iterator[Ranked | None]:
+        """Texts and summaries ranked, and which of them meet a filter; None if there is no tree."""
+        check_queries(queries)
+        vectors = self._searcher.embedded(queries, mode)
+        with self._grower.reading() as found:
+            wide = self._wide(found)
+            if found is None or wide is None or not queries:
+                yield None
+                return
+            reader, _, tree = found
+            self._searcher.ensure_same(wide.snapshot, vectors)
+            ranking = self._search.rank(wide, queries, vectors, plan, mode)
+            texts = allowed_rows(reader, wide.snapshot, condition)
+            yield Ranked(reader, tree, wide, ranking, wide.meeting(texts))
+
     def _wide(self, found: tuple[Reader, State, Tree] | None) -> Wide | None:
-        base = self._snapshot()
+        base = self._searcher.snapshot()
         if found is None or base is None or not len(base):
             return None
         reader, state, tree = found
@@ -384,8 +394,3 @@ def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:
     return Branch(
         node.number, node.text, title or "", node.leaf, children, node.repeats, node.pending
     )
-
-
-def _line(node: TreeNode) -> str:
-    """A node as it is shown in a prompt."""
-    return node.text if node.leaf else f"Summary of {node.leaves} entries: {node.text}"

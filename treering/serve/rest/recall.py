@@ -38,5 +38,9 @@ async def context(wanted: WantedContext, tenant: Asking) -> Context:
 async def ask(wanted: Question, tenant: Asking) -> Answer:
     """Answer a question from the memory, with citations."""
     return await tenant.call_slow(
-        tenant.memory.ask, wanted.question, budget=wanted.budget, **wanted.filters()
+        tenant.memory.ask,
+        wanted.question,
+        budget=wanted.budget,
+        altitude=wanted.altitude,
+        **wanted.filters(),
     )

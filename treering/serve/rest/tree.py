@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from treering.serve.rest.wire import Body, Budget, K
+from treering.serve.rest.wire import Body, K
 from treering.serve.rest.wire import Query as QueryText
 from treering.serve.tenant import Asking
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA
-from treering.tree.view import Shown, TreeStats, TreeView
+from treering.tree.view import TreeStats, TreeView
 
 router = APIRouter(tags=["tree"], prefix="/v1/tree")
 
@@ -31,14 +31,6 @@ class TreeSearch(Body):
     k: K = 10
     method: Literal["related", "collapsed", "traversal"] = "related"
     least: float | None = None
-    alpha: Alpha = TREE_ALPHA
-
-
-class TreeContext(Body):
-    """A question whose summaries and texts shall go into a prompt."""
-
-    query: QueryText
-    budget: Budget = 1000
     alpha: Alpha = TREE_ALPHA
 
 
@@ -92,12 +84,6 @@ async def find(entry_id: str, tenant: Asking) -> list[TreeNode]:
 async def search(wanted: TreeSearch, tenant: Asking) -> list[TreeNode]:
     """The summaries and texts that answer a query best, best first."""
     return await tenant.call(lambda: tenant.memory.tree.search(**wanted.model_dump()))
-
-
-@router.post("/context")
-async def context(wanted: TreeContext, tenant: Asking) -> Shown:
-    """Texts for a prompt at mixed altitudes: a summary or its leaves, never both."""
-    return await tenant.call(lambda: tenant.memory.tree.context(**wanted.model_dump()))
 
 
 async def _some(

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from treering.ingest.where import Where
 from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import JSON, Kind
+from treering.records import JSON, Altitude, Kind, Level
 from treering.score.own import Mode
 
 MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
@@ -37,6 +37,7 @@ class Conditions(Body):
     since: str | None = Field(None, description="Only from then on: ISO 8601.")
     until: str | None = Field(None, description="Only before then: ISO 8601.")
     metadata: dict[str, JSON] | None = None
+    omit: list[str] | None = Field(None, description="Ids of entries to leave out.")
 
     def filters(self) -> Where:
         """As ``Memory`` takes them."""
@@ -48,6 +49,7 @@ class Conditions(Body):
             since=self.since,
             until=self.until,
             metadata=self.metadata,
+            omit=self.omit,
         )
 
 
@@ -114,18 +116,27 @@ class Ranked(Conditions):
         return chosen | self.filters()
 
 
-class Search(Ranked):
+class AtLevel(Ranked):
+    """What is found: texts, summaries of the tree, or both."""
+
+    level: Level = "texts"
+    k: K = 10
+
+    def options(self) -> dict[str, Any]:
+        """As ``Memory.search`` takes them."""
+        return super().options() | {"level": self.level}
+
+
+class Search(AtLevel):
     """A search."""
 
     query: Query
-    k: K = 10
 
 
-class SearchMany(Ranked):
+class SearchMany(AtLevel):
     """Several searches in one pass."""
 
     queries: list[Query] = Field(min_length=1, max_length=MAX_QUERIES)
-    k: K = 10
 
 
 class WantedContext(Ranked):
@@ -133,10 +144,16 @@ class WantedContext(Ranked):
 
     query: Query
     budget: Budget = 1000
+    altitude: Altitude = "texts"
+
+    def options(self) -> dict[str, Any]:
+        """As ``Memory.context`` takes them."""
+        return super().options() | {"altitude": self.altitude}
 
 
 class Question(Conditions):
     """A question to be answered from the memory."""
 
     question: Query
-    budget: Budget = 1000
+    budget: Budget = 1500
+    altitude: Altitude = "texts"
