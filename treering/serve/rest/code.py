@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +14,11 @@ from treering.code.check import DEPTH, CheckReport
 from treering.code.fragments import Unit
 from treering.code.git import Git
 from treering.code.index import ALPHA, CodeHit
-from treering.code.memory import CodeReceipt
+from treering.code.indexing import CodeReceipt
 from treering.code.session import SessionBlock
-from treering.errors import AccessDenied, InputError
+from treering.errors import InputError
 from treering.score.own import Mode
+from treering.serve.paths import served
 from treering.serve.rest.wire import Body, Budget, K, Query
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking
@@ -170,12 +170,5 @@ def _served_git(request: Request, root: str) -> Path:
 
 
 def _served(request: Request, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
     settings: Settings = request.app.state.settings
-    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
-    if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
-        raise AccessDenied(
-            f"{root!r} is not in a folder whose code this server may read; its owner names such "
-            "folders with `treering serve --code-root FOLDER`"
-        )
-    return found
+    return served(settings, root)
