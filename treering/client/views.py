@@ -14,14 +14,17 @@ from treering.client.connection import Connection
 from treering.code.check import DEPTH, CheckReport
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit
-from treering.code.memory import CodeMemory, CodeReceipt, Progress
+from treering.code.indexing import CodeReceipt
+from treering.code.joined import About
+from treering.code.memory import CodeMemory, Progress
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
-from treering.memo.record import Memo
-from treering.memo.view import Hits, Memos, MemoView, When
+from treering.memo.record import Choice, Memo
+from treering.memo.view import Entries, Hits, Memos, MemoView, When
+from treering.records import Forgotten
 from treering.score.own import Mode
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA, Method
@@ -111,7 +114,13 @@ class RemoteTree(TreeView):
                 return found
 
 
-@without({"relation": "name the relation 'topic' instead", "embed": INSIDE})
+@without(
+    {
+        "relation": "name the relation 'topic' instead",
+        "settle": "memory.settle() settles memos too",
+        "embed": INSIDE,
+    }
+)
 class RemoteMemos(MemoView):
     """``memory.memos`` of a memory on a server."""
 
@@ -145,6 +154,19 @@ class RemoteMemos(MemoView):
     ) -> Hits:
         wanted = {"query": query, "k": k, "mode": mode, "source": source}
         return self._connection.post(Hits, "/memos/search", wanted)
+
+    @override
+    def lines(self, memo: Memo) -> Entries:
+        return self._connection.get(Entries, f"/memos/{step(memo.id)}/lines")
+
+    @override
+    def choose(self, query: str, *, source: str | None = None) -> Choice:
+        wanted = {"query": query, "source": source}
+        return self._connection.post(Choice, "/memos/choose", wanted)
+
+    @override
+    def recent(self, source: str) -> Entries:
+        return self._connection.get(Entries, "/memos/recent", {"source": source})
 
     @override
     def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
@@ -205,6 +227,8 @@ class RemoteFacts(FactView):
         "blocks": "search() finds the definitions",
         "context_memory": "it calls back for every turn; use it where the file is",
         "rounds": "log() tells the story of a definition",
+        "relation": "name the relation 'code' instead",
+        "follow": INSIDE,
         "use": INSIDE,
     }
 )
@@ -287,6 +311,15 @@ class RemoteCode(CodeMemory):
     def log(self, definition: str, *, root: str | Path | None = None) -> tuple[SessionBlock, ...]:
         which = {"definition": definition} | _at(root)
         return self._connection.get(tuple[SessionBlock, ...], "/code/log", which)
+
+    @override
+    def about(self, question: str, *, k: int = 5) -> About:
+        return self._connection.post(About, "/code/about", {"question": question, "k": k})
+
+    @override
+    def forget_rounds(self, definition: str) -> Forgotten:
+        which = {"definition": definition}
+        return self._connection.post(Forgotten, "/code/rounds/forget", which)
 
     @override
     def check(
