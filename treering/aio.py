@@ -78,6 +78,7 @@ class AsyncMemory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -85,10 +86,15 @@ class AsyncMemory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         return cls(
-            await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
+            await asyncio.to_thread(
+                Memory.open, url, space=space, embedder=embedder, llm=llm, api_key=api_key
+            )
         )
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 from treering import exchange, forgetting
 from treering.answer import Answer, Answerer
@@ -78,6 +78,8 @@ log = logging.getLogger("treering")
 DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
+
+REMOTE = ("http://", "https://")
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
@@ -155,6 +157,7 @@ class Memory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -162,9 +165,18 @@ class Memory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         name = checked_name(space, "space") or DEFAULT_SPACE
+        if isinstance(url, str) and url.startswith(REMOTE):
+            if embedder is not None or llm is not None:
+                raise InputError(f"{url} is a server, which has its own embedder and llm")
+            from treering.client.memory import open_remote
+
+            return cast(Self, open_remote(url, name, api_key))
         database = open_database(url)
         try:
             return cls(database, name, space_embedder(database, name, embedder), llm)

@@ -15,8 +15,10 @@ from treering.code.fragments import Unit
 from treering.code.git import Git
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
+from treering.code.joined import About
 from treering.code.session import SessionBlock
 from treering.errors import InputError
+from treering.records import Forgotten
 from treering.score.own import Mode
 from treering.serve.paths import served
 from treering.serve.rest.wire import Body, Budget, K, Query
@@ -80,6 +82,19 @@ class Noted(Body):
     outcome: str = ""
 
 
+class Asked(Body):
+    """A question about code."""
+
+    question: Query
+    k: K = 5
+
+
+class Forsaken(Body):
+    """Whose recorded rounds to erase."""
+
+    definition: str
+
+
 class Checked(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
@@ -132,6 +147,18 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
     elif worked.after is None:
         raise InputError("give root, or the files as they are after the round")
     return await tenant.change(tenant.memory.code.record, **given)
+
+
+@router.post("/rounds/forget")
+async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+    """Erase the recorded rounds of a definition, also from the file's bytes."""
+    return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
+
+
+@router.post("/about")
+async def about(asked: Asked, tenant: Asking) -> About:
+    """What was said, done and what stands in the code, on a question."""
+    return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
 
 
 @router.post("/note")
