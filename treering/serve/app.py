@@ -43,7 +43,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
         spaces.close()
         raise
 
-    mcp, proxy = Endpoint(), Proxy(settings)
+    mcp, proxy = Endpoint(settings), Proxy(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

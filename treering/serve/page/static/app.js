@@ -48,9 +48,9 @@ function mark(current) {
 }
 
 function moved() {
-  show();
-  main.focus({ preventScroll: true });
+  main.focus({ preventScroll: true }); // before the view, which may know a better place
   window.scrollTo(0, 0);
+  show();
 }
 
 async function offerSpaces() {
