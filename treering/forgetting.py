@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from treering.code import marks
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
@@ -60,6 +61,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
     memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)

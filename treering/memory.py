@@ -67,7 +67,7 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate import settings as fitted
 from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import TOPIC, TREE, Chosen, Named, Plan, plan
+from treering.relate.registry import CODE, TOPIC, TREE, Chosen, Named, Plan, plan
 from treering.score.own import Mode
 from treering.tree.search import with_tree
 from treering.tree.view import TreeView
@@ -103,7 +103,13 @@ class Memory:
         self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
         self._facts = FactView(database, space)
-        self._code = CodeMemory(database, space, embedder, lambda: self._build(None))
+        self._code = CodeMemory(
+            database,
+            space,
+            embedder,
+            lambda: self._build(None),
+            lambda question, k: self.search(question, k=k, relations=("context", CODE)),
+        )
         self._tree = TreeView(
             database,
             space,
@@ -232,6 +238,7 @@ class Memory:
         with self._building:
             self._builder.build(progress)
             self._facts.follow()
+        self._memos.settle(progress)
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -536,6 +543,7 @@ class Memory:
         try:
             self._builder.build(progress)
             self._facts.follow()
+            self._code.follow()
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError) as error:
@@ -587,6 +595,8 @@ class Memory:
     def _relation(self, one: Named) -> Named:
         if one == TREE:
             return self.tree.relation()
+        if one == CODE:
+            return self._code.relation()
         return self._memos.relation() if one == TOPIC else one
 
 

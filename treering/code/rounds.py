@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering import forgetting
-from treering.code import recorded
+from treering.code import marks, recorded
 from treering.code.behaviour import behaviour
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.check import DEPTH, Check
@@ -21,6 +21,7 @@ from treering.errors import InputError
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.records import Forgotten
 from treering.split.stream import check_text
 
 Files = Mapping[str, str]
@@ -93,11 +94,46 @@ class Rounds:
             changed = recorded.draft(replace(last, block=block), previous)
             forgetting.remove_derived(writer, space, [last.seq])
             entries.rewrite(writer, last.seq, changed)
+            marks.save_recorded(writer, space, [last])
             work.enqueue(writer, space, store.VIEW, [last.seq])
             if last.block.note:
                 work.enqueue(writer, space, forgetting.VIEW, [0])
         self._build()
         return block
+
+    def follow(self) -> None:
+        """Note what rounds have changed that were recorded or imported; cheap."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if state is None or not recorded.is_any(
+                reader, state.space, marks.unread(reader, state.space)
+            ):
+                return
+        with self._database.write() as writer:
+            after = marks.unread(writer, state.space)
+            marks.save_recorded(writer, state.space, recorded.load(writer, state.space, after))
+
+    def forget(self, definition: str) -> Forgotten:
+        """Erase the rounds of a definition. Raises UnknownName."""
+        known = self.known()
+        seqs = [one.seq for one in known[recorded.named(definition, known)]]
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+        assert state is not None  # something is recorded
+        return forgetting.forget(self._database, state.space, seqs)
+
+    def of(self, keys: Iterable[str]) -> list[SessionBlock]:
+        """The blocks that rounds left of some definitions, newest first."""
+        known = self.known()
+        found = [block for key in keys for block in recorded.sequence(known.get(key, ()))]
+        asked = [block for block in found if block.instruction]
+        return sorted(asked, key=_when, reverse=True)
+
+    def state(self) -> tuple[int, int]:
+        """What tells that rounds were recorded or forgotten."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            return recorded.extent(reader, state.space) if state else (0, 0)
 
     def known(self) -> dict[str, list[Recorded]]:
         """All sequences by what their definition is called now."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from treering.code.check import DEPTH, CheckReport
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit
-from treering.code.memory import CodeReceipt
+from treering.code.indexing import CodeReceipt
 from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.score.own import Mode
