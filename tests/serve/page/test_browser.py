@@ -187,7 +187,7 @@ def test_the_code_graph_leads_from_definition_to_definition(show: Show) -> None:
     expect(page.locator(".columns h3")).to_have_text(["Called by (2)", "Calls (2)"])
     assert page.locator("svg.graph .edge").count() == 4
     page.locator("svg.graph a[href$='name=price']").click()
-    expect(page.locator("h2")).to_have_text("price")
+    expect(page.locator("main h2")).to_have_text("price")
     expect(page.locator(".columns li")).to_have_count(1)
     expect(page.locator(".columns li a")).to_have_text("Cart.total")
 
