@@ -108,7 +108,8 @@ def stats(
     if judged:
         odd, beta = judged.odd_one_out, judged.separation
         rows = [
-            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}",
+            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}; "
+            f"{judged.apart:.1%} of all similarity is between topics, which earns nothing",
             f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}",
             f"odd one out: easy {odd.easy:.1%}, hard {odd.hard:.1%}",
         ]
