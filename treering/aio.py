@@ -78,6 +78,7 @@ class AsyncMemory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -85,10 +86,15 @@ class AsyncMemory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         return cls(
-            await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
+            await asyncio.to_thread(
+                Memory.open, url, space=space, embedder=embedder, llm=llm, api_key=api_key
+            )
         )
 
     @property
@@ -147,7 +153,8 @@ class AsyncMemory:
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
+        memos that no reply could be read for.
         """
         return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 
@@ -304,7 +311,10 @@ class AsyncMemory:
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+
+        With the policy ``memo`` the language model, if there is one, chooses the memos.
+        """
         return await asyncio.to_thread(
             self._memory.chat_prompt,
             message,

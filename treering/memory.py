@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 from treering import exchange, forgetting
 from treering.answer import Answer, Answerer
@@ -28,6 +28,7 @@ from treering.errors import (
     JournalBusy,
     JournalCorrupt,
     JournalError,
+    LLMError,
     UnknownName,
 )
 from treering.facts.view import FactView
@@ -78,6 +79,8 @@ DEFAULT_SPACE = "default"
 CATCH_UP_ENTRIES = 256
 """A search first does up to this much pending work, such as a crash left: about a second of it."""
 
+REMOTE = ("http://", "https://")
+
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
 
@@ -123,11 +126,19 @@ class Memory:
             space,
             self._answerer,
             lambda count, hidden: MemorySources(
-                self._searcher, self._defaults, lambda: self.tree, count, hidden
+                database,
+                space,
+                self._searcher,
+                self._defaults,
+                lambda: self.tree,
+                lambda: self.memos,
+                count,
+                hidden,
             ),
             self._catch_up,
             self._intake,
             lambda: self._build(None),
+            self._write_memos,
         )
         self._memos = MemoView(
             database,
@@ -146,6 +157,7 @@ class Memory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -153,9 +165,18 @@ class Memory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         name = checked_name(space, "space") or DEFAULT_SPACE
+        if isinstance(url, str) and url.startswith(REMOTE):
+            if embedder is not None or llm is not None:
+                raise InputError(f"{url} is a server, which has its own embedder and llm")
+            from treering.client.memory import open_remote
+
+            return cast(Self, open_remote(url, name, api_key))
         database = open_database(url)
         try:
             return cls(database, name, space_embedder(database, name, embedder), llm)
@@ -228,7 +249,8 @@ class Memory:
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
+        memos that no reply could be read for.
         """
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -238,7 +260,7 @@ class Memory:
         with self._building:
             self._builder.build(progress)
             self._facts.follow()
-        self._memos.settle(progress)
+        self._memos.settle(progress, upgrade=upgrade)
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -384,7 +406,10 @@ class Memory:
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+
+        With the policy ``memo`` the language model, if there is one, chooses the memos.
+        """
         chosen = policy_of(policy)
         return self._conversations.prompt(message, chosen, source, budget, count_tokens)
 
@@ -557,6 +582,13 @@ class Memory:
             self._tree.grow()
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
+
+    def _write_memos(self, source: str) -> None:
+        """Write the memos of a conversation that are due; what cannot be written stays queued."""
+        try:
+            self._memos.settle(source=source)
+        except (LLMError, EmbeddingError) as error:
+            log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:
