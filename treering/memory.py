@@ -19,6 +19,7 @@ from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import policy_of
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
+from treering.code.coder import Model
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
@@ -109,6 +110,7 @@ class Memory:
             embedder,
             lambda: self._build(None),
             lambda question, k: self.search(question, k=k, relations=("context", CODE)),
+            Model(self._answerer.llm, self._answerer.pay),
         )
         self._tree = TreeView(
             database,
