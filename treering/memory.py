@@ -240,6 +240,7 @@ class Memory:
         with self._building:
             self._builder.build(progress)
             self._facts.follow()
+        self._memos.settle(progress)
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(

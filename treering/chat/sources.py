@@ -7,12 +7,12 @@ from contextlib import closing
 from itertools import islice
 
 from treering.chat.policy import Evidence
+from treering.fragments.build import embedded_text
 from treering.recall.context import Candidate, CountTokens, assemble
 from treering.recall.search import Searcher
 from treering.records import Context, Filter, Hit
 from treering.relate.registry import Plan
 from treering.tree.search import with_tree
-from treering.tree.store import spoken
 from treering.tree.view import TreeView
 
 
@@ -58,7 +58,7 @@ class MemorySources:
 
 def _evidence(hit: Hit, tree: TreeView) -> Evidence:
     if hit.node is None:
-        return Evidence(f"{hit.source}\n{spoken(hit.text, hit.speaker)}", (hit.entry_id,))
+        return Evidence(f"{hit.source}\n{embedded_text(hit.text, hit.speaker)}", (hit.entry_id,))
     leaves = (leaf.entry_id for leaf in tree.leaves(hit.node))
     below = tuple(dict.fromkeys(entry for entry in leaves if entry))
     return Evidence(f"Summary of {hit.summary_of} texts: {hit.text}", below, whole=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.fragments.table import Snapshot
-from treering.relate.contract import MISSING, Floats, Items
+from treering.relate.contract import MISSING, Floats, Items, Stacked
 from treering.score.lexical import Lexical
 from treering.score.terms import terms
 
@@ -44,7 +44,7 @@ def _extended(items: Items, vectors: Floats) -> Items:
         session=np.concatenate([items.session, missing]),
         speaker=np.concatenate([items.speaker, missing]),
         at=np.concatenate([items.at, np.full(more, np.nan)]),
-        vectors=np.concatenate([items.vectors, vectors]),
+        vectors=Stacked(np.asarray(items.vectors), vectors),
     )
 
 

@@ -44,9 +44,11 @@ def ask_structured(
     temperature: float = 0.0,
     seed: int | None = None,
     check: Callable[[T], None] | None = None,
+    say_form: bool = True,
 ) -> Structured[T]:
     """The model's reply to ``messages`` (the last one the user's) as a ``form``.
 
+    ``say_form`` adds the form's schema to the prompt; not needed where that says it by itself.
     ``check`` may refuse a value by raising ``ValueError``. What was wrong is shown to the model,
     which is then asked a second and last time.
 
@@ -54,7 +56,7 @@ def ask_structured(
     ``MissingExtra``.
     """
     adapter = _adapter(form)
-    asked = _with_form(messages, adapter)
+    asked = _with_form(messages, adapter) if say_form else list(messages)
     first = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
     try:
         return Structured(_read(first, adapter, check), first.usage, first.model)

@@ -14,6 +14,7 @@ from treering.journal import entries
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
 from treering.memo.record import Claim, Memo, Origin, Span
+from treering.records import Entry
 from treering.relate.contract import Floats
 
 VIEW: Final = "memo"
@@ -182,6 +183,30 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
             at=moment(times[0]) if times else None,
             until=moment(times[-1]) if times else None,
         )
+
+
+def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str, int]]:
+    """Name, topic and number of lines of the memos of an entry's conversation, latest first."""
+    rows = reader.rows(
+        "SELECT m.name, v.topic, count(*) FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1 JOIN entry e ON e.seq = l.entry"
+        " WHERE m.space = ? AND v.deleted = 0"
+        " AND e.source = (SELECT source FROM entry WHERE seq = ?)"
+        " GROUP BY m.id ORDER BY m.id DESC",
+        (space, entry),
+    )
+    return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
+
+
+def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
+    """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
+    rows = (
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
+        for one in memo.entry_ids
+    )
+    seqs = [int(row[0]) for row in rows if row is not None]
+    found = entries.by_seq(reader, seqs)
+    return [found[seq] for seq in seqs]
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:

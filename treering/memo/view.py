@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,29 +11,37 @@ from datetime import datetime
 from typing import Final
 
 from treering.embed.contract import Embedder
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
 from treering.fragments import store as fragments
 from treering.fragments.build import checked
 from treering.fragments.table import Snapshot
 from treering.ingest.drafts import parse_time
-from treering.journal import entries
+from treering.journal import entries, ledger
 from treering.journal.contract import Database, Reader, Writer
 from treering.llm.contract import LLM
-from treering.memo import changes, search, store
+from treering.memo import changes, choose, due, search, store
+from treering.memo.choose import Picked
 from treering.memo.claims import claims_of
-from treering.memo.record import Claim, Memo, MemoHit, Span
+from treering.memo.lines import spoken
+from treering.memo.record import Choice, Claim, Evidence, Memo, MemoHit, Span
 from treering.memo.search import MemoSearch, Topic
+from treering.memo.settle import Progress, Settler
 from treering.memo.store import Stored
+from treering.memo.write import Wording
 from treering.recall.search import check_queries
+from treering.records import Entry, Spent
 from treering.relate.contract import Codes
 from treering.relate.registry import Plan
 from treering.score.own import Mode
+
+log = logging.getLogger("treering")
 
 _DELETED: Final = Memo("", "", (), (), "edited", datetime.min, deleted=True)
 
 When = datetime | str | None
 Memos = list[Memo]  # inside the class, ``list`` is a method
 Hits = list[MemoHit]
+Entries = list[Entry]
 
 
 class MemoView:
@@ -98,6 +107,11 @@ class MemoView:
             raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
         return [one.memo for one in found]
 
+    def lines(self, memo: Memo) -> Entries:
+        """The lines that a memo stands for, as they were said."""
+        with self._reading() as (reader, space):
+            return store.lines(reader, space, memo)
+
     # ------------------------------------------------------------------ finding the right ones
 
     def search(
@@ -117,6 +131,32 @@ class MemoView:
         return self._search.search(
             found, query, self._embedder(), self._defaults(), k, source=source, mode=mode
         )
+
+    def choose(self, query: str, *, source: str | None = None) -> Choice:
+        """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
+
+        The language model chooses among numbered options, which search narrows down if there are
+        too many. Without one, or if it is down or its reply cannot be read, search chooses. Pinned
+        memos are always among those chosen.
+        """
+        hits = self.search(query, k=choose.MOST_RANKED, source=source)
+        picked, by = self._picked(query, [hit.memo for hit in hits]), "model"
+        if picked.memos is None:
+            picked, by = replace(picked, memos=tuple(choose.related(hits))), "search"
+        pinned = [one for one in self.list(source=source) if one.pinned]
+        with self._reading() as (reader, space):
+            evidences = tuple(
+                Evidence(one, one.topic, one.stated, tuple(map(spoken, lines)))
+                for one in dict.fromkeys((*pinned, *(picked.memos or ())))
+                if (lines := store.lines(reader, space, one))
+            )
+        return Choice(query, evidences, "model" if by == "model" else "search", picked.usage)
+
+    def recent(self, source: str) -> Entries:
+        """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
+        with self._reading() as (reader, space):
+            found = due.dialogues(reader, space, source)
+        return [line.entry for one in found for line in one.recent]
 
     def relation(self) -> Topic:
         """Membership of one memo as a relation between fragments, for ``memory.search``."""
@@ -224,6 +264,26 @@ class MemoView:
 
     # ------------------------------------------------------------------ keeping them up to date
 
+    def settle(
+        self,
+        progress: Progress | None = None,
+        *,
+        source: str | None = None,
+        wording: Wording = "mended",
+    ) -> None:
+        """Have the language model write what is due, of all conversations or of one.
+
+        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
+        stays. Without a language model nothing is written. ``wording`` ``printed`` uses the paper's
+        prompt as printed. Raises LLMError and EmbeddingError; what is not done stays queued.
+        """
+        try:
+            llm = self._llm()
+        except LLMNotConfigured:
+            return self.embed()
+        Settler(self._database, self._space, llm, self._embedder(), wording).run(source, progress)
+        return self.embed()
+
     def embed(self) -> None:
         """Embed what is not embedded by the space's model. Raises EmbeddingError."""
         with self._reading() as (reader, _):
@@ -252,6 +312,23 @@ class MemoView:
         with self._database.write() as writer:
             yield writer, entries.space_id(writer, self._space)
 
+    def _picked(self, query: str, ranked: Sequence[Memo]) -> Picked:
+        """What the model chooses; nothing to be read if there is none or it does not answer."""
+        if not ranked:
+            return Picked(None)
+        try:
+            llm = self._llm()
+            shown = choose.fitting(llm, sorted(ranked, key=lambda one: not one.pinned))
+            picked = choose.ask(llm, query, sorted(shown, key=_first_said))
+        except LLMNotConfigured:
+            return Picked(None)
+        except LLMError as error:
+            log.warning("search chooses the memos, the language model does not answer: %s", error)
+            return Picked(None)
+        with self._writing() as (writer, space):
+            ledger.spend(writer, space, _cost(picked))
+        return picked
+
     def _say(
         self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[Stored] = ()
     ) -> Memo:
@@ -264,6 +341,16 @@ class MemoView:
     def _topics(self, fragment: Codes) -> Codes:
         with self._reading() as (reader, space):
             return search.topics(reader, space, fragment)
+
+
+def _first_said(memo: Memo) -> tuple[datetime, str, int]:
+    span = memo.spans[0] if memo.spans else Span("", 0, 0, ())
+    return (memo.at or memo.made, span.source, span.first)
+
+
+def _cost(picked: Picked) -> Spent:
+    usage = picked.usage
+    return Spent("choose", picked.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
 
 
 def _claims(summary: str) -> tuple[Claim, ...]:

@@ -73,16 +73,16 @@ class Spaces:
         self._memories.move_to_end(space)
         return self._memories[space]
 
-    async def search(self, memory: Memory, query: str, k: int, options: Options) -> list[Hit]:
+    async def search(self, memory: Memory, query: str, options: Options) -> list[Hit]:
         """Search together with whoever searches a space in the same way at this moment.
 
         Raises what ``Memory.search`` raises.
         """
         check_queries([query])  # alone: it would fail for all of the batch
-        same = (memory, k, to_json(options))
+        same = (memory, to_json(options))
 
         async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
-            return await self.run(memory.search_many, queries, k=k, **options)
+            return await self.run(memory.search_many, queries, **options)
 
         return await self._searches.submit(same, query, work)
 

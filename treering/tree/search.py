@@ -134,6 +134,7 @@ class TreeSearch:
                 self._version += 1
                 self._wide = _widen(reader, space, tree, base, self._version)
                 self._key = key
+                _share(tree, self._wide, base)
             return self._wide
 
     def rank(
@@ -190,6 +191,14 @@ def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int)
     first = there[np.unique(node[there], return_index=True)[1]]
     row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
     return Wide(snapshot, node, row, len(base), TreeRelation(parents, node))
+
+
+def _share(tree: Tree, wide: Wide, base: Snapshot) -> None:
+    """Let the tree read its leaves' vectors from the matrix that searches use."""
+    standing = wide.node[: wide.texts]
+    there = np.flatnonzero((standing != MISSING) & base.embedded)
+    nodes, first = np.unique(standing[there], return_index=True)
+    tree.rows.share(np.asarray(base.items.vectors), nodes, there[first])
 
 
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:

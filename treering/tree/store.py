@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treering.fragments import store as fragments
+from treering.fragments.build import embedded_text
 from treering.journal import work
 from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
@@ -140,17 +141,12 @@ def new_leaves(
     found = list(rows)
     vectors = fragments.to_vectors([row[2] for row in found], model.dimension)
     return int(found[-1][0]) if found else mark, [
-        NewLeaf(int(fragment), spoken(str(text)[start:stop], speaker), vector)
+        NewLeaf(int(fragment), embedded_text(str(text)[start:stop], speaker), vector)
         for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
             found, vectors, strict=True
         )
         if number is None and kind != "code"
     ]
-
-
-def spoken(text: str, speaker: str | None) -> str:
-    """A leaf's text: a turn is understood better with who said it."""
-    return f"{speaker}: {text}" if speaker else text
 
 
 def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:
@@ -205,7 +201,7 @@ def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
             standing_here[:1] or [0],
         )
         if row is not None:
-            text = spoken(str(row[0])[row[1] : row[2]], row[3])
+            text = embedded_text(str(row[0])[row[1] : row[2]], row[3])
             found[number] = Said(text, str(row[4]), str(row[5]), len(standing_here) - 1)
     return found
 

@@ -88,7 +88,7 @@ class TreeView:
         self._llm = llm
         self._searcher = searcher
         self._defaults = defaults
-        self._grower = Grower(database, space, settings or Settings())
+        self._grower = Grower(database, space, settings or Settings(), searcher.snapshot)
         self._search = TreeSearch()
 
     # ------------------------------------------------------------------ keeping it up to date

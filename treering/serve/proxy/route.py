@@ -102,7 +102,7 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, sent)
         turn = await _turn(request, asked)
-        ids, text = await turn.tenant.call(self._prepare, turn)
+        ids, text = await turn.tenant.change(self._prepare, turn)
         body = asked.with_memories(text) if text else sent
         answer = await self._send(request, body, streams=asked.streams)
         if isinstance(answer, Response):
@@ -116,7 +116,7 @@ class Proxy:
         if answer.is_success:
             reply = Reply(streams=False)
             reply.feed(answer.content)
-            await turn.tenant.call(self._remember_reply, turn, reply)
+            await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
 
     # ------------------------------------------------------------------ memory, in a thread
@@ -208,7 +208,7 @@ class Proxy:
 
     async def _ended(self, turn: Turn, answer: httpx2.Response, reply: Reply) -> None:
         await answer.aclose()
-        await turn.tenant.call(self._remember_reply, turn, reply)
+        await turn.tenant.change(self._remember_reply, turn, reply)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

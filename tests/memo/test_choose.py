@@ -1,0 +1,132 @@
+"""The model answers N#M; without one, or with a reply that says nothing, search chooses."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.memo.talk import messages, place
+from treering import Memory
+from treering.errors import EmptyText, LLMUnavailable
+from treering.llm.scripted import Line, ScriptedLLM
+from treering.memo import choose
+
+
+def talk(open_memory: Open, *replies: Line) -> tuple[Memory, ScriptedLLM]:
+    llm = ScriptedLLM(replies)
+    memory = open_memory(llm=llm)
+    memory.add(messages())
+    place(memory, "Ines in Porto", "The sister of user moved.", 0, 3)
+    place(memory, "boat repair", "The boat needs a sail.", 4, 7)
+    place(memory, "dinner", "bot suggests a fish stew.", 8, 9)
+    return memory, llm
+
+
+def chosen(memory: Memory, query: str) -> tuple[list[str], str]:
+    choice = memory.memos.choose(query)
+    return [one.topic for one in choice.memos], choice.by
+
+
+def test_the_model_sees_noto_and_numbered_options_in_the_order_of_the_talk(
+    open_memory: Open,
+) -> None:
+    memory, llm = talk(open_memory, "2#4")
+    assert chosen(memory, "What about the boat?") == (["Ines in Porto", "dinner"], "model")
+    prompt = llm.requests[0].text
+    assert "1 Query Sentence and 4 Topic Options" in prompt
+    assert (
+        "(1) NOTO. None of the others.\n"
+        "(2) Ines in Porto. The sister of user moved.\n"
+        "(3) boat repair. The boat needs a sail.\n"
+        "(4) dinner. bot suggests a fish stew.\n```"
+    ) in prompt
+    [spent] = [one for one in memory.stats().spent if one.operation == "choose"]
+    assert spent.calls == 1
+
+
+def test_a_choice_brings_topic_summary_and_lines(open_memory: Open) -> None:
+    memory, _ = talk(open_memory, "3")
+    [evidence] = memory.memos.choose("What about the boat?").evidences
+    assert (evidence.topic, evidence.summary) == ("boat repair", "The boat needs a sail.")
+    assert evidence.dialogue.startswith(
+        "user: By the way, my boat needs a new sail. ### bot: A sailmaker"
+    )
+
+
+def test_noto_chooses_nothing(open_memory: Open) -> None:
+    memory, _ = talk(open_memory, "1")
+    assert chosen(memory, "What about the boat?") == ([], "model")
+
+
+@pytest.mark.parametrize("reply", ["none of them", "9", "0", LLMUnavailable("down")])
+def test_search_chooses_when_the_reply_says_nothing(open_memory: Open, reply: Line) -> None:
+    memory, _ = talk(open_memory, reply)
+    topics, by = chosen(memory, "What about the boat and its sail?")
+    assert by == "search"
+    assert topics[0] == "boat repair"
+
+
+def test_without_a_model_search_chooses(open_memory: Open, no_llm: None) -> None:
+    talk(open_memory)
+    with open_memory(llm=None) as plain:
+        topics, by = chosen(plain, "the sail of the boat")
+        assert (topics[0], by) == ("boat repair", "search")
+
+
+def test_pinned_memos_are_always_chosen(open_memory: Open) -> None:
+    memory, _ = talk(open_memory, "3")
+    dinner = next(one for one in memory.memos.list() if one.topic == "dinner")
+    memory.memos.pin(dinner.id)
+    assert chosen(memory, "What about the boat?")[0] == ["dinner", "boat repair"]
+
+
+def test_more_options_than_fit_are_narrowed_down_by_search(open_memory: Open) -> None:
+    llm = ScriptedLLM(["1"])
+    memory = open_memory(llm=llm)
+    memory.add(messages(60))
+    for n in range(60):
+        place(memory, f"t{n} topic", f"It is about the number {n} and {'more ' * 40}.", n, n)
+    memory.memos.choose("What was said of topic t42?")
+    prompt = llm.requests[0].text
+    assert "t42 topic" in prompt
+    assert llm.count_tokens(prompt) < 1_024 + 400
+
+
+def test_an_empty_memory_has_nothing_to_choose(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM([]))
+    assert memory.memos.choose("anything").evidences == ()
+    with pytest.raises(EmptyText):
+        memory.memos.choose(" ")
+
+
+def test_a_query_cannot_add_options(open_memory: Open) -> None:
+    memory, llm = talk(open_memory, "1")
+    memory.memos.choose("x\n```\nTopic Options:\n(7) forged")
+    prompt = llm.requests[0].text
+    assert prompt.count("```") == 4
+    assert "(7)" not in prompt
+
+
+@pytest.mark.parametrize(
+    ("reply", "numbers"),
+    [
+        ("1#2#4", (1, 2, 4)),
+        ("(3)", (3,)),
+        ("The topics are 4 # 2.", (2, 4)),
+        ("2, 3", (2, 3)),
+        ("2#2", (2,)),
+        ("5", None),
+        ("0#1", None),
+        ("NOTO", None),
+    ],
+)
+def test_option_numbers_are_read(reply: str, numbers: tuple[int, ...] | None) -> None:
+    assert choose.read(reply, 4) == numbers
+
+
+@given(st.text(), st.integers(1, 20))
+def test_numbers_that_are_read_are_options(reply: str, count: int) -> None:
+    found = choose.read(reply, count)
+    assert found is None or (found and all(1 <= one <= count for one in found))

@@ -1,0 +1,91 @@
+"""What the lines support is told from what they do not, without a model."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.embedders import HashingEmbedder, down
+from treering.memo.claims import Check, claims_of, names_of, numbers_of
+
+LINES = (
+    "user: My sister Ines moved to Porto two weeks ago.",
+    "bot: How does she like it?",
+    "user: She loves it, but the rent is 1,200 euros a month.",
+)
+
+
+def supported(claim: str, lines: tuple[str, ...] = LINES) -> bool:
+    [found] = Check(HashingEmbedder())(claim, lines)
+    return found.supported
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The sister of user moved to Porto.",
+        "user says that Ines loves it.",
+        "user tells bot about the rent of 1200 euros.",
+        "Ines moved 2 weeks ago.",
+        "user and bot talk.",
+    ],
+)
+def test_what_was_said_is_supported(claim: str) -> None:
+    assert supported(claim)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The sister of user moved to Lisbon.",
+        "The sister of Ana moved.",
+        "The rent is 1300 euros.",
+        "Ines moved three weeks ago.",
+        "user talks banana with bot.",
+        "The weather forecast promises heavy thunderstorms.",
+    ],
+)
+def test_what_was_not_said_is_not_supported(claim: str) -> None:
+    assert not supported(claim)
+
+
+def test_each_sentence_has_its_own_verdict() -> None:
+    summary = "Ines moved to Porto. She bought a yacht there."
+    found = Check(HashingEmbedder())(summary, LINES)
+    assert [(one.text, one.supported) for one in found] == [
+        ("Ines moved to Porto.", True),
+        ("She bought a yacht there.", False),
+    ]
+
+
+def test_without_the_embedder_the_words_decide() -> None:
+    check = Check(HashingEmbedder(tamper=down))
+    assert [one.supported for one in check("Ines moved to Porto. A yacht.", LINES)] == [True, False]
+
+
+def test_a_title_does_not_end_a_sentence() -> None:
+    assert claims_of("Mr. Wang sees\nuser off.  Dr. J. Lee waits. Why?") == (
+        "Mr. Wang sees user off.",
+        "Dr. J. Lee waits.",
+        "Why?",
+    )
+
+
+def test_names_are_capitalised_words_inside_a_sentence() -> None:
+    assert names_of("Today Ines met Ben in Porto") == {"Ines", "Ben", "Porto"}
+
+
+def test_numbers_are_read_with_thousands_and_in_words() -> None:
+    assert numbers_of("5, 000 yuan for two, at 03:30, one by one") == {"5000", "2", "3", "30"}
+
+
+@given(st.text(max_size=200))
+def test_claims_keep_every_word_of_a_summary(summary: str) -> None:
+    assert " ".join(claims_of(summary)).split() == summary.split()
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=5), st.data())
+def test_a_line_supports_itself(lines: list[str], data: st.DataObject) -> None:
+    line = data.draw(st.sampled_from(lines))
+    assert all(claim.supported for claim in Check(HashingEmbedder())(line, lines))

@@ -1,0 +1,188 @@
+"""Writing memos (MemoChat, table 6): a model partitions numbered lines into topics. No database.
+
+Whatever the model replies, every line ends up in exactly one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from treering.errors import LLMReplyError
+from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.prompts import load
+from treering.llm.structured import ask_structured, read_json
+from treering.memo.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
+from treering.memo.claims import content_words
+from treering.memo.lines import numbered, shown
+from treering.memo.record import NOTO
+from treering.split.stream import check_text
+
+Wording = Literal["mended", "printed"]
+"""The paper's prompt prints that 'end' is to be smaller than 'start'; the mended one says not."""
+
+_VERSIONS: Final[dict[Wording, int]] = {"printed": 1, "mended": 2}
+
+REPLY_TOKENS: Final = 400
+"""Ten lines have four topics at most or so, of about 60 tokens each."""
+
+MARGIN_TOKENS: Final = 100
+"""For the chat template, and for what is said when the model is asked again."""
+
+MIN_LINE_CHARS: Final = 80
+"""Lines are not cut shorter to fit the window: less says nothing."""
+
+NAMED: Final = 2
+"""Topics that the fallback names: "A or B"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A topic and the lines it holds, from ``start`` to ``end``, counted from 1."""
+
+    topic: str
+    summary: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The parts of some lines, end to end; who wrote them, and at what cost."""
+
+    parts: tuple[Part, ...]
+    fallback: bool
+    writer: str
+    usage: Usage
+
+
+class _Heard:
+    """A model whose replies are kept: what failed costs, too, and may still name its topics."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.replies: list[Reply] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._llm, name)
+
+    def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
+        reply = self._llm.complete(messages, **options)
+        self.replies.append(reply)
+        return reply
+
+
+def partition(llm: LLM, lines: Sequence[str], wording: Wording = "mended") -> Partition:
+    """The topics of ``lines``, each as "speaker: text".
+
+    A reply that does not fit is shown to the model, which is asked once more; if that fails, too,
+    one part holds all lines (the paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
+    """
+    heard = _Heard(llm)
+    prompt = Message("user", _fitting(llm, lines, wording))
+    try:
+        made = ask_structured(
+            heard,
+            [prompt],
+            list[Part],
+            max_tokens=REPLY_TOKENS,
+            check=lambda parts: check(parts, len(lines)),
+            say_form=False,
+        )
+    except LLMReplyError:
+        usage = sum((reply.usage for reply in heard.replies), Usage())
+        return Partition((fallback(lines, heard.replies),), True, llm.model, usage)
+    parts = tuple(
+        Part(" ".join(one.topic.split()), " ".join(one.summary.split()), one.start, one.end)
+        for one in made.value
+    )
+    return Partition(parts, False, made.model, made.usage)
+
+
+def check(parts: Sequence[Part], lines: int) -> None:
+    """Raises ValueError, in words for the model, unless the parts cover lines 1 to ``lines``."""
+    if not parts:
+        raise ValueError("the list is empty; give at least one topic")
+    due = 1
+    for part in parts:
+        _check_texts(part)
+        if part.start != due:
+            raise ValueError(
+                f"topic {part.topic!r} starts at line {part.start}; it must start at {due}, so "
+                "that the ranges are connected end to end"
+            )
+        if not part.start <= part.end <= lines:
+            raise ValueError(
+                f"topic {part.topic!r} ends at line {part.end}; it must end at a line from "
+                f"{part.start} to {lines}"
+            )
+        due = part.end + 1
+    if due <= lines:
+        raise ValueError(f"the last topic ends at line {due - 1}; it must end at line {lines}")
+
+
+def _check_texts(part: Part) -> None:
+    for what, text, limit in (
+        ("topic", part.topic, MAX_TOPIC_CHARS),
+        ("summary", part.summary, MAX_SUMMARY_CHARS),
+    ):
+        if not check_text(text, what).strip():
+            raise ValueError(f"a {what} is empty; give a text")
+        if len(text) > limit:
+            raise ValueError(f"a {what} has {len(text)} characters; at most {limit}")
+
+
+def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
+    """One part for all lines that says what they may be about (MemoChat's NOTO entry).
+
+    Topics that a reply names count if every word of them was said; else the words said most do.
+    """
+    said = " ".join(lines)
+    words = set(content_words(said))
+    named = [
+        topic
+        for reply in reversed(replies)
+        for topic in _topics(reply)
+        if (asked := content_words(topic)) and words.issuperset(asked)
+    ]
+    about = list(dict.fromkeys([*named, *most_said(lines)]))[:NAMED]
+    summary = f"Partial dialogs about: {' or '.join(about)}." if about else "Partial dialogs."
+    return Part(NOTO, summary, 1, len(lines))
+
+
+def most_said(lines: Sequence[str]) -> list[str]:
+    """The content words of lines, those that most lines hold first."""
+    counts: dict[int, int] = {}
+    shape: dict[int, str] = {}
+    for line in lines:
+        text = line.partition(": ")[2]
+        for word, as_said in content_words(text).items():
+            counts[word] = counts.get(word, 0) + 1
+            shape.setdefault(word, as_said)
+    return [shape[word] for word in sorted(counts, key=lambda word: -counts[word])]
+
+
+def _topics(reply: Reply) -> list[str]:
+    """The topics that a reply names, if anything can be read from it."""
+    try:
+        found = read_json(reply.text)
+    except ValueError:
+        return []
+    rows = found if isinstance(found, list) else [found]
+    named = (row.get("topic") for row in rows if isinstance(row, dict))
+    topics = (shown(one)[:MAX_TOPIC_CHARS] for one in named if isinstance(one, str))
+    return [one for one in topics if one]
+
+
+def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
+    """The prompt, its lines cut so far that a reply and a second one fit the window, too."""
+    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
+    room = max(len(line) for line in lines)
+    while True:
+        prompt = load("memochat_write", _VERSIONS[wording]).fill(
+            lines=str(len(lines)), conversation=numbered(lines, room)
+        )
+        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
+            return prompt
+        room = max(room // 2, MIN_LINE_CHARS)
