@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from treering.code import recorded
 from treering.code.changes import pieces
 from treering.code.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
-from treering.code.generate import Generated, Written, asking, round_of
+from treering.code.generate import Generated, Written, asking, repository_context, round_of
 from treering.code.index import CodeIndex
 from treering.code.language import language_of
 from treering.code.outline import Definition
@@ -47,7 +48,8 @@ class Coder:
         definition: str,
         judge: JudgeName,
         index: CodeIndex | None,
-        retrieve: Callable[[Judge], ContextMemory],
+        contexts: Callable[[Judge], ContextMemory],
+        budget: int,
     ) -> Generated:
         """One round on a definition, recorded. Raises InputError, UnknownName, LLMError."""
         known = self._rounds.known()
@@ -57,13 +59,12 @@ class Coder:
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
         with self._lock:
-            context = self._contexts.get((key, judge)) or retrieve(self._judge(judge, index))
+            context = self._contexts.get((key, judge)) or contexts(self._judge(judge, index))
             self._contexts[key, judge] = context
         llm = self._model.llm()
         ask = asking(llm, self._model.pay)
-        made = round_of(
-            instruction, target, blocks, context, ask, self._similarity, llm.count_tokens
-        )
+        shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
+        made = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
         found = "" if known.get(key) else there
         block = self._rounds.add(replace(made.block, at=datetime.now(UTC)), found)
         if made.note:

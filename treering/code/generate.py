@@ -109,9 +109,11 @@ def round_of(
     context: ContextMemory,
     ask: Asking,
     similarity: Similarity,
-    count_tokens: Callable[[str], int],
+    shown: Callable[[Sequence[CodeBlock]], str],
 ) -> Generated:
     """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
+
+    ``shown`` makes of the context memory's blocks what the prompt has.
 
     Raises InputError, LLMError; LLMReplyError when the reply does not hold the definition.
     """
@@ -123,7 +125,7 @@ def round_of(
         note, usage = reply.text.strip(), usage + reply.usage
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
     memory = working(blocks, similarity)
-    repository = repository_context(context.blocks, count_tokens)
+    repository = shown(context.blocks)
     reply = ask("code", _prompt(repository, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
     undone, draft = losses(blocks, instruction, code), ""
@@ -132,10 +134,10 @@ def round_of(
         reply = ask("code", prompt, CODE_TOKENS)
         draft, code, usage = code, _code(reply, target), usage + reply.usage
         undone = losses(blocks, instruction, code)
-    shown = context.blocks
+    held = context.blocks
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
-    return Generated(code, block, judgement, shown, memory, undone, draft, note, usage)
+    return Generated(code, block, judgement, held, memory, undone, draft, note, usage)
 
 
 def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Loss, ...]:
@@ -178,7 +180,7 @@ def note_prompt(block: SessionBlock, following: str) -> str:
 
 
 def repository_context(
-    blocks: Sequence[CodeBlock], count_tokens: Callable[[str], int], budget: int = CONTEXT_BUDGET
+    blocks: Sequence[CodeBlock], count_tokens: Callable[[str], int], budget: int
 ) -> str:
     """The values of blocks, in order, as far as they fit; the keys of the others."""
     shown: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from treering.code.check import DEPTH, CheckReport, check
 from treering.code.coder import Coder, JudgeName, Model
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
-from treering.code.generate import Generated
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
 from treering.code.joined import About, CodeNames
@@ -185,6 +186,7 @@ class CodeMemory:
         definition: str,
         root: str | Path | None = None,
         judge: JudgeName = "names",
+        budget: int = CONTEXT_BUDGET,
     ) -> Generated:
         """One round with the language model on a definition (CodeMEM, figure 2).
 
@@ -196,13 +198,13 @@ class CodeMemory:
         ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
         repository, where several are indexed; with none indexed there is no context. ``judge``
         decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
+        ``budget`` is the tokens of code shown.
 
         Raises InputError, UnknownName, LLMError.
         """
         index = None if root is None and not self.repositories() else self._open(root)[1]
-        return self._coder.round(
-            instruction, definition, judge, index, lambda chosen: self._context(chosen, root, index)
-        )
+        contexts = partial(self._context, root=root, index=index)
+        return self._coder.round(instruction, definition, judge, index, contexts, budget)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
