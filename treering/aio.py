@@ -147,7 +147,8 @@ class AsyncMemory:
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
+        memos that no reply could be read for.
         """
         return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 

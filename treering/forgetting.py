@@ -71,13 +71,15 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    memos, changes = memo.erase(writer, space, seqs)
+    seqs = [*seqs, *changes]
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
-    memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
-    derived = {"summaries": summaries, "memos": memos, "statements": statements}
-    return store.erase(writer, space, seqs) | derived
+    fragments = store.erase(writer, space, seqs)
+    entries.erase(writer, changes)
+    return fragments | {"summaries": summaries, "memos": memos, "statements": statements}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

@@ -230,7 +230,8 @@ class Memory:
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
+        memos that no reply could be read for.
         """
         with self._database.read() as reader:
             state = store.state(reader, self._space)
@@ -240,7 +241,7 @@ class Memory:
         with self._building:
             self._builder.build(progress)
             self._facts.follow()
-        self._memos.settle(progress)
+        self._memos.settle(progress, upgrade=upgrade)
         self._tree.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(

@@ -46,7 +46,7 @@ class Topic:
     """
 
     topics: Topics
-    mark: tuple[int, int]
+    mark: store.Mark
     name: str = "topic"
 
     def bind(self, items: Items) -> GroupOperator:
@@ -82,7 +82,7 @@ class MemoSearch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._relations = Relations()
-        self._key: tuple[int, tuple[int, int]] | None = None
+        self._key: tuple[int, store.Mark] | None = None
         self._space: Space | None = None
         self._version = 0
 
