@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from treering.code import marks
+from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.journal.entries import Draft
 from treering.memo import store as memo
 from treering.records import Filter, Forgotten
 from treering.tree import store as tree
@@ -62,10 +63,19 @@ def matching(reader: Reader, space: int, entry_ids: Sequence[str], condition: Fi
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    for seq, silent in recorded.without_notes(writer, space, seqs):
+        rewrite(writer, space, seq, silent)
     gone = remove_derived(writer, space, seqs)
     work.forget_errors(writer, space)
     entries.erase(writer, seqs)
     return gone
+
+
+def rewrite(writer: Writer, space: int, seq: int, draft: Draft) -> None:
+    """Give an entry another content; what was derived from the old one goes and is made anew."""
+    remove_derived(writer, space, [seq])
+    entries.rewrite(writer, seq, draft)
+    work.enqueue(writer, space, store.VIEW, [seq])
 
 
 def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:

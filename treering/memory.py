@@ -81,7 +81,7 @@ class Memory:
         self._space = space
         self._intake = Intake(database, space)
         self._answerer = Answerer(database, space, llm)
-        self._views = Views(database, space, embedder, self._answerer.llm)
+        self._views = Views(database, space, embedder, self._answerer)
         self._conversations = Conversations(
             database, space, self._answerer, self._views, self._intake
         )

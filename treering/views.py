@@ -6,6 +6,8 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
+from treering.answer import Answerer
+from treering.code.coder import Model
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
@@ -15,7 +17,6 @@ from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
-from treering.llm.contract import LLM
 from treering.memo.view import MemoView
 from treering.recall.search import Searcher
 from treering.records import Filter, Hit
@@ -41,8 +42,9 @@ class Views:
     """Fragments with their relations, tree, memos, facts and code of one space."""
 
     def __init__(
-        self, database: Database, space: str, embedder: Embedder, llm: Callable[[], LLM]
+        self, database: Database, space: str, embedder: Embedder, answerer: Answerer
     ) -> None:
+        llm, model = answerer.llm, Model(answerer.llm, answerer.pay)
         self._database = database
         self._space = space
         self._embedder = embedder
@@ -50,7 +52,7 @@ class Views:
         self._builder = Builder(database, space, embedder)
         self.searcher = Searcher(database, space, embedder)
         self.facts = FactView(database, space)
-        self.code = CodeMemory(database, space, embedder, self.build, self._beside_code)
+        self.code = CodeMemory(database, space, embedder, self.build, self._beside_code, model)
         self._tree = TreeView(
             database, space, lambda: self._embedder, llm, self.searcher, self.defaults
         )
