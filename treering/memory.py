@@ -544,14 +544,14 @@ class Memory:
     def _id(self, writer: Writer) -> int:
         return entries.space_id(writer, self._space)
 
-    def _build(self, progress: Progress | None, patience_s: float = BUILD_PATIENCE_S) -> None:
+    def _build(self, progress: Progress | None, *, wait: bool = True) -> None:
         """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
 
         One thread builds, and goes on until nothing is queued: threads that add at the same time
         find their entries done, many in one batch. The entries are durable by then: an error here
         would read as if they were not.
         """
-        if not self._building.acquire(timeout=patience_s):
+        if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
         try:
             self._builder.build(progress)
@@ -576,7 +576,7 @@ class Memory:
             state = store.state(reader, self._space)
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
-            self._build(None, patience_s=0)  # what another thread builds now is not added yet
+            self._build(None, wait=False)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "
