@@ -311,7 +311,10 @@ class AsyncMemory:
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+
+        With the policy ``memo`` the language model, if there is one, chooses the memos.
+        """
         return await asyncio.to_thread(
             self._memory.chat_prompt,
             message,

@@ -28,6 +28,7 @@ from treering.errors import (
     JournalBusy,
     JournalCorrupt,
     JournalError,
+    LLMError,
     UnknownName,
 )
 from treering.facts.view import FactView
@@ -125,11 +126,19 @@ class Memory:
             space,
             self._answerer,
             lambda count, hidden: MemorySources(
-                self._searcher, self._defaults, lambda: self.tree, count, hidden
+                database,
+                space,
+                self._searcher,
+                self._defaults,
+                lambda: self.tree,
+                lambda: self.memos,
+                count,
+                hidden,
             ),
             self._catch_up,
             self._intake,
             lambda: self._build(None),
+            self._write_memos,
         )
         self._memos = MemoView(
             database,
@@ -397,7 +406,10 @@ class Memory:
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+
+        With the policy ``memo`` the language model, if there is one, chooses the memos.
+        """
         chosen = policy_of(policy)
         return self._conversations.prompt(message, chosen, source, budget, count_tokens)
 
@@ -570,6 +582,13 @@ class Memory:
             self._tree.grow()
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
+
+    def _write_memos(self, source: str) -> None:
+        """Write the memos of a conversation that are due; what cannot be written stays queued."""
+        try:
+            self._memos.settle(source=source)
+        except (LLMError, EmbeddingError) as error:
+            log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
     def _catch_up(self) -> None:
         with self._database.read() as reader:

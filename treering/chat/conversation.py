@@ -37,6 +37,7 @@ class Conversations:
         ready: Callable[[], None],
         intake: Intake,
         index: Callable[[], None],
+        write_memos: Callable[[str], None],
     ) -> None:
         self._database = database
         self._space = space
@@ -45,6 +46,7 @@ class Conversations:
         self._ready = ready
         self._intake = intake
         self._index = index
+        self._write_memos = write_memos
 
     def prompt(
         self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
@@ -60,14 +62,16 @@ class Conversations:
         llm = self._answerer.llm()
         prompt = self._asked(message, policy, source, budget)
         reply = llm.complete(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
-        return self._answered(source, prompt, reply)
+        return self._answered(source, policy, prompt, reply)
 
     def stream(self, message: str, policy: Policy, source: str, budget: int) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._answerer.llm()
         prompt = self._asked(message, policy, source, budget)
         pieces = llm.stream(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
-        return ChatStream(pieces, prompt, lambda reply: self._answered(source, prompt, reply))
+        return ChatStream(
+            pieces, prompt, lambda reply: self._answered(source, policy, prompt, reply)
+        )
 
     def _asked(self, message: str, policy: Policy, source: str, budget: int) -> ChatPrompt:
         """The prompt for a message, which is durable on return.
@@ -89,7 +93,7 @@ class Conversations:
         sources = self._sources(llm.count_tokens, hidden)
         return build(message, history, policy, sources, within, llm.count_tokens)
 
-    def _answered(self, source: str, prompt: ChatPrompt, reply: Reply) -> Answer:
+    def _answered(self, source: str, policy: Policy, prompt: ChatPrompt, reply: Reply) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be."""
         self._answerer.pay("chat", reply)
         try:
@@ -101,6 +105,8 @@ class Conversations:
         text = reply.text.strip()
         self._keep(source, "assistant", text)
         self._index()
+        if policy.writes_memos:
+            self._write_memos(source)
         context = prompt.materials.context
         return Answer(text=text, context=context, usage=reply.usage, model=reply.model)
 
