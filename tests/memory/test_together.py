@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from treering import Memory, memory
+from treering import Memory, views
 from treering.relate.contract import Floats
 
 WAIT_S = 30
@@ -67,7 +67,7 @@ def test_what_is_added_while_another_thread_indexes_is_embedded_once(
 def test_an_add_waits_for_another_threads_indexing_no_longer_than_it_must(
     shared: Memory, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "BUILD_PATIENCE_S", 0.01)
+    monkeypatch.setattr(views, "BUILD_PATIENCE_S", 0.01)
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(shared.add, "Ben keeps bees.")
         assert held.entered.wait(WAIT_S)

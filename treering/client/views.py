@@ -17,6 +17,7 @@ from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
 from treering.code.memory import CodeMemory, Progress
+from treering.code.neighbours import Neighbourhood
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
 from treering.errors import InputError
@@ -277,6 +278,13 @@ class RemoteCode(CodeMemory):
         same_count(count_tokens)
         wanted = {"budget": budget, "focus": focus} | _at(root)
         return self._connection.post(str, "/code/map", wanted)
+
+    @override
+    def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood:
+        which = {"path": path, "definition": definition} | _at(root)
+        return self._connection.get(Neighbourhood, "/code/neighbours", which)
 
     @override
     def repositories(self) -> list[str]:
