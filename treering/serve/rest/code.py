@@ -10,7 +10,9 @@ from fastapi import Query as QueryParameter
 from pydantic import Field
 
 from treering.code.check import DEPTH, CheckReport
+from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
@@ -78,6 +80,16 @@ class Noted(Body):
     outcome: str = ""
 
 
+class Wanted(Body):
+    """What to write with the language model."""
+
+    instruction: Query
+    definition: str
+    root: PathText | None = None
+    judge: JudgeName = "names"
+    budget: Budget = CONTEXT_BUDGET
+
+
 class Asked(Body):
     """A question about code."""
 
@@ -143,6 +155,12 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
     elif worked.after is None:
         raise InputError("give root, or the files as they are after the round")
     return await tenant.change(tenant.memory.code.record, **given)
+
+
+@router.post("/generate")
+async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+    """One round with the language model on a definition, recorded; no file is read or changed."""
+    return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
 
 
 @router.post("/rounds/forget")
