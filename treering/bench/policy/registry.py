@@ -10,6 +10,7 @@ from treering.bench.policy.fading import memory_bank, memory_stream
 from treering.bench.policy.fusing import FUSING
 from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
+from treering.bench.policy.persona import mpc
 from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import SEARCHING, with_relations
 from treering.bench.policy.unranked import UNRANKED
@@ -26,7 +27,7 @@ def policies(names: Sequence[str], seed: int) -> list[Policy]:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
     """
     fading = memory_stream(), memory_bank(seed)
-    known = {p.name: p for p in (*SEARCHING, *FUSING, *fading, raptor(), *UNRANKED)}
+    known = {p.name: p for p in (*SEARCHING, *FUSING, *fading, mpc(), raptor(), *UNRANKED)}
     chosen: dict[str, Policy] = {}
     for name in names:
         if name == DEFAULT:
