@@ -33,11 +33,9 @@ $(STAMP): pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
 	touch $(STAMP)
 
-# What the README says of speed; quality is measured by `treering bench`, see docs/measuring.md.
+# Speed against the machine's limits; quality is `treering bench run`, see docs/measuring.md.
 bench: $(STAMP)
-	$(VENV)/bin/python benchmarks/search_speed.py
-	$(VENV)/bin/python benchmarks/end_to_end.py
-	$(VENV)/bin/python benchmarks/ingest_speed.py
+	$(VENV)/bin/treering bench perf --max-n 100000
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

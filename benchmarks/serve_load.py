@@ -6,7 +6,7 @@
 ``search`` alternates rounds of searches in a process and over REST, on one machine, client and
 server sharing its cores, and prints the throughput of both and their ratio. ``mixed`` lets many
 clients add and search at once, then compares what was acknowledged with what is there. The memory
-is made by ``end_to_end.build`` if FILE is not there; what is added is embedded by the bundled
+has turns with random vectors if FILE is not there; what is added is embedded by the bundled
 model. Prints one JSON object.
 """
 
@@ -29,9 +29,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.end_to_end import RandomVectors, build
 from treering import Memory
-from treering.relate.contract import Floats
+from treering.bench.perf.texts import RandomVectors, turns
+from treering.embed.minilm import MiniLM
 from treering.serve.run import run
 from treering.serve.settings import Settings
 
@@ -48,13 +48,11 @@ WARM_UP_S = 10.0  # until then memory grows: connections, caches, threads
 START_S = 120.0
 
 
-class Vectors(RandomVectors):
-    """As it stands for the memory's model, but what is added is embedded for real."""
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """Vectors of the bundled model."""
-        del query
-        return self._queries.embed(texts, query=True)
+def build(path: Path, count: int) -> None:
+    """A memory of turns with random vectors, which stand for the bundled model's."""
+    model = MiniLM()
+    with Memory.open(path, embedder=RandomVectors(model.name, model.dimension)) as memory:
+        memory.add(turns(0, count), source="chat")
 
 
 def question(number: int) -> str:
@@ -145,7 +143,7 @@ def compare_searches(path: Path) -> dict[str, Any]:
     """Alternating rounds; the median of each and of their ratio."""
     found: dict[str, list[float]] = {f"in_process_{threads}": [] for threads in THREADS}
     found["rest"] = []
-    with serving(path) as (host, port), Memory.open(path, embedder=Vectors()) as memory:
+    with serving(path) as (host, port), Memory.open(path, embedder=MiniLM()) as memory:
         memory.search("warm up")
         asyncio.run(Client(host, port).post("/v1/search", {"query": "warm up"}))
         for _ in range(ROUNDS):
@@ -241,7 +239,7 @@ def _steadiness(resident: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 def compare_entries(path: Path, added: dict[str, str]) -> dict[str, int]:
     """How the entries of the clients differ from what was acknowledged."""
-    with Memory.open(path, embedder=Vectors()) as memory:
+    with Memory.open(path, embedder=MiniLM()) as memory:
         kept = [entry for entry in memory.entries() if entry.source.startswith("client ")]
     texts = Counter(entry.text for entry in kept)
     identities = {entry.id: entry.text for entry in kept}
@@ -263,7 +261,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
     if given.what == "serve":
-        run(Settings(given.memory, port=0, embedder=Vectors()), lambda url: print(url, flush=True))
+        run(Settings(given.memory, port=0, embedder=MiniLM()), lambda url: print(url, flush=True))
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.db"

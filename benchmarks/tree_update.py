@@ -15,7 +15,7 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,12 +25,12 @@ from treering.bench.policy.raptor import build
 from treering.embed.minilm import MiniLM
 from treering.llm.contract import Message
 from treering.llm.scripted import Request, ScriptedLLM
-from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.relate.contract import Floats
 from treering.tree.aggregate import SUMMARY_TOKENS
-from treering.tree.extract import central_sentences
 from treering.tree.settle import CALLS_IN_FLIGHT
+
+SUMMARY_CHARS = 4 * SUMMARY_TOKENS
 
 
 class Clock:
@@ -42,7 +42,7 @@ class Clock:
         self._running = 0
         self.most = 0
         self.llm = ScriptedLLM(
-            lambda request: central_sentences([request.text], SUMMARY_TOKENS, estimate_tokens),
+            lambda request: request.text[-SUMMARY_CHARS:],
             context_window=32_768,
             before_reply=self._wait,
         )
@@ -85,6 +85,50 @@ def summarise(group: Sequence[str], clock: Clock) -> str:
     return clock.llm.complete([prompt], max_tokens=SUMMARY_TOKENS, temperature=0.0).text
 
 
+def one_more(memory: Memory, clock: Clock, said: Sequence[str]) -> None:
+    """Print what it takes to add each text and to settle."""
+    calls, seconds = [], []
+    for text in said:
+        before, started = clock.calls, time.perf_counter()
+        memory.add(text, source="more")
+        memory.settle()
+        calls.append(clock.calls - before)
+        seconds.append(time.perf_counter() - started)
+    print(
+        f"tree, one more: {np.mean(calls):.2f} ± {np.std(calls):.2f} calls,"
+        f" {np.mean(seconds):.2f} s"
+    )
+
+
+def inserts(memory: Memory, said: Iterator[str], go_on: Callable[[], bool]) -> list[float]:
+    """Milliseconds of adding each text and giving it its leaf, as long as there is reason to."""
+    taken = []
+    while go_on() and (text := next(said, None)):
+        started = time.perf_counter()
+        memory.add(text, source="meanwhile")
+        memory.tree.grow()
+        taken.append(1000 * (time.perf_counter() - started))
+    return taken
+
+
+def meanwhile(memory: Memory, clock: Clock, said: Sequence[str]) -> None:
+    """Print what an insert takes while nothing happens, and while all summaries are being made."""
+    waiting = iter(said)
+    turns = iter(range(len(said) // 4))
+    idle = inserts(memory, waiting, lambda: next(turns, None) is not None)
+    settling = threading.Thread(target=memory.settle)
+    started = time.perf_counter()
+    settling.start()
+    busy = inserts(memory, waiting, settling.is_alive)
+    settling.join()
+    print(
+        f"settle: {clock.calls} calls, {time.perf_counter() - started:.1f} s,"
+        f" {clock.most} calls in flight at most\n"
+        f"insert, idle: p50 {np.median(idle):.1f} ms, most {max(idle):.0f} ms (n={len(idle)});"
+        f" while settling: p50 {np.median(busy):.1f} ms, most {max(busy):.0f} ms (n={len(busy)})"
+    )
+
+
 def main() -> None:
     """Print calls and seconds of both sides."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -92,32 +136,20 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--more", type=int, default=20, help="texts added, one at a time")
+    parser.add_argument("--meanwhile", type=int, default=400, help="texts added while it settles")
     options = parser.parse_args()
-    said = texts(options.data, options.texts + options.more)
+    said = texts(options.data, options.texts + options.more + options.meanwhile)
+    first, more = said[: options.texts], said[options.texts :]
     model = MiniLM()
     clock = Clock(options.seconds)
     with (
         tempfile.TemporaryDirectory() as folder,
         Memory.open(Path(folder) / "memory.db", embedder=model, llm=clock.llm) as memory,
     ):
-        memory.add([{"role": "user", "content": text} for text in said[: options.texts]])
-        started = time.perf_counter()
+        memory.add([{"role": "user", "content": text} for text in first])
+        meanwhile(memory, clock, more[options.more :])
         memory.settle()
-        took = time.perf_counter() - started
-        print(f"tree, the first {options.texts}: {clock.calls} calls, {took:.1f} s to settle,")
-        print(f"  {clock.most} calls in flight at most")
-        calls, seconds, adding = [], [], []
-        for text in said[options.texts :]:
-            before, started = clock.calls, time.perf_counter()
-            memory.add(text, source="more")
-            adding.append(time.perf_counter() - started)
-            memory.settle()
-            calls.append(clock.calls - before)
-            seconds.append(time.perf_counter() - started)
-        print(
-            f"tree, one more: {np.mean(calls):.2f} ± {np.std(calls):.2f} calls,"
-            f" {np.mean(seconds):.2f} s, of which add {np.median(adding):.3f} s"
-        )
+        one_more(memory, clock, more[: options.more])
     rebuilt = Clock(options.seconds)
     vectors = model.embed(said[: options.texts + 1])
     started = time.perf_counter()

@@ -23,7 +23,7 @@ from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
-from treering.memory import DEFAULT_SPACE, Alpha, Memory
+from treering.memory import DEFAULT_SPACE, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
@@ -42,6 +42,7 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
+from treering.views import Alpha
 
 T = TypeVar("T")
 PAGE = 256
@@ -78,6 +79,7 @@ class AsyncMemory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -85,10 +87,15 @@ class AsyncMemory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         return cls(
-            await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
+            await asyncio.to_thread(
+                Memory.open, url, space=space, embedder=embedder, llm=llm, api_key=api_key
+            )
         )
 
     @property
@@ -147,7 +154,8 @@ class AsyncMemory:
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one.
+        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
+        memos that no reply could be read for.
         """
         return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.journal.entries import Draft
 from treering.memo import store as memo
-from treering.records import Forgotten
+from treering.records import Filter, Forgotten
 from treering.tree import store as tree
 
 log = logging.getLogger("treering")
@@ -47,12 +49,33 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
     return Forgotten(tuple(erased), tuple(sources), views, scrubbed)
 
 
+def matching(reader: Reader, space: int, entry_ids: Sequence[str], condition: Filter) -> list[int]:
+    """The entries of these ids that meet a filter; with no id, all that meet it.
+
+    Raises UnknownName for an id that is not there.
+    """
+    seqs = list(entries.matching(reader, space, condition))
+    if not entry_ids:
+        return seqs
+    wanted = {entries.find(reader, space, one)[0] for one in entry_ids}
+    return [seq for seq in seqs if seq in wanted]
+
+
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    for seq, silent in recorded.without_notes(writer, space, seqs):
+        rewrite(writer, space, seq, silent)
     gone = remove_derived(writer, space, seqs)
     work.forget_errors(writer, space)
     entries.erase(writer, seqs)
     return gone
+
+
+def rewrite(writer: Writer, space: int, seq: int, draft: Draft) -> None:
+    """Give an entry another content; what was derived from the old one goes and is made anew."""
+    remove_derived(writer, space, [seq])
+    entries.rewrite(writer, seq, draft)
+    work.enqueue(writer, space, store.VIEW, [seq])
 
 
 def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
@@ -60,12 +83,15 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
+    memos, changes = memo.erase(writer, space, seqs)
+    seqs = [*seqs, *changes]
+    marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
-    memos = memo.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
-    derived = {"summaries": summaries, "memos": memos, "statements": statements}
-    return store.erase(writer, space, seqs) | derived
+    fragments = store.erase(writer, space, seqs)
+    entries.erase(writer, changes)
+    return fragments | {"summaries": summaries, "memos": memos, "statements": statements}
 
 
 def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool:

@@ -118,6 +118,21 @@ def test_an_option_that_a_benchmark_has_no_use_for_is_refused(
         invoke("run", name, "--data", tmp_path, option, "x")
 
 
+def test_perf_saves_draws_and_fails_when_a_ratio_got_worse(tmp_path: Path) -> None:
+    out, again = tmp_path / "t.jsonl", tmp_path / "again.jsonl"
+    arguments = ("perf", "--max-n", 1000, "--operation", "tree", "--no-peers")
+    found = last_object(invoke(*arguments, "--out", out, "--plot", tmp_path, "--json"))
+    assert set(found["ratios"]["tree"]["1000"]) == {"limit", "treering"}
+    assert (tmp_path / "perf-tree.svg").exists()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    fast = [row | {"ratio": 1e-9} if row.get("system") == "treering" else row for row in rows]
+    write(again, lines(*fast))
+    result = CliRunner().invoke(bench.app, [*map(str, arguments), "--against", str(again)])
+    assert result.exit_code == bench.REGRESSED
+    assert "slower: tree at 1,000" in result.stdout
+    assert last_object(result.stdout)["slower"]
+
+
 def test_data_tells_where_to_get_it_and_what_was_seen() -> None:
     found = last_object(invoke("data", "locomo", "--json"))["locomo"]
     assert found["licence"] == "CC BY-NC 4.0"

@@ -172,7 +172,7 @@ def test_every_policy_measures_every_task_and_runs_go_on(tmp_path: Path, sources
         embedder.calls.clear()
         run_code(wanted, sources, code_policies(["dense"]), results, embedder)
     assert {policy["n"] for policy in found.values()} == {1.0}
-    assert found["lexical"]["recall@10"] == 1.0
+    assert found["lexical"]["recall@10"] == found["windows:lexical"]["recall@10"] == 1.0
     assert "recall@10" not in found["map@1000"]
     assert found["map@1000"]["recall@all"] == 0.5
     assert len(results.measured) == len(found) + 1

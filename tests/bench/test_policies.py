@@ -15,10 +15,11 @@ from treering.bench.policy.registry import policies
 from treering.bench.space import Space
 from treering.bench.task import Question
 from treering.embed.contract import Embedder
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.llm.scripted import ScriptedLLM
 from treering.relate.contract import Floats
 from treering.relate.decay import Context
-from treering.relate.defaults import Weighted
+from treering.relate.defaults import DEFAULTS, Weighted
 
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
@@ -72,6 +73,33 @@ def test_spelled_relations_replace_the_defaults(space: Space) -> None:
     assert spelled(space, asked) != space.search(asked, relations=())
 
 
+def test_default_stands_for_the_relations_of_the_kind_of_content(space: Space) -> None:
+    asked = space.task.questions[1]
+    assert units(space, "with:default", 1) == units(space, "treering", 1)
+    assert units(space, "with:default@0", 1) == units(space, "own", 1)
+    faded = named("with:default(w=0.1)@9").pick
+    assert faded is not None
+    related = [Weighted(Context(w=0.1, within="session"), 9.0)]
+    assert faded(space, asked) == space.search(asked, relations=related)
+
+
+def test_relations_that_a_memory_makes_itself_can_be_named(space: Space) -> None:
+    spelled = named("with:default+tree@2").pick
+    asked = space.task.questions[1]
+    assert spelled is not None
+    related = [*DEFAULTS["chat"], "tree"]
+    assert spelled(space, asked) == space.search(asked, relations=related, alpha={"tree": 2.0})
+
+
+def test_a_group_stands_for_its_policies() -> None:
+    swept = [policy.name for policy in policies(["sweep:alpha", "sweep:w"], seed=0)]
+    assert swept[:3] == ["own", "with:default@0.1", "with:default@0.2"]
+    assert swept[-1] == "with:default(w=0.9)"
+    parts = [policy.name for policy in policies(["ablation"], seed=0)]
+    assert parts[0] == "treering"
+    assert "with:default+tree" in parts
+
+
 def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
     asked = space.task.questions[1]
     scored = space.scored(asked)
@@ -114,6 +142,38 @@ def test_memory_stream_adds_recency_to_relevance(space: Space) -> None:
     assert picked is not None
     ranking = ranked_units(picked(space, nothing_alike))
     assert ranking.index("D5") < ranking.index("D0")
+
+
+def test_rarity_stands_for_importance_without_a_model(space: Space) -> None:
+    nothing_alike = Question("x", "zebra")
+    picked = named("memory-stream+rarity").pick
+    assert picked is not None
+    # Said on the same day, what says more that nobody else says would come first; here D5, the
+    # latest, also has the most such words.
+    assert ranked_units(picked(space, nothing_alike))[0] == "D5"
+    shortest = ranked_units(picked(space, nothing_alike)).index("D1")
+    plain = named("memory-stream").pick
+    assert plain is not None
+    assert shortest >= ranked_units(plain(space, nothing_alike)).index("D1")
+
+
+def test_a_model_rates_each_piece_once(space: Space) -> None:
+    llm = ScriptedLLM(["1", "Rating: 10", "1", "1", "1", "1"])
+    [policy] = policies(["memory-stream+rated"], 0, llm)
+    assert policy.pick is not None
+    for question in space.task.questions:
+        policy.pick(space, question)
+    assert len(llm.requests) == len(SAID)
+    assert "Memory: Ana: My sister moved" in llm.requests[0].text
+    ranking = ranked_units(policy.pick(space, Question("x", "zebra")))
+    assert ranking.index("D1") < ranking.index("D0")
+
+
+def test_a_rating_that_is_none_is_an_error(space: Space) -> None:
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(["very poignant"]))
+    assert policy.pick is not None
+    with pytest.raises(LLMReplyError, match="from 1 to 10"):
+        policy.pick(space, space.task.questions[0])
 
 
 def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:
@@ -200,6 +260,8 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
     ("name", "error", "message"),
     [
         ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("with:default(tau=1)", InputError, "default takes w, not tau"),
+        ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),

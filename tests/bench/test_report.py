@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.bench.plots import plot_budgets, plot_policies
+from treering.bench.plots import plot_budgets, plot_policies, plot_sweeps
 from treering.bench.report import Scores, compare, overview, report, summary
 from treering.bench.results import Measured, Run
 from treering.errors import InputError
@@ -107,6 +107,13 @@ def test_plots_are_reproducible_svg_and_real_png(plot: object, tmp_path: Path) -
     assert b"<svg" in paths[0].read_bytes()
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert paths[2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_sweep_is_drawn_over_its_parameter(tmp_path: Path) -> None:
+    swept = {f"with:default@{alpha}": [0.0, 1.0] for alpha in (0.5, 2)}
+    drawn = scores(RUN, **swept, **{"with:default(w=0.3)": [1.0]}, dense=[1.0])
+    assert plot_sweeps(drawn, tmp_path, "locomo", "svg") == [tmp_path / "locomo-alpha.svg"]
+    assert b"<svg" in (tmp_path / "locomo-alpha.svg").read_bytes()
 
 
 def test_a_plot_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -145,6 +145,22 @@ def test_a_commit_message_hook_passes_what_the_message_cites(root: Path, tmp_pat
     assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 0
 
 
+def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -> None:
+    where = ("--memory", str(root.parent / "memory.db"))
+    write(root, m=GUARDED)
+    run(root, "record", "Refuse negative numbers")
+    CliRunner().invoke(app, ["add", "half() breaks below zero", *where])
+    CliRunner().invoke(app, ["code", "index", str(root), *where])
+    told = CliRunner().invoke(app, ["code", "about", "why does half() raise?", *where]).stdout
+    assert all(one in told for one in ("breaks below zero", "Refuse negative", "m.py:1 half"))
+    found = CliRunner().invoke(app, ["code", "about", "half()", "--json", *where]).stdout
+    assert json.loads(found)["definitions"] == ["m.py::half"]
+    forgotten = CliRunner().invoke(app, ["code", "forget", "half", *where])
+    assert "1 round forgotten" in forgotten.stdout
+    assert "file forgotten" in run(root, "forget").stdout
+    assert CliRunner().invoke(app, ["code", "forget", *where]).exit_code == 2
+
+
 def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     write(root, m=GUARDED)
     assert "m.py::half" in run(root, "record", "Refuse negative numbers").stdout

@@ -138,6 +138,25 @@ def test_a_forgotten_round_leaves_neither_story_nor_bytes(memory: Memory, tmp_pa
     assert b"Retry twice" not in left
 
 
+def test_a_later_round_does_not_keep_the_lines_of_a_forgotten_one(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (first,) = memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    memory.code.record("Do not.", before={"client.py": RETRYING}, after={"client.py": PLAIN})
+    memory.forget(first.id)
+    memory.close()
+    assert b"marmalade" not in (tmp_path / "memory.db").read_bytes()
+
+
+def test_all_rounds_of_a_definition_are_forgotten_at_once(memory: Memory) -> None:
+    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
+    closing = RETRYING.replace("pass", "self.open = False")
+    memory.code.record("Close.", before={"client.py": RETRYING}, after={"client.py": closing})
+    assert len(memory.code.forget_rounds("fetch").entries) == 1
+    with pytest.raises(UnknownName, match=r"there are records of: client\.py::Client\.close"):
+        memory.code.log("fetch")
+
+
 def test_a_deleted_file_ends_the_story_of_what_was_in_it(memory: Memory) -> None:
     memory.code.record("Write it.", after={"client.py": PLAIN})
     memory.code.record("Not needed.", before={"client.py": PLAIN}, after={})

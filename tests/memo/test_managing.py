@@ -253,6 +253,13 @@ def test_memos_are_found_by_their_words_and_by_those_of_their_lines(
     assert memory.memos.search("boat", source="nowhere") == []
 
 
+def test_a_search_by_words_does_not_hide_vectors_from_the_next(
+    memory: Memory, sister: Memo, boat: Memo
+) -> None:
+    assert memory.memos.search("boat", mode="lexical")[0].why.cosine is None
+    assert memory.memos.search("boat")[0].why.cosine
+
+
 def test_an_edited_memo_is_found_by_its_new_words(memory: Memory, sister: Memo, boat: Memo) -> None:
     memory.memos.edit(sister.id, topic="accordion")
     assert memory.memos.search("accordion")[0].memo.id == sister.id

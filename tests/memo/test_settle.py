@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages
 from treering import Memory
 from treering.errors import LLMReplyError, LLMUnavailable
@@ -38,11 +43,8 @@ FIRST = topics(
 
 def one_topic(request: Request) -> str:
     """A model that finds one topic in whatever it is shown."""
-    if "Aggregate" in request.text or "Task Conversation" not in request.text:
-        return "A summary."
-    found = re.search(r"a (\d+)-line", request.text)
-    assert found
-    return topics(("talk", "user and bot talk.", int(found[1])))
+    found = re.search(r"Divide these (\d+) lines", request.messages[-1].content)
+    return topics(("talk", "user and bot talk.", int(found[1]))) if found else "A summary."
 
 
 def written(memory: Memory) -> list[Memo]:
@@ -235,6 +237,22 @@ def test_a_topic_that_comes_up_again_extends_its_memo(open_memory: Open) -> None
     assert [one.version for one in memory.memos.history(boat.id)] == [1, 2]
 
 
+def test_a_memo_does_not_grow_without_end(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(one_topic))
+    memory.add(messages(82))
+    memos = written(memory)
+    assert [(one.topic, len(one.entry_ids)) for one in memos] == [("talk", 60), ("talk", 20)]
+
+
+def test_a_topic_that_a_person_renamed_is_not_extended(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(one_topic))
+    memory.add(messages(12))
+    [memo] = written(memory)
+    memory.memos.edit(memo.id, topic="renamed")
+    memory.add(messages(10, start=12))
+    assert {one.topic: len(one.entry_ids) for one in written(memory)} == {"renamed": 10, "talk": 10}
+
+
 def test_a_topic_of_another_conversation_is_another_memo(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([FIRST, FIRST]))
     memory.add(messages(), source="a")
@@ -266,8 +284,6 @@ def test_a_reply_that_is_refused_leaves_the_fallback_too(open_memory: Open) -> N
 
 
 def test_memos_are_embedded_anew_with_another_model(open_memory: Open) -> None:
-    from tests.embedders import HashingEmbedder
-
     memory = open_memory(llm=ScriptedLLM([FIRST, "Summary.", "Summary."]))
     memory.add(messages())
     written(memory)
@@ -275,3 +291,89 @@ def test_memos_are_embedded_anew_with_another_model(open_memory: Open) -> None:
     best = memory.memos.search("sailmaker boat", mode="dense")[0]
     assert best.memo.topic == "boat"
     assert best.why.cosine
+
+
+def test_a_fallback_is_asked_about_again_on_demand(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["no", "no", "no", "no", FIRST]))
+    memory.add(messages())
+    before = written(memory)
+    memory.memos.settle(upgrade=True)
+    assert [memo.origin for memo in memory.memos.list()] == ["fallback"]
+    memory.memos.settle(upgrade=True)
+    after = memory.memos.list()
+    assert [memo.topic for memo in after] == ["Ines in Porto", "boat", "dinner"]
+    assert lines_of(memory, after) == lines_of(memory, before)
+    memory.memos.settle(upgrade=True)
+    assert memory.memos.list() == after
+    assert memory.check() == []
+
+
+def test_a_memo_that_a_person_corrected_is_not_asked_about_again(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["no", "no"]))
+    memory.add(messages())
+    [memo] = written(memory)
+    memory.memos.edit(memo.id, topic="Ines", summary="Ines moved.")
+    memory.memos.settle(upgrade=True)
+    assert [one.topic for one in memory.memos.list()] == ["Ines"]
+
+
+def whatever(seed: int) -> Callable[[Request], str | Exception]:
+    """A model that partitions anyhow, talks nonsense, or is down."""
+    rng = random.Random(seed)
+
+    def answer(request: Request) -> str | Exception:
+        found = re.search(r"Divide these (\d+) lines", request.messages[-1].content)
+        kind = rng.choice(["parts", "parts", "nonsense", "down"])
+        if kind == "down":
+            return LLMUnavailable("down")
+        if kind == "nonsense" or not found:
+            return "nonsense"
+        count = int(found[1])
+        ends = sorted({count, *rng.choices(range(1, count + 1), k=2)})
+        return topics(*((f"topic {end % 3}", "It is so.", end) for end in ends))
+
+    return answer
+
+
+def in_memos(memory: Memory) -> list[str]:
+    return [one for memo in memory.memos.list() for one in memo.entry_ids]
+
+
+@settings(max_examples=8)
+@given(
+    seed=st.integers(0, 1 << 32),
+    steps=st.lists(st.tuples(st.integers(1, 25), st.integers(0, 40)), min_size=1, max_size=4),
+)
+def test_every_line_is_recent_or_in_exactly_one_memo_whatever_happens(
+    seed: int, steps: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Lines come and are forgotten; the model partitions, fails, or talks nonsense."""
+    path = tmp_path_factory.mktemp("any") / "life.db"
+    llm = ScriptedLLM(whatever(seed))
+    with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
+        said = 0
+        for more, gone in steps:
+            memory.add(messages(more, start=said))
+            said += more
+            with suppress(LLMUnavailable):
+                memory.memos.settle(upgrade=bool(more % 2))
+            lines = [one.id for one in memory.entries(source="chat")]
+            found = in_memos(memory)
+            assert len(found) == len(set(found))
+            assert set(found) <= set(lines)
+            if gone < len(lines):
+                memory.forget(lines[gone])
+        settle_at_last(memory)
+        recent = [one.id for one in memory.memos.recent("chat")]
+        lines = [one.id for one in memory.entries(source="chat")]
+        assert sorted([*in_memos(memory), *recent]) == sorted(lines)
+        assert memory.check() == []
+
+
+def settle_at_last(memory: Memory) -> None:
+    for _ in range(100):
+        try:
+            return memory.memos.settle()
+        except LLMUnavailable:
+            continue
+    raise AssertionError("nothing gets done")

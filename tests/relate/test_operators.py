@@ -87,7 +87,7 @@ def same(column: str) -> Formula:
 
 def semantic(form: str) -> Formula:
     def formula(items: Items) -> Matrix:
-        vectors = items.vectors.astype(np.float64)
+        vectors = np.asarray(items.vectors, dtype=np.float64)
         cosine: Matrix = vectors @ vectors.T
         return 1 - cosine if form == "printed" else (1 + cosine) / 2
 

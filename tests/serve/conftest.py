@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,20 @@ Serve = Callable[..., TestClient]
 MakeKey = Callable[[str], str]
 
 
+@contextmanager
+def serving(path: Path, **options: Any) -> Iterator[TestClient]:
+    """A client of a server with the hashing embedder, which stops with the block."""
+    given: dict[str, Any] = {"url": path, "embedder": HashingEmbedder()} | options
+    app = create_app(Settings(**given))
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+        yield client
+
+
 @pytest.fixture
 def serve(path: Path) -> Iterator[Serve]:
-    """Starts servers with the hashing embedder and returns their clients."""
+    """Starts servers that stop with the test."""
     with ExitStack() as stack:
-
-        def started(**options: Any) -> TestClient:
-            given: dict[str, Any] = {"url": path, "embedder": HashingEmbedder()} | options
-            settings = Settings(**given)
-            client = TestClient(
-                create_app(settings), base_url="http://localhost", raise_server_exceptions=False
-            )
-            return stack.enter_context(client)
-
-        yield started
+        yield lambda **options: stack.enter_context(serving(path, **options))
 
 
 @pytest.fixture

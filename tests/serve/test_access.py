@@ -1,25 +1,211 @@
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
+from treering.journal.open import open_database
+from treering.serve import access, keys
+from treering.serve.app import create_app
+from treering.serve.settings import Settings, is_loopback
+
+SECRET = "Ana hides the spare key under the third flowerpot"
 
 
 def test_without_a_key_it_does_not_start_where_others_can_reach_it(serve: Serve) -> None:
-    with pytest.raises(InputError, match="treering serve key add"):
-        serve(host="0.0.0.0")
+    for host in ("0.0.0.0", "::", "192.168.1.5", "memory.example.org"):
+        with pytest.raises(InputError, match="treering serve key add"):
+            serve(host=host)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        *(("localhost", True), ("127.0.0.1", True), ("127.8.8.8", True), ("::1", True)),
+        *(("[::1]", True), ("0.0.0.0", False), ("", False), ("localhost.evil.test", False)),
+        ("127.0.0.1.evil.test", False),
+    ],
+)
+def test_this_machine_is_told_from_all_others(host: str, local: bool) -> None:
+    assert is_loopback(host) == local
 
 
 def test_with_a_key_it_starts_there_and_answers_who_has_it(serve: Serve, make_key: MakeKey) -> None:
     key = make_key("ana")
     client = serve(host="0.0.0.0")
-    assert client.get("/v1/entries").status_code == 401
     assert client.get("/v1/entries", headers=bearer(key)).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *({}, {"Authorization": "Bearer"}, {"Authorization": "Bearer tr_wrong"}),
+        *({"Authorization": "Basic dHI6dHI="}, {"Authorization": "tr_wrong"}),
+        {"X-Treering-Space": "ana"},
+    ],
+)
+def test_nobody_else_is_answered(serve: Serve, make_key: MakeKey, headers: dict[str, str]) -> None:
+    make_key("ana")
+    found = serve().get("/v1/entries", headers=headers)
+    assert found.status_code == 401
+    assert found.headers["www-authenticate"] == "Bearer"
+    assert found.json()["type"] == "urn:treering:error:KeyUnknown"
+
+
+def test_a_key_is_kept_as_a_digest_and_shown_once(path: Path, make_key: MakeKey) -> None:
+    key = make_key("ana")
+    assert re.fullmatch(r"tr_[\w-]{43}", key)
+    stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert key.encode() not in stored
+    assert keys.digest(key) in stored
+
+
+def test_keys_are_listed_and_removed(path: Path, make_key: MakeKey) -> None:
+    make_key("ana")
+    make_key("ben")
+    database = open_database(path)
+    try:
+        ana, ben = keys.known(database)
+        assert (ana.space, ben.space) == ("ana", "ben")
+        keys.remove(database, ana.id)
+        assert keys.known(database) == [ben]
+        with pytest.raises(UnknownName, match="key list"):
+            keys.remove(database, ana.id)
+    finally:
+        database.close()
+
+
+def test_a_removed_key_opens_nothing_and_its_absence_opens_nothing_either(
+    serve: Serve, make_key: MakeKey, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "REFRESH_S", 0.0)
+    key = make_key("ana")
+    client = serve()
+    assert client.get("/v1/stats", headers=bearer(key)).status_code == 200
+    database = open_database(path)
+    [known] = keys.known(database)
+    keys.remove(database, known.id)
+    database.close()
+    assert client.get("/v1/stats", headers=bearer(key)).status_code == 401
+    assert client.get("/v1/stats").status_code == 401
+
+
 def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> None:
-    assert client.get("/v1/entries", headers={"Origin": "https://evil.test"}).status_code == 403
-    assert client.get("/v1/entries", headers={"Host": "evil.test"}).status_code == 403
-    assert client.get("/v1/entries", headers={"Origin": "http://localhost:7373"}).status_code == 200
+    for headers in (
+        {"Origin": "https://evil.test"},
+        {"Origin": "null"},
+        {"Host": "evil.test"},
+        {"Host": "[::1"},
+        {"Host": "localhost.evil.test:7373"},
+    ):
+        assert client.get("/v1/entries", headers=headers).status_code == 403, headers
+    for headers in ({"Origin": "http://localhost:7373"}, {"Host": "127.0.0.1:80"}):
+        assert client.get("/v1/entries", headers=headers).status_code == 200, headers
+
+
+def test_a_form_of_another_site_cannot_add(client: TestClient) -> None:
+    found = client.post(
+        "/v1/entries", content=b'{"text": "spam"}', headers={"content-type": "text/plain"}
+    )
+    assert found.status_code == 422
+    assert client.get("/v1/entries").json()["entries"] == []
+
+
+def operations(client: TestClient) -> Iterator[tuple[str, str]]:
+    """Every method and path of the description, and what is mounted beside it."""
+    for path, methods in client.get("/v1/openapi.json").json()["paths"].items():
+        yield from ((method.upper(), path) for method in methods)
+    yield from (("POST", "/mcp"), ("GET", "/metrics"), ("GET", "/not/there"))
+
+
+def filled(path: str, entry_id: str) -> str:
+    """A path with what another space has in it."""
+    known = {"entry_id": entry_id, "memo_id": entry_id, "number": "1"}
+    return path.format_map(known)
+
+
+BODIES: dict[str, dict[str, Any]] = {
+    "/v1/entries": {"text": "mine"},
+    "/v1/entries/{entry_id}": {"text": "mine"},
+    "/v1/forget": {"source": "notes"},
+    "/v1/search": {"query": "spare key flowerpot"},
+    "/v1/search-many": {"queries": ["spare key flowerpot"]},
+    "/v1/context": {"query": "spare key flowerpot"},
+    "/v1/ask": {"question": "Where is the spare key?"},
+    "/v1/chat": {"message": "Where is the spare key?"},
+    "/v1/memos/search": {"query": "spare key flowerpot"},
+    "/v1/memos/choose": {"query": "spare key flowerpot"},
+    "/v1/code/about": {"question": "spare key flowerpot"},
+    "/v1/memos/merge": {"ids": ["a", "b"]},
+    "/v1/memos/{memo_id}": {"topic": "mine"},
+    "/v1/memos/{memo_id}/split": {"entry_id": "a"},
+    "/v1/tree/search": {"query": "spare key flowerpot"},
+    "/v1/tree/context": {"query": "spare key flowerpot"},
+    "/v1/code/search": {"query": "spare key flowerpot"},
+}
+
+
+def test_no_route_answers_without_a_key(serve: Serve, make_key: MakeKey) -> None:
+    make_key("ana")
+    client = serve()
+    for method, path in operations(client):
+        found = client.request(method, filled(path, "x"), json=BODIES.get(path, {}))
+        assert found.status_code == 401, (method, path)
+
+
+def test_no_route_shows_or_changes_another_space(serve: Serve, make_key: MakeKey) -> None:
+    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
+    client = serve()
+    [entry_id] = client.post("/v1/entries", json={"text": SECRET}, headers=ana).json()["ids"]
+    client.post("/v1/settle", headers=ana)
+    before = client.get("/v1/export", headers=ana).text
+    assert SECRET in before
+    for method, path in operations(client):
+        where, body = filled(path, entry_id), BODIES.get(path, {})
+        found = client.request(method, where, json=body, headers=ben)
+        assert "third" not in found.text, (method, path)
+        assert '"ana"' not in found.text, (method, path)
+        for space in ("ana", "default"):
+            claim = {"X-Treering-Space": space}
+            found = client.request(method, where, json=body, headers=ben | claim)
+            assert found.status_code == 403, (method, path)
+    assert client.get("/v1/export", headers=ana).text == before
+    assert client.get("/v1/spaces", headers=ben).json() == ["ben"]
+
+
+def test_a_key_may_name_its_own_space(serve: Serve, make_key: MakeKey) -> None:
+    headers = bearer(make_key("ana")) | {"X-Treering-Space": "ana"}
+    assert serve().get("/v1/stats", headers=headers).json()["space"] == "ana"
+
+
+def test_what_tells_nothing_of_any_space_needs_no_key(serve: Serve, make_key: MakeKey) -> None:
+    make_key("ana")
+    client = serve()
+    for path in ("/healthz", "/readyz", "/v1/openapi.json"):
+        assert client.get(path).status_code == 200
+
+
+def test_no_key_and_no_text_is_logged(
+    serve: Serve, make_key: MakeKey, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = make_key("ana")
+    client = serve()
+    for headers in (bearer(key), bearer("tr_mistyped_key")):
+        client.post("/v1/entries", json={"text": SECRET}, headers=headers)
+        client.post("/v1/search", json={"query": SECRET}, headers=headers)
+    for secret in (key, "mistyped", "flowerpot"):
+        assert secret not in caplog.text
+
+
+def test_a_server_that_may_not_start_leaves_the_file_closed(path: Path) -> None:
+    with pytest.raises(InputError):
+        create_app(Settings(path, host="0.0.0.0"))
+    path.rename(path.with_suffix(".moved"))

@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
+from tests.code.working import commit, repository, write
 from tests.conftest import Open
 from tests.llm.test_extras import run as run_without
+from tests.memo.talk import messages, place
 from treering import Memory
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import resources, tools
@@ -26,13 +28,25 @@ from treering.serve.mcp.server import build, on
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "tests" / "cli" / "plugins"
 
-TOOL_LIST_TOKENS = 700
+GUARDED = """\
+def half(n):
+    if n < 0:
+        raise ValueError(n)
+    return n / 2
+"""
+
+TOOL_LIST_TOKENS = 750
 """What the list of tools may cost a conversation."""
 
 
-def talk(memory: Memory, act: Callable[[Client], Awaitable[None]], mode: str = "auto") -> None:
+def talk(
+    memory: Memory,
+    act: Callable[[Client], Awaitable[None]],
+    mode: str = "auto",
+    reach: tools.Reach = Path,
+) -> None:
     async def session() -> None:
-        async with Client(build(on(memory)), mode=mode) as client:
+        async with Client(build(on(memory), reach), mode=mode) as client:
             await act(client)
 
     anyio.run(session)
@@ -180,8 +194,8 @@ def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> No
 
     async def act(client: Client) -> None:
         listed = await client.list_resources()
-        assert [one.uri for one in listed.resources] == ["treering://tree"]
-        assert len((await client.list_resource_templates()).resource_templates) == 2
+        assert [one.uri for one in listed.resources] == ["treering://tree", "treering://memos"]
+        assert len((await client.list_resource_templates()).resource_templates) == 3
         top = await shown(client, "treering://tree")
         assert f"#{memory.tree.roots()[0].number} [" in top
         node = next(one for one in memory.tree.roots() if not one.leaf)
@@ -195,9 +209,10 @@ def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> No
     talk(memory, act)
 
 
-def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
+def test_an_empty_memory_has_an_empty_tree_and_no_memo(memory: Memory) -> None:
     async def act(client: Client) -> None:
         assert await shown(client, "treering://tree") == "The tree is empty."
+        assert await shown(client, "treering://memos") == "There is no memo yet."
 
     talk(memory, act)
 
@@ -209,6 +224,53 @@ def test_of_many_children_the_first_are_listed(
     memory.add("omega")
     monkeypatch.setattr(resources, "SHOWN", 1)
     assert resources.read(memory, "treering://tree").endswith("… and 1 more")
+
+
+def test_memos_are_listed_latest_first_and_open_to_their_lines(memory: Memory) -> None:
+    memory.add(messages(6))
+    place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
+    place(memory, "Boat", "It needs a sail.", 4, 5)
+
+    async def act(client: Client) -> None:
+        listed = (await shown(client, "treering://memos")).splitlines()
+        assert listed == [
+            "memo-boat Boat: It needs a sail.",
+            "memo-ines Ines in Porto: Ines moved to Porto.",
+        ]
+        assert await shown(client, "treering://memos/memo-boat") == (
+            "Boat: It needs a sail.\n\n"
+            "user: By the way, my boat needs a new sail.\n"
+            "assistant: A sailmaker in Lagos repairs sails."
+        )
+        with pytest.raises(MCPError, match="no memo"):
+            await client.read_resource("treering://memos/none")
+
+    talk(memory, act)
+
+
+def test_a_round_of_work_is_recorded_and_guarded(memory: Memory, tmp_path: Path) -> None:
+    plain, guarded = "def half(n):\n    return n / 2\n", GUARDED
+    root = repository(tmp_path / "repository", m=plain)
+
+    async def act(client: Client) -> None:
+        told = await said(client, "code_record", instruction="Nothing", root=str(root))
+        assert told.startswith("nothing has changed")
+        write(root, m=guarded)
+        told = await said(
+            client, "code_record", instruction="Refuse negative numbers.", root=str(root)
+        )
+        assert told.endswith(" m.py::half")
+        assert (await said(client, "code_check", root=str(root))).startswith("nothing is undone")
+        commit(root, "Work")
+        write(root, m=plain)
+        found = await said(client, "code_check", root=str(root))
+        assert "undoes: Refuse negative numbers. (round " in found
+        assert "then " in found
+        message = f"Negative numbers are fine, see {told.split()[0]}"
+        assert "round" not in await said(client, "code_check", root=str(root), message=message)
+        assert "git" in await refused(client, "code_check", root=str(tmp_path))
+
+    talk(memory, act)
 
 
 # ------------------------------------------------------------------ in another process
@@ -332,7 +394,7 @@ def test_whatever_a_model_sends_is_answered(
             except MCPError as error:
                 assert error.code == -32602  # noqa: PT017
 
-    talk(open_memory(tmp_path / "fuzz.db"), act, "legacy")
+    talk(open_memory(tmp_path / "fuzz.db"), act, "legacy", lambda _: tmp_path)
 
 
 def test_without_the_sdk_the_command_names_what_to_install(path: Path) -> None:

@@ -10,9 +10,10 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.code.working import repository
 from tests.serve.conftest import MakeKey, bearer
 from tests.serve.live import serving
-from tests.serve.test_mcp import said, shown
+from tests.serve.test_mcp import refused, said, shown
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -73,3 +74,19 @@ def test_nonsense_is_refused_and_the_server_goes_on(path: Path) -> None:
         hostile = {"origin": "https://evil.example"}
         assert httpx2.post(f"{url}/mcp", json={}, headers=hostile).status_code == 403
         assert httpx2.get(f"{url}/healthz").status_code == 200
+
+
+def test_code_is_read_only_where_the_server_lets_it(path: Path, tmp_path: Path) -> None:
+    inside = repository(tmp_path / "inside", m="x = 1\n")
+    outside = repository(tmp_path / "outside", m="x = 1\n")
+    (inside / "link").symlink_to(outside)
+
+    async def act(url: str) -> None:
+        async with Client(f"{url}/mcp") as client:
+            assert "nothing is undone" in await said(client, "code_check", root=str(inside))
+            for root in (str(outside), f"{inside}/../outside", f"{inside}/link", "."):
+                told = await refused(client, "code_check", root=root)
+                assert "is not in a folder whose code this server may read" in told
+
+    with serving(url=path, code_roots=(inside,)) as url:
+        anyio.run(act, url)

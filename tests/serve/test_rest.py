@@ -1,23 +1,302 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
 from starlette.testclient import TestClient
 
+from tests.conftest import Open
+from tests.serve.conftest import Serve
+from treering.errors import LLMReplyError, LLMUnavailable
+from treering.llm.scripted import ScriptedLLM
 
-def test_what_was_added_is_found(client: TestClient) -> None:
-    added = client.post("/v1/entries", json={"text": "Ana moved to Porto."})
+SAID = [
+    {"role": "user", "name": "Ana", "content": "I moved to Porto.", "at": "2026-03-01T10:00:00Z"},
+    {"role": "user", "name": "Ben", "content": "I keep bees on the roof.", "mood": "proud"},
+    {"role": "user", "name": "Ana", "content": "The river is loud at night."},
+]
+
+
+@pytest.fixture
+def talk(client: TestClient) -> TestClient:
+    """A client of a server that remembers a conversation."""
+    added = client.post("/v1/entries", json={"messages": SAID, "source": "talk"})
     assert added.status_code == 201
-    [entry_id] = added.json()["ids"]
-    [hit] = client.post("/v1/search", json={"query": "Where is Porto?"}).json()
-    assert hit["entry_id"] == entry_id
-    assert abs(sum(hit["why"]["terms"].values()) - hit["score"]) < 1e-5
+    assert len(added.json()["ids"]) == len(SAID)
+    return client
 
 
-def test_a_conversation_is_added_and_listed_in_pages(client: TestClient) -> None:
-    said = [{"role": "user", "content": f"word{number}", "mood": "fine"} for number in range(5)]
-    client.post("/v1/entries", json={"messages": said, "source": "talk"})
-    first = client.get("/v1/entries", params={"limit": 3}).json()
-    rest = client.get("/v1/entries", params={"limit": 3, "cursor": first["next"]}).json()
-    texts = [entry["text"] for entry in first["entries"] + rest["entries"]]
-    assert texts == [f"word{number}" for number in range(5)]
+def ids(client: TestClient, **params: Any) -> list[str]:
+    return [one["id"] for one in client.get("/v1/entries", params=params).json()["entries"]]
+
+
+def detail(found: Any, status: int, kind: str) -> str:
+    """The detail of a problem, which has this status and type."""
+    assert found.status_code == status, found.text
+    assert found.headers["content-type"] == "application/problem+json"
+    body = found.json()
+    assert (body["status"], body["type"]) == (status, f"urn:treering:error:{kind}")
+    return str(body["detail"])
+
+
+def test_a_search_answers_as_the_memory_does(
+    talk: TestClient, open_memory: Open, path: Path
+) -> None:
+    wanted: dict[str, Any] = {"query": "Who keeps bees?", "k": 2, "relations": ["context"]}
+    hits = talk.post("/v1/search", json=wanted).json()
+    expected = open_memory(path).search("Who keeps bees?", k=2, relations=["context"])
+    assert [hit["text"] for hit in hits] == [hit.text for hit in expected]
+    for hit, one in zip(hits, expected, strict=True):
+        assert hit["score"] == pytest.approx(one.score, abs=1e-4)
+        assert sum(hit["why"]["terms"].values()) == pytest.approx(hit["score"], abs=1e-4)
+
+
+def test_filters_narrow_a_search_and_a_list(talk: TestClient) -> None:
+    hits = talk.post("/v1/search", json={"query": "night", "speaker": "Ana"}).json()
+    assert {hit["speaker"] for hit in hits} == {"Ana"}
+    assert len(ids(talk, speaker="Ana")) == 2
+    hits = talk.post("/v1/search", json={"query": "x", "metadata": {"mood": "proud"}}).json()
+    assert [hit["speaker"] for hit in hits] == ["Ben"]
+
+
+def test_many_queries_are_answered_in_their_order(talk: TestClient) -> None:
+    queries = ["bees on the roof", "moved to Porto"]
+    found = talk.post("/v1/search-many", json={"queries": queries, "k": 1}).json()
+    assert [hits[0]["text"] for hits in found] == ["I keep bees on the roof.", "I moved to Porto."]
+
+
+def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:
+    first = talk.get("/v1/entries", params={"limit": 2}).json()
+    rest = talk.get("/v1/entries", params={"limit": 2, "cursor": first["next"]}).json()
+    assert [one["text"] for one in first["entries"] + rest["entries"]] == [
+        one["content"] for one in SAID
+    ]
     assert rest["next"] is None
-    assert first["entries"][0]["metadata"] == {"mood": "fine"}
+    assert first["entries"][1]["metadata"] == {"mood": "proud"}
+
+
+def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: TestClient) -> None:
+    first = talk.get("/v1/entries", params={"limit": 1}).json()
+    talk.delete(f"/v1/entries/{first['entries'][0]['id']}")
+    rest = talk.get("/v1/entries", params={"cursor": first["next"]}).json()
+    assert [one["text"] for one in rest["entries"]] == [one["content"] for one in SAID[1:]]
+
+
+def test_an_entry_is_shown_replaced_and_forgotten(talk: TestClient, path: Path) -> None:
+    [entry_id] = ids(talk, speaker="Ben")
+    assert talk.get(f"/v1/entries/{entry_id}").json()["text"] == "I keep bees on the roof."
+    new = talk.put(f"/v1/entries/{entry_id}", json={"text": "I keep ducks in the pond."}).json()
+    assert (new["id"], new["text"]) == (entry_id, "I keep ducks in the pond.")
+    gone = talk.delete(f"/v1/entries/{entry_id}").json()
+    assert (gone["entries"], gone["scrubbed"]) == ([entry_id], True)
+    assert b"ducks in the pond" not in path.read_bytes()
+    detail(talk.get(f"/v1/entries/{entry_id}"), 404, "UnknownName")
+
+
+def test_forgetting_by_filter_needs_a_condition(talk: TestClient) -> None:
+    detail(talk.post("/v1/forget", json={}), 422, "InputError")
+    assert len(talk.post("/v1/forget", json={"speaker": "Ana"}).json()["entries"]) == 2
+    assert len(ids(talk)) == 1
+
+
+def test_a_context_fits_its_budget_and_cites(talk: TestClient) -> None:
+    found = talk.post("/v1/context", json={"query": "Porto", "budget": 40}).json()
+    assert found["tokens"] <= 40
+    assert found["passages"][0]["source"] == "talk"
+    assert "Porto" in found["text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"query": ""}, "at least 1 character"),
+        ({"query": "x" * 20_001}, "at most 20000"),
+        ({"query": "  "}, "empty"),
+        ({"query": "x", "k": 0}, "greater than or equal to 1"),
+        ({"query": "x", "k": 1_001}, "less than or equal to 1000"),
+        ({"query": "x", "qurey": "y"}, "not permitted"),
+        ({"query": "x", "since": "yesterday"}, "ISO 8601"),
+        ({"query": "x", "alpha": -1}, "at least 0"),
+        ({}, "required"),
+    ],
+)
+def test_what_cannot_be_searched_for_is_told(
+    talk: TestClient, body: dict[str, Any], told: str
+) -> None:
+    found = talk.post("/v1/search", json=body)
+    assert found.status_code == 422
+    assert told in found.json()["detail"]
+
+
+def test_a_relation_that_is_not_there_is_named(talk: TestClient) -> None:
+    wanted = {"query": "x", "relations": ["friendship"]}
+    assert "friendship" in detail(talk.post("/v1/search", json=wanted), 404, "UnknownName")
+
+
+def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClient) -> None:
+    found = client.post("/v1/entries", json={"text": ["my secret diary"]})
+    assert found.status_code == 422
+    assert "secret" not in found.text
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[]", b'"x"', b"null"])
+def test_a_body_that_is_no_object_is_refused(client: TestClient, content: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    found = client.post("/v1/search", content=content, headers=headers)
+    assert found.status_code in (400, 422)
+    assert found.headers["content-type"] == "application/problem+json"
+
+
+def test_a_path_is_taken_as_text_and_never_read(client: TestClient, tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("my secret diary")
+    client.post("/v1/entries", json={"text": str(tmp_path / "diary.txt")})
+    [entry] = client.get("/v1/entries").json()["entries"]
+    assert entry["text"] == str(tmp_path / "diary.txt")
+
+
+def test_an_export_is_taken_in_by_another_space(talk: TestClient) -> None:
+    other = {"X-Treering-Space": "other"}
+    lines = talk.get("/v1/export").text
+    receipt = talk.post("/v1/import", content=lines, headers=other).json()
+    assert len(receipt["ids"]) == len(SAID)
+    assert talk.get("/v1/export", headers=other).text == lines
+    again = talk.post("/v1/import", content=lines, headers=other).json()
+    assert (again["ids"], again["unchanged"]) == ([], len(SAID))
+    assert talk.get("/v1/spaces").json() == ["default", "other"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"format": "treering"}\nno json'])
+def test_what_is_no_export_changes_nothing(client: TestClient, content: bytes) -> None:
+    assert client.post("/v1/import", content=content).status_code == 422
+    assert ids(client) == []
+
+
+def test_the_space_is_named_in_utf8(client: TestClient) -> None:
+    header = {b"X-Treering-Space": "Öl café".encode()}
+    client.post("/v1/entries", json={"text": "Coffee."}, headers=header)
+    assert client.get("/v1/spaces").json() == ["Öl café"]
+    found = client.get("/v1/stats", headers={"X-Treering-Space": "x" * 1_001})
+    assert "at most 1000" in detail(found, 422, "InputError")
+
+
+def test_figures_and_pending_work_are_told(talk: TestClient) -> None:
+    stats = talk.get("/v1/stats").json()
+    assert (stats["entries"], stats["fragments"], stats["embedded"]) == (3, 3, 3)
+    assert talk.get("/v1/pending").json()["settling"] is False
+    settled = talk.post("/v1/settle").json()
+    assert settled["pending"] == {}
+
+
+def test_the_tree_is_walked_and_searched(talk: TestClient) -> None:
+    talk.post("/v1/settle")
+    [*roots] = talk.get("/v1/tree").json()
+    leaves = [
+        leaf
+        for root in roots
+        for leaf in (
+            [root] if root["leaf"] else talk.get(f"/v1/tree/nodes/{root['number']}/leaves").json()
+        )
+    ]
+    assert {leaf["text"] for leaf in leaves} == {f"{one['name']}: {one['content']}" for one in SAID}
+    [bees] = talk.post("/v1/tree/search", json={"query": "bees on the roof", "k": 1}).json()
+    assert bees["text"] == "Ben: I keep bees on the roof."
+    assert talk.get(f"/v1/tree/nodes/{bees['number']}").json()["source"] == "talk"
+    assert talk.get(f"/v1/tree/entries/{bees['entry_id']}").json()[0]["number"] == bees["number"]
+    assert talk.get("/v1/tree/stats").json()["shape"]["leaves"] == 3
+    detail(talk.get("/v1/tree/nodes/999"), 404, "UnknownName")
+
+
+def test_only_code_below_the_served_folders_is_read(serve: Serve, tmp_path: Path) -> None:
+    served, private = tmp_path / "served", tmp_path / "private"
+    for folder in (served / "repo", private):
+        folder.mkdir(parents=True)
+        (folder / "boats.py").write_text("def launch_boat(name):\n    return name\n")
+    (served / "link").symlink_to(private)
+    client = serve(code_roots=(served,))
+    for root in (private, served / "link", served / ".." / "private", "/", "nowhere"):
+        wanted = {"root": str(root)}
+        detail(client.post("/v1/code/repositories", json=wanted), 403, "AccessDenied")
+    indexed = client.post("/v1/code/repositories", json={"root": str(served / "repo")}).json()
+    assert indexed["added"] == ["boats.py"]
+    [hit] = client.post("/v1/code/search", json={"query": "launch a boat", "k": 1}).json()
+    assert hit["definition"] == "launch_boat"
+    assert "launch_boat" in client.post("/v1/code/map", json={}).json()
+    assert client.get("/v1/code/repositories").json() == [str(served / "repo")]
+    gone = client.delete("/v1/code/repositories", params={"root": str(served / "repo")})
+    assert gone.json() == 1
+
+
+def test_a_question_is_answered_with_its_citations(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM(["In Porto [1]."]))
+    client.post("/v1/entries", json={"messages": SAID})
+    answer = client.post("/v1/ask", json={"question": "Where does Ana live?"}).json()
+    assert answer["text"] == "In Porto [1]."
+    assert answer["citations"][0]["number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(LLMUnavailable("down"), 503), (LLMReplyError("nonsense"), 502)],
+)
+def test_a_model_that_fails_is_told_from_a_mistake_of_the_caller(
+    serve: Serve, error: Exception, status: int
+) -> None:
+    client = serve(llm=ScriptedLLM([error]))
+    client.post("/v1/entries", json={"messages": SAID})
+    found = client.post("/v1/ask", json={"question": "Where does Ana live?"})
+    detail(found, status, type(error).__name__)
+    assert ("retry-after" in found.headers) == (status == 503)
+
+
+@pytest.mark.usefixtures("no_llm")
+def test_without_a_model_it_says_how_to_configure_one(client: TestClient) -> None:
+    client.post("/v1/entries", json={"messages": SAID})
+    found = client.post("/v1/ask", json={"question": "Where does Ana live?"})
+    assert "TREERING_LLM_BASE_URL" in detail(found, 501, "LLMNotConfigured")
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """The server-sent events of a reply: name and data."""
+    found = []
+    for block in text.strip().split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if line[0] != ":")
+        found.append((lines.get("event", "message"), json.loads(lines["data"])))
+    return found
+
+
+def test_a_chat_is_remembered_on_both_sides(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM(["Nice to meet you, Ana."]))
+    answer = client.post("/v1/chat", json={"message": "I am Ana.", "source": "phone"}).json()
+    assert answer["text"] == "Nice to meet you, Ana."
+    entries = client.get("/v1/entries", params={"source": "phone"}).json()["entries"]
+    assert [one["text"] for one in entries] == ["I am Ana.", "Nice to meet you, Ana."]
+
+
+def test_a_chat_is_streamed_and_then_remembered(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM(["Nice to\n\nmeet you."]))
+    found = client.post("/v1/chat", json={"message": "I am Ana.", "stream": True})
+    *pieces, last = events(found.text)
+    assert {name for name, _ in pieces} == {"message"}
+    assert "".join(piece["text"] for _, piece in pieces) == "Nice to\n\nmeet you."
+    assert (last[0], last[1]["text"]) == ("done", "Nice to\n\nmeet you.")
+    assert len(ids(client)) == 2
+
+
+def test_a_stream_that_cannot_begin_is_a_plain_problem(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM([LLMUnavailable("down")]))
+    found = client.post("/v1/chat", json={"message": "I am Ana.", "stream": True})
+    detail(found, 503, "LLMUnavailable")
+
+
+def test_the_description_names_every_route_and_problem(client: TestClient) -> None:
+    found = client.get("/v1/openapi.json").json()
+    assert found["info"]["title"] == "treering"
+    for path, operations in found["paths"].items():
+        for operation in operations.values():
+            assert path.startswith("/v1/")
+            assert operation["description"]
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+    names = [one["operationId"] for path in found["paths"].values() for one in path.values()]
+    assert len(names) == len(set(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.tree.rows import Rows
 from treering.tree.shape import Route, Settings, Tree
 from treering.tree.threshold import Threshold
 
@@ -44,7 +45,8 @@ def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
 def restored(tree: Tree) -> Tree:
     nodes = list(tree.nodes())
     vectors = {node.number: tree.vector(node.number) for node in nodes if node.leaf}
-    return Tree.restore(tree.dimension, tree.settings, nodes, vectors, bound=tree.bound)
+    rows = Rows.of(tree.dimension, vectors)
+    return Tree.restore(tree.dimension, tree.settings, nodes, rows, bound=tree.bound)
 
 
 def state(tree: Tree) -> dict[int, tuple[int, tuple[int, ...], bytes]]:

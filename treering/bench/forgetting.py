@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,9 @@ def judged_rounds(
     dialogues: Sequence[dict[str, Any]], run: bool, workers: int | None = None
 ) -> list[Round]:
     """Every round but the first of every dialogue."""
-    with ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+    # Spawned: a forked copy of a process with threads, such as an embedding model's, may hang.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
         per_dialogue = pool.map(_judged, dialogues, [run] * len(dialogues))
         return [one for rounds in per_dialogue for one in rounds]
 

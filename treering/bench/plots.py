@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,24 +17,30 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMATS = (".svg", ".png")
+_SWEEPS = {
+    "alpha": re.compile(r"with:default@([\d.]+)"),
+    "w": re.compile(r"with:default\(w=([\d.]+)\)"),
+}
 _SIZE_INCHES = (7.0, 4.2)
 _PIXELS_PER_INCH = 150
+_COLOURS, _STYLES = 10, ("-", "--", ":")  # matplotlib repeats its colours
 
 
 def plot_budgets(scores: Scores, path: Path) -> None:
     """Recall at each token budget, one line a policy, as SVG or PNG by ``path``'s ending."""
 
     def draw(axes: Axes) -> None:
-        for policy in scores.by_policy:
+        for place, policy in enumerate(scores.by_policy):
             found = [list(scores.values(policy, f"recall@{b}tokens").values()) for b in BUDGETS]
             if all(found):
                 means = [100 * sum(values) / len(values) for values in found]
-                axes.plot(BUDGETS, means, marker="o", label=policy)
+                style = _STYLES[place // _COLOURS % len(_STYLES)]
+                axes.plot(BUDGETS, means, style, marker="o", label=policy)
         axes.set_xscale("log", base=2)
         axes.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS])
         axes.set_xlabel("tokens of retrieved text")
         axes.set_ylabel("evidence recall, %")
-        axes.legend(fontsize="small")
+        legend_beside(axes)
 
     _save(scores, path, draw)
 
@@ -55,7 +62,52 @@ def plot_policies(scores: Scores, path: Path) -> None:
     _save(scores, path, draw)
 
 
+def legend_beside(axes: Axes) -> None:
+    """A legend that hides no line."""
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def plot_sweeps(scores: Scores, folder: Path, stem: str, form: str) -> list[Path]:
+    """The headline over each parameter that policies sweep, with its interval; what was saved.
+
+    A sweep is two or more policies ``with:default@α`` or ``with:default(w=w)``.
+    """
+    saved = []
+    for parameter, spelled in _SWEEPS.items():
+        found = {p: spelled.fullmatch(p) for p in scores.by_policy}
+        swept = sorted((float(match[1]), p) for p, match in found.items() if match)
+        if len(swept) > 1:
+            path = folder / f"{stem}-{parameter}.{form}"
+            _plot_sweep(scores, parameter, swept, path)
+            saved.append(path)
+    return saved
+
+
+def _plot_sweep(
+    scores: Scores, parameter: str, swept: Sequence[tuple[float, str]], path: Path
+) -> None:
+    metric = scores.headline
+    values = [list(scores.values(policy, metric).values()) for _, policy in swept]
+    intervals = [bootstrap(found, seed=scores.run.seed) for found in values]
+
+    def draw(axes: Axes) -> None:
+        means = [100 * i.mean for i in intervals]
+        below = [100 * (i.mean - i.low) for i in intervals]
+        above = [100 * (i.high - i.mean) for i in intervals]
+        at = [value for value, _ in swept]
+        axes.errorbar(at, means, yerr=[below, above], marker="o", capsize=3)
+        axes.set_xlabel(parameter)
+        axes.set_ylabel(f"{metric}, %")
+
+    _save(scores, path, draw)
+
+
 def _save(scores: Scores, path: Path, draw: Callable[[Axes], None]) -> None:
+    save(benchmark(scores.run.benchmark).title, path, draw)
+
+
+def save(title: str, path: Path, draw: Callable[[Axes], None]) -> None:
+    """Draw one plot into a file, as SVG or PNG by ``path``'s ending. Raises InputError."""
     if path.suffix not in FORMATS:
         raise InputError(f"{path.name}: a plot is saved as {' or '.join(FORMATS)}")
     try:
@@ -66,7 +118,7 @@ def _save(scores: Scores, path: Path, draw: Callable[[Axes], None]) -> None:
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     draw(axes)
-    axes.set_title(benchmark(scores.run.benchmark).title)
+    axes.set_title(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     # With fixed ids and without a date, the same results give the same bytes.
     undated = {"Date": None} if path.suffix == ".svg" else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from treering.bench.metrics.evidence import BUDGETS
 from treering.bench.registry import benchmark
 from treering.bench.results import Measured, Run
 from treering.bench.stats import Interval, bootstrap, paired_difference
@@ -92,6 +93,8 @@ def report(scores: Scores, reference: str | None = None) -> str:
         raise InputError("the results file holds no measured question yet")
     reference = reference or next(iter(scores.by_policy))
     parts = [_title(scores), _means_table(scores, reference)]
+    if any(f"recall@{budget}tokens" in scores.metrics for budget in BUDGETS):
+        parts.append(budget_table(scores, list(scores.by_policy)).rstrip("\n"))
     if len(scores.categories()) > 1:
         parts.append(_category_table(scores))
     return "\n\n".join(parts) + "\n"
@@ -105,6 +108,16 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     """
     head = ["benchmark", "questions", "metric", *policies]
     rows = [_overview_row(scores, policies, reference) for scores in runs]
+    return f"{_table(head, rows)}\n"
+
+
+def budget_table(scores: Scores, policies: Sequence[str]) -> str:
+    """A Markdown table of one benchmark: evidence recall of each policy by tokens spent."""
+    head = [f"{benchmark(scores.run.benchmark).title}: recall within", *map(str, BUDGETS)]
+    rows = [
+        [policy, *(_mean_of(scores, policy, f"recall@{budget}tokens") for budget in BUDGETS)]
+        for policy in policies
+    ]
     return f"{_table(head, rows)}\n"
 
 
@@ -211,6 +224,10 @@ def _mean(metric: str, values: Sequence[float]) -> str:
         return "–"
     mean = sum(values) / len(values)
     return f"{mean:,.0f}" if metric.startswith("tokens") else f"{100 * mean:.1f}"
+
+
+def _mean_of(scores: Scores, policy: str, metric: str) -> str:
+    return _mean(metric, list(scores.values(policy, metric).values()))
 
 
 def _interval(interval: Interval) -> str:

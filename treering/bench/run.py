@@ -18,6 +18,7 @@ from treering.bench.results import Measured, Results
 from treering.bench.space import Space
 from treering.bench.task import Question, Task
 from treering.embed.contract import Embedder
+from treering.llm.contract import LLM
 from treering.memory import Memory
 
 Measure = Callable[[Policy, Space, Question], Measured]
@@ -71,12 +72,14 @@ def run_benchmark(
     *,
     limit: int | None = None,
     sample: int | None = None,
+    summaries: LLM | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
 
     ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
     already holds is not done again; a task with nothing left to do is not even remembered.
+    ``summaries`` writes those of the policies that draw on the tree; without it they are extracted.
     """
     counts = level.counts
     if sample is not None:
@@ -86,7 +89,7 @@ def run_benchmark(
         known += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, progress, done, known) as space:
+            with _remembered(task, embedder, summaries, progress, done, known) as space:
                 for question, wanted in left:
                     for policy in wanted:
                         results.add(level.measure(policy, space, question))
@@ -130,25 +133,34 @@ def _draw(question: Question, seed: int) -> bytes:
 
 
 def settings(
-    level: Level, embedder: str, budget: int | None, how: Answering | None
+    level: Level,
+    embedder: str,
+    budget: int | None,
+    how: Answering | None,
+    summaries: LLM | None = None,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
     if how is not None:
         chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
         chosen |= {"judge": how.judge.model} if how.judge else {}
-    return chosen
+    return chosen | ({"summaries": summaries.model} if summaries else {})
 
 
 @contextmanager
 def _remembered(
-    task: Task, embedder: Embedder, progress: Progress | None, done: int, known: int
+    task: Task,
+    embedder: Embedder,
+    summaries: LLM | None,
+    progress: Progress | None,
+    done: int,
+    known: int,
 ) -> Iterator[Space]:
     if progress:
         progress(done, known, f"adding {task.space}")
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
-        Memory.open(Path(folder) / "bench.db", embedder=embedder) as memory,
+        Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries) as memory,
         Space(memory, task, embedder) as space,
     ):
         space.remember()

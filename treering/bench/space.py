@@ -17,7 +17,7 @@ from treering.embed.contract import Embedder
 from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Hit
+from treering.records import Hit, Kind
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -58,6 +58,7 @@ class Space:
         self._memory = memory
         self._last: tuple[Question, list[Scored]] | None = None
         self._made: dict[str, Any] = {}
+        self._quoted: dict[int, tuple[str, ...]] = {}
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -88,7 +89,12 @@ class Space:
             )
 
     def search(self, question: Question, **how: Any) -> list[Passage]:
-        """The best fragments for a question; ``how`` goes to ``Memory.search``."""
+        """The best fragments for a question; ``how`` goes to ``Memory.search``.
+
+        Where it asks for summaries, the memory has made them all before.
+        """
+        if "level" in how:
+            self._summarise()
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 
     def scored(self, question: Question) -> list[Scored]:
@@ -102,11 +108,34 @@ class Space:
             self._last = question, found
         return self._last[1]
 
-    def context(self, question: Question, budget: int) -> Passage:
-        """``Memory.context`` for a question, as one passage."""
-        context = self._memory.context(question.text, budget=budget, count_tokens=self.count)
-        units = (str(hit.metadata[UNIT]) for shown in context.passages for hit in shown.hits)
+    def context(self, question: Question, budget: int, **how: Any) -> Passage:
+        """``Memory.context`` for a question, as one passage; ``how`` goes there too."""
+        if "altitude" in how:
+            self._summarise()
+        context = self._memory.context(question.text, budget=budget, count_tokens=self.count, **how)
+        units = (
+            unit for shown in context.passages for hit in shown.hits for unit in self._units(hit)
+        )
         return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+
+    @property
+    def kind(self) -> Kind:
+        """Of the task's documents: a benchmark has chats or texts, not both."""
+        return "chat" if any(document.chat for document in self.task.documents) else "text"
+
+    def _summarise(self) -> None:
+        self.once("summaries", lambda _: self._memory.settle())
+
+    def _units(self, hit: Hit) -> tuple[str, ...]:
+        """The evidence units that a hit covers: its own; of a summary, of what it quotes whole."""
+        if hit.node is None:
+            return (str(hit.metadata[UNIT]),)
+        if hit.node not in self._quoted:
+            leaves = self._memory.tree.leaves(hit.node)
+            found = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
+            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in found if entry)
+            self._quoted[hit.node] = tuple(dict.fromkeys(units))
+        return self._quoted[hit.node]
 
     @cached_property
     def _fragments(self) -> int:
@@ -140,7 +169,7 @@ class Space:
     def _passage(self, hit: Hit) -> Passage:
         text = _shown(hit.text, hit.speaker, hit.at)
         place = (self._order[hit.source], hit.position, hit.start)
-        return Passage((str(hit.metadata[UNIT]),), self.count(text), text, place)
+        return Passage(self._units(hit), self.count(text), text, place)
 
 
 def _message(piece: Piece, document: Document) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Wanted:
     sample: int | None = None
     llm: str | None = None
     judge: str | None = None
+    summaries: str | None = None
     sources: Path | None = None
     temperature: float = 0.0
     seed: int = 0
@@ -73,12 +74,15 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
     _refuse(chosen, sources=wanted.sources)
-    picking = policies(wanted.policies, wanted.seed)
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
+        picking = policies(wanted.policies, wanted.seed, how.llm if how else None)
         level = answer_level(how, wanted.budget) if how else evidence_level()
-        decided = settings(level, model.name, wanted.budget, how)
+        writer = (
+            opened.enter_context(closing(open_llm(wanted.summaries))) if wanted.summaries else None
+        )
+        decided = settings(level, model.name, wanted.budget, how, writer)
         path, results = _results(opened, chosen, wanted, level.name, decided)
         run_benchmark(
             chosen,
@@ -89,6 +93,7 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
             QuestionCache(model),
             limit=wanted.limit,
             sample=wanted.sample,
+            summaries=writer,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -96,7 +101,8 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
 
 
 def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
-    _refuse(chosen, llm=wanted.llm, judge=wanted.judge, sample=wanted.sample)
+    asked = {"llm": wanted.llm, "judge": wanted.judge, "summaries": wanted.summaries}
+    _refuse(chosen, sample=wanted.sample, **asked)
     picking = code_policies(wanted.policies)
     beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
     sources = wanted.sources or beside / SOURCES
@@ -115,7 +121,7 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
     unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
-    _refuse(chosen, sample=wanted.sample, **unused)
+    _refuse(chosen, sample=wanted.sample, summaries=wanted.summaries, **unused)
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
     figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
     told = {

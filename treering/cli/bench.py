@@ -14,22 +14,33 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from treering.bench import generate, plots, report
+from treering.bench.peers.registry import installed
+from treering.bench.perf import report as speed
+from treering.bench.perf.report import TOLERANCE
+from treering.bench.perf.run import LEAST_N, OPERATIONS
+from treering.bench.perf.run import run as time_operations
 from treering.bench.registry import Registered, benchmark, benchmarks
-from treering.bench.results import read
+from treering.bench.results import read, this_run
 from treering.bench.start import Wanted, start
 from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
 from treering.llm.settings import open_llm
 
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
 _log = Console(stderr=True)
 
 DEFAULT_BUDGET = 1000
+REGRESSED = 1  # the exit code of `bench perf --against` where something got slower
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
 DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
 Policies = Annotated[
     list[str],
-    typer.Option("--policy", help="all, a name, or with:context(w=0.3)@0.5; may be repeated."),
+    typer.Option(
+        "--policy",
+        help="all, ablation, sweep:alpha, sweep:w, a name, peer:NAME or with:context(w=0.3)@0.5; "
+        "may be repeated.",
+    ),
 ]
 
 
@@ -47,6 +58,9 @@ def run(
         str | None, typer.Option(help="Answer with this model (a .gguf file or URL#model).")
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Judge the answers with this model.")] = None,
+    summaries: Annotated[
+        str | None, typer.Option(help="Write the tree's summaries with this model.")
+    ] = None,
     budget: Annotated[
         int, typer.Option(min=1, help="Tokens of context for an answer.")
     ] = DEFAULT_BUDGET,
@@ -70,6 +84,7 @@ def run(
         sample=sample,
         llm=llm,
         judge=judge,
+        summaries=summaries,
         sources=sources,
         temperature=temperature,
         seed=seed,
@@ -127,6 +142,49 @@ def report_(
         if plot:
             plots.plot_policies(scores, plot / f"{path.stem}-policies.{form}")
             plots.plot_budgets(scores, plot / f"{path.stem}-budgets.{form}")
+            plots.plot_sweeps(scores, plot, path.stem, form)
+
+
+@app.command()
+def perf(
+    max_n: Annotated[int, typer.Option(min=LEAST_N, help="The largest size.")] = 100_000,
+    operation: Annotated[
+        list[str], typer.Option(help="Time this only; may be repeated. [default: all]")
+    ] = [],  # noqa: B006 - typer copies it
+    peers: Annotated[
+        bool, typer.Option(help="Time other systems too, as far as installed.")
+    ] = True,
+    out: Annotated[Path | None, typer.Option(help="Save the timings.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Fail if a ratio is worse than in these timings.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
+    ] = TOLERANCE,
+    plot: Annotated[Path | None, typer.Option(help="Also save plots into this folder.")] = None,
+    form: Annotated[str, typer.Option("--format", help="svg or png.")] = "svg",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
+) -> None:
+    """Time what treering does over growing sizes, against the physical limit and other systems."""
+    earlier = speed.read(against) if against else None
+    model = open_embedder(EMBEDDER)
+    header = this_run(speed.BENCHMARK, "", 0, {"max_n": max_n, "embedder": model.name})
+    timings = speed.Timings(header, ())
+    for one in time_operations(operation or OPERATIONS, max_n, model, installed() if peers else {}):
+        _log.print(f"{one.operation} {one.n:,} {one.system}: {one.ratio:.2f} × limit")
+        timings = speed.Timings(header, (*timings.timed, one))
+        if out:
+            speed.write(out, timings)  # each time, so that a run that is cut short is not lost
+    for name in timings.operations if plot else ():
+        speed.plot(timings, name, Path(plot or ".") / f"perf-{name.replace(' ', '-')}.{form}")
+    slower = speed.slower(timings, earlier, tolerance) if earlier else []
+    if not as_json:
+        typer.echo(f"{speed.table(timings)}\n\n{speed.limits(timings.operations)}\n")
+        for found in slower:
+            typer.echo(f"slower: {found}")
+    typer.echo(json.dumps(speed.summary(timings, slower)))
+    if slower:
+        raise typer.Exit(REGRESSED)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +15,12 @@ from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.code.check import DEPTH
 from treering.code.check import check as compare
+from treering.code.coder import JudgeName
 from treering.code.guard import Undone
 from treering.code.index import ALPHA, CodeHit
 from treering.code.rounds import story_of
 from treering.code.session import SessionBlock
+from treering.errors import InputError
 from treering.score.own import Mode
 
 UNDONE = 1
@@ -207,6 +210,82 @@ def check(
     if report:
         note("if that is meant, cite what is undone in the commit message, by its id")
         raise typer.Exit(UNDONE)
+
+
+@command(app)
+def generate(
+    run: Run,
+    instruction: Annotated[str, typer.Argument(help="What to write or change, or - for stdin.")],
+    definition: Annotated[
+        str,
+        typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
+    ],
+    judge: Annotated[
+        JudgeName, typer.Option(help="What decides whether more code is to be shown.")
+    ] = "names",
+    root: Root = None,
+) -> None:
+    """Have the language model write a definition, warned of what its draft would undo."""
+    with run.memory() as memory:
+        made = memory.code.generate(
+            stdin.argument(instruction), definition=definition, root=root, judge=judge
+        )
+    record = _plain(made.block) | {
+        "regenerated": made.regenerated,
+        "undone": [str(finding) for finding in made.undone],
+        "shown": [f"{block.path}::{block.qualified}" for block in made.context],
+    }
+    run.out.emit(record, made.code)
+    if made.regenerated:
+        note("the first draft undid an earlier round and was written again")
+    for finding in made.undone:
+        note(f"likely undone still: {finding}")
+
+
+@command(app)
+def about(
+    run: Run,
+    question: Annotated[str, typer.Argument(help="Such as: why does parse() retry twice?")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many of each.")] = 3,
+) -> None:
+    """Answer a question about code with what was said, what was done, and what stands there."""
+    with run.memory() as memory:
+        found = memory.code.about(stdin.argument(question), k=k)
+    if run.out.as_json:
+        rounds = [_plain(block) for block in found.rounds]
+        code = [
+            {"path": one.path, "definition": one.qualified, "text": one.value} for one in found.code
+        ]
+        run.out.emit({"definitions": found.definitions, "talk": [asdict(hit) for hit in found.talk],
+                      "rounds": rounds, "code": code})  # fmt: skip
+        return
+    for hit in found.talk:
+        stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
+        run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
+    for block in found.rounds:
+        run.out.emit(block, *_told(block))
+    for one in found.code:
+        run.out.emit(one, (f"{one.path}:{one.first_line} {one.qualified}\n", "bold"), one.value)
+
+
+@command(app)
+def forget(
+    run: Run,
+    definition: Annotated[
+        str | None, typer.Argument(help="PATH::NAME, Class.method or a name.")
+    ] = None,
+    root: Root = None,
+) -> None:
+    """Erase the recorded rounds of a definition, or with --root the index of a repository."""
+    if (definition is None) == (root is None):
+        raise InputError("give a definition, or --root for the index of a repository")
+    with run.memory() as memory:
+        if definition is not None:
+            gone = memory.code.forget_rounds(definition)
+            run.out.emit(gone, counted(len(gone.entries), "round forgotten", "rounds forgotten"))
+        elif root is not None:
+            files = memory.code.forget(root)
+            run.out.emit({"files": files}, counted(files, "file forgotten", "files forgotten"))
 
 
 def _is_there(run: Run) -> bool:

@@ -142,9 +142,9 @@ class Ranking:
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Add what related fragments score: context, time, semantic, session, speaker or "
-            "tree; may be repeated; 'none' for plain search. Default: what suits each kind of "
-            "content.",
+            help="Add what related fragments score: context, time, semantic, session, speaker, "
+            "topic or tree; may be repeated; 'none' for plain search. Default: what suits each "
+            "kind of content.",
             rich_help_panel=_RANKING,
         ),
     ] = None

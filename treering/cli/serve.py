@@ -12,7 +12,13 @@ from typer.core import TyperGroup
 from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, RECALL_TOKENS, Settings
+from treering.serve.settings import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    RECALL_TOKENS,
+    REQUESTS_PER_S,
+    Settings,
+)
 
 
 class _Serve(TyperGroup):
@@ -53,6 +59,9 @@ def serve(
             help="A folder whose repositories may be indexed over the network; may be repeated.",
         ),
     ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0.1, help="Requests a second that each key may make.")
+    ] = REQUESTS_PER_S,
     upstream: Annotated[
         str | None,
         typer.Option(
@@ -86,6 +95,7 @@ def serve(
         embedder=run.embedder,
         llm=run.llm,
         code_roots=tuple(root.resolve() for root in code_root or ()),
+        requests_per_s=rate,
         upstream=upstream,
         upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
         recall_budget=recall,

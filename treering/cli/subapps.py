@@ -22,6 +22,7 @@ class SubApp:
 
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "Code: index, search, record work on it, guard it."),
+    "memo": SubApp("treering.cli.memo", "Read and correct what has been talked about, by topic."),
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from treering.code import store
+from treering.code import marks, store
 from treering.code.blocks import CodeBlock, code_block
 from treering.code.check import DEPTH, CheckReport, check
+from treering.code.coder import Coder, JudgeName, Model
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
+from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
+from treering.code.joined import About, CodeNames
 from treering.code.language import language_of
 from treering.code.map import repository_map
-from treering.code.recorded import Recorded
-from treering.code.repository import SourceFile, scan
+from treering.code.names import Names
+from treering.code.neighbours import Neighbourhood, neighbourhood
+from treering.code.recorded import SOURCE, Recorded
+from treering.code.repository import SourceFile
 from treering.code.rounds import Build, Files, Round, Rounds, story_of
 from treering.code.session import SessionBlock
 from treering.embed.contract import Embedder
@@ -26,34 +33,36 @@ from treering.errors import InputError, JournalBusy, UnknownName
 from treering.journal import entries
 from treering.journal.contract import Database
 from treering.llm.tokens import estimate_tokens
-from treering.records import Skipped
+from treering.records import Forgotten, Hit
 from treering.relate.contract import Floats
 from treering.score.own import Mode
+
+Recall = Callable[[str, int], Sequence[Hit]]
+"""The best fragments of the space for a question."""
 
 Progress = Callable[[int, int], None]
 """Called with files done and files to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeReceipt:
-    """What indexing a repository did, in files."""
-
-    root: str
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    unchanged: int
-    skipped: tuple[Skipped, ...]
-
-
 class CodeMemory:
     """The code of a space. All methods may be called from any thread."""
 
-    def __init__(self, database: Database, space: str, embedder: Embedder, build: Build) -> None:
+    def __init__(
+        self,
+        database: Database,
+        space: str,
+        embedder: Embedder,
+        build: Build,
+        recall: Recall,
+        model: Model,
+    ) -> None:
         self._database = database
         self._space = space
         self._embedder = embedder
         self._rounds = Rounds(database, space, build)
+        self._names = Names(database, self._rounds, self._indexes)
+        self._recall = recall
+        self._coder = Coder(self._rounds, model, self._similarity)
         self._lock = threading.RLock()
         self._loaded: dict[int, tuple[int, CodeIndex]] = {}
 
@@ -76,11 +85,11 @@ class CodeMemory:
         top = Path(root).resolve()
         with self._lock:
             known = self._known(str(top))
-            want = _Wanted.of(known, unit, embed, self._embedder.name)
+            want = Wanted.of(known, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if known is not None and want.is_met_by(known):
                 index, old = self._index(known), self._digests(known)
-            change = _Change.of(top, old)
+            change = FileChange.of(top, old)
             if change.files or change.removed or known is None or not want.is_met_by(known):
                 self._apply(change, want, index, known, progress)
             return change.receipt()
@@ -126,6 +135,15 @@ class CodeMemory:
         """
         return repository_map(self._open(root)[1], budget, focus, count_tokens)
 
+    def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood:
+        """A definition, by file and qualified name: who calls it, whom it calls, its members.
+
+        Raises UnknownName.
+        """
+        return neighbourhood(self._open(root)[1], path, definition)
+
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
         index = self._open(root)[1]
@@ -145,10 +163,7 @@ class CodeMemory:
         """
         index = self._open(root)[1]
         names = {one.name for _, one in index.definitions()}
-        return ContextMemory(
-            lambda query, k: self.blocks(query, k, root=root),
-            judge or NameJudge(names.__contains__),
-        )
+        return self._context(judge or NameJudge(names.__contains__), root, index)
 
     def record(
         self,
@@ -173,6 +188,33 @@ class CodeMemory:
         """
         round_ = Round.of(instruction, note, outcome)
         return self._rounds.record(round_, Path(root), before, after)
+
+    def generate(
+        self,
+        instruction: str,
+        *,
+        definition: str,
+        root: str | Path | None = None,
+        judge: JudgeName = "names",
+        budget: int = CONTEXT_BUDGET,
+    ) -> Generated:
+        """One round with the language model on a definition (CodeMEM, figure 2).
+
+        The model sees the code that matters, as the context memory of this definition holds it,
+        and the last round on it with those of like instruction; what it writes is compared with
+        all earlier rounds and, if it is likely to undo one, written again. The result is recorded.
+        No file is changed and nothing is run.
+
+        ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
+        repository, where several are indexed; with none indexed there is no context. ``judge``
+        decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
+        ``budget`` is the tokens of code shown.
+
+        Raises InputError, UnknownName, LLMError.
+        """
+        index = None if root is None and not self.repositories() else self._open(root)[1]
+        contexts = partial(self._context, root=root, index=index)
+        return self._coder.round(instruction, definition, judge, index, contexts, budget)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -223,13 +265,83 @@ class CodeMemory:
             depth=depth,
         )
 
+    def relation(self) -> CodeNames:
+        """Speaking of the same code as a relation between fragments, for ``memory.search``."""
+        with self._database.read() as reader:
+            found = store.repositories(reader, self._space)
+        revisions = tuple((one.id, one.revision) for one in found)
+        return self._names.relation((revisions, self._rounds.state()))
+
+    def about(self, question: str, *, k: int = 5) -> About:
+        """What was said, done and what stands in the code, on a question such as "why does parse()
+        retry twice?": up to ``k`` of each.
+
+        Raises EmptyText, InputError.
+        """
+        named = self.relation().definitions.meant(question)
+        found = self._recall(question, _TALK_LOOKED_AT * k)
+        talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
+        return About(
+            question=question,
+            definitions=tuple(named),
+            talk=tuple(talk[:k]),
+            rounds=tuple(self._rounds.of(named)[:k]),
+            code=tuple(self._definitions(named, question, k)[:k]),
+        )
+
+    def follow(self) -> None:
+        """Note what recorded rounds have changed, so that what speaks of it is marked; cheap."""
+        self._rounds.follow()
+
+    def _context(
+        self, judge: Judge, root: str | Path | None, index: CodeIndex | None
+    ) -> ContextMemory:
+        if index is None:
+            return ContextMemory(lambda _query, _k: (), judge)
+        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
+
+    def _similarity(self, one: str, other: str) -> float:
+        """The cosine of two instructions."""
+        if one == other:
+            return 1.0
+        vectors = _unit_rows(self._embedder.embed([one, other]))
+        return float(vectors[0] @ vectors[1])
+
+    def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
+        """The definitions called for by name, then those that the question finds."""
+        found: dict[str, CodeBlock] = {}
+        for index in self._indexes():
+            for key in keys:
+                for block in _blocks_named(index, key):
+                    found.setdefault(key, block)
+            for hit in index.search(question, k=k):
+                if hit.definition:
+                    found.setdefault(f"{hit.path}::{hit.definition}", _block(index, hit))
+        return list(found.values())
+
+    def _indexes(self) -> list[CodeIndex]:
+        with self._database.read() as reader:
+            found = store.repositories(reader, self._space)
+        with self._lock:
+            return [self._index(one) for one in found]
+
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
         with self._database.read() as reader:
             return [one.root for one in store.repositories(reader, self._space)]
 
+    def forget_rounds(self, definition: str) -> Forgotten:
+        """Erase the recorded rounds of a definition, also from the file's bytes.
+
+        A single round is forgotten as any entry, with ``memory.forget(id)``. Raises UnknownName.
+        """
+        return self._rounds.forget(definition)
+
     def forget(self, root: str | Path) -> int:
-        """Erase a repository's index, also from the file's bytes; return how many files it had."""
+        """Erase a repository's index, also from the file's bytes; return how many files it had.
+
+        Recorded rounds stay: see ``forget_rounds``.
+        """
         with self._lock:
             repository = self._open(root)[0]
             with self._database.write() as writer:
@@ -278,7 +390,7 @@ class CodeMemory:
             return store.digests(reader, repository)
 
     def _made(
-        self, fresh: Mapping[str, SourceFile], want: _Wanted, progress: Progress | None
+        self, fresh: Mapping[str, SourceFile], want: Wanted, progress: Progress | None
     ) -> dict[str, IndexedFile]:
         made: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
@@ -305,8 +417,8 @@ class CodeMemory:
 
     def _apply(
         self,
-        change: _Change,
-        want: _Wanted,
+        change: FileChange,
+        want: Wanted,
         index: CodeIndex,
         known: store.Repository | None,
         progress: Progress | None,
@@ -314,6 +426,7 @@ class CodeMemory:
         """Bring ``index`` and the database up to date; the index is used once both are."""
         made = self._made(change.files, want, progress)
         before = dict(index.calls)
+        changed, gone = noticed(index, made, change.removed)
         if known is not None:
             self._loaded.pop(known.id, None)
         index.update(made, change.removed)
@@ -333,72 +446,25 @@ class CodeMemory:
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, made, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
+            marks.save_noticed(writer, space, repository.id, changed, gone)
             store.touch(writer, repository)
         self._loaded[repository.id] = (repository.revision + 1, index)
 
+
+_TALK_LOOKED_AT = 3
+"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
 
 _HITS_PER_BLOCK = 4
 """Fragments looked at for each block wanted: several may be of one definition, or of none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """How a repository shall be indexed."""
-
-    unit: Unit
-    model: str | None
-
-    @classmethod
-    def of(
-        cls, known: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
-    ) -> _Wanted:
-        """What is asked for, or else as it was."""
-        before = known.model if known else None
-        chosen = before if embed is None else model if embed else None
-        return cls(unit or (known.unit if known else "blocks"), chosen)
-
-    def is_met_by(self, known: store.Repository) -> bool:
-        """Whether a repository is indexed in this way."""
-        return (known.unit, known.model) == (self.unit, self.model)
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """How a working tree differs from what is indexed of it."""
-
-    root: str
-    files: Mapping[str, SourceFile]
-    """New and changed files."""
-    old: frozenset[str]
-    removed: tuple[str, ...]
-    unchanged: int
-    skipped: tuple[Skipped, ...]
-
-    @classmethod
-    def of(cls, root: Path, old: Mapping[str, bytes]) -> _Change:
-        """Compare the tree at ``root`` with the digests of its files when they were indexed."""
-        seen = list(scan(root))
-        found = {one.path: one for one in seen if isinstance(one, SourceFile)}
-        files = {path: one for path, one in found.items() if old.get(path) != one.digest}
-        return cls(
-            root=str(root),
-            files=files,
-            old=frozenset(old),
-            removed=tuple(path for path in old if path not in found),
-            unchanged=len(found) - len(files),
-            skipped=tuple(one for one in seen if isinstance(one, Skipped)),
-        )
-
-    def receipt(self) -> CodeReceipt:
-        """What taking in the change does."""
-        return CodeReceipt(
-            root=self.root,
-            added=tuple(path for path in self.files if path not in self.old),
-            changed=tuple(path for path in self.files if path in self.old),
-            removed=self.removed,
-            unchanged=self.unchanged,
-            skipped=self.skipped,
-        )
+def _blocks_named(index: CodeIndex, key: str) -> list[CodeBlock]:
+    """The definition that is called ``PATH::NAME``, if the index has it."""
+    path, _, qualified = key.partition("::")
+    file = index.files.get(path)
+    places = enumerate(file.parsed.definitions) if file else ()
+    return [code_block(path, index.files[path], at) for at, one in places
+            if one.qualified == qualified]  # fmt: skip
 
 
 def _block(index: CodeIndex, hit: CodeHit) -> CodeBlock:

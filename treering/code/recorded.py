@@ -1,7 +1,8 @@
 """Session blocks as entries of the journal: durable, searched with talk, exported and forgotten.
 
 The text of the entry is what is read and searched: the instruction, the definition's name, the
-note, and what changed. The definition's whole code and what else makes a block stand in the
+note, and the lines that are new. Lines that went are not in it: they are other entries' text, and
+go when these are forgotten. The definition's whole code and what else makes a block stand in the
 metadata, under ``BLOCK``.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import unified_diff
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from treering.code.session import SessionBlock, Sessions
@@ -24,8 +25,8 @@ from treering.split.stream import MAX_ENTRY_CHARS
 SOURCE = "code:"
 """The source of a block is this and the path of its file."""
 
-MAX_DIFF_CHARS = MAX_ENTRY_CHARS // 4
-"""A longer diff is cut in the text that is searched; the block keeps the whole code."""
+MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
+"""More new code is cut in the text that is searched; the block keeps the whole code."""
 
 _AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
 
@@ -38,6 +39,8 @@ class Recorded:
     former: str = ""
     before: str = ""
     seq: int = 0
+    noted: str = ""
+    """The id of the round whose instruction the note was written from, if a model wrote it."""
 
 
 def is_inside(path: str) -> bool:
@@ -59,6 +62,7 @@ def draft(recorded: Recorded, previous: str) -> Draft:
         "code": block.code,
         "before": recorded.before,
         "former": recorded.former,
+        "noted": recorded.noted,
         "language": block.language,
         "note": block.note,
         "outcome": block.outcome,
@@ -78,9 +82,11 @@ def _text(block: SessionBlock, previous: str) -> str:
     head = [block.instruction, "", block.key]
     head += [f"Note: {block.note}"] if block.note else []
     head += [f"Outcome: {block.outcome}"] if block.outcome else []
-    lines = unified_diff(previous.splitlines(), block.code.splitlines(), lineterm="", n=1)
-    diff = "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
-    return "\n".join([*head, "", diff[:MAX_DIFF_CHARS]])[:MAX_ENTRY_CHARS].rstrip()
+    old, now = previous.splitlines(), block.code.splitlines()
+    steps = SequenceMatcher(None, old, now, autojunk=False).get_opcodes()
+    spans = [(start, end) for step, _, _, start, end in steps if step != "equal"]
+    new = "\n".join(line for start, end in spans for line in now[start:end])
+    return "\n".join([*head, "", new[:MAX_NEW_CHARS]])[:MAX_ENTRY_CHARS].rstrip()
 
 
 def read(entry: Entry, seq: int = 0) -> Recorded | None:
@@ -103,19 +109,53 @@ def read(entry: Entry, seq: int = 0) -> Recorded | None:
         id=entry.id,
         at=entry.at or entry.added,
     )
-    return Recorded(block, texts["former"], texts["before"], seq) if block.language else None
+    if not block.language:
+        return None
+    return Recorded(block, texts["former"], texts["before"], seq, texts["noted"])
 
 
-def load(reader: Reader, space: int) -> list[Recorded]:
-    """The blocks of a space in the order they were recorded."""
-    rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name >= ? AND s.name < ? ORDER BY e.seq",
-        (space, SOURCE, _AFTER),
-    )
-    found = by_seq(reader, [int(row[0]) for row in rows])
+def is_any(reader: Reader, space: int, after: int) -> bool:
+    """Whether anything was recorded after an entry."""
+    return next(_seqs(reader, space, after), None) is not None
+
+
+def extent(reader: Reader, space: int) -> tuple[int, int]:
+    """How many rounds there are and which entry is the last."""
+    seqs = list(_seqs(reader, space, 0))
+    return len(seqs), max(seqs, default=0)
+
+
+def load(reader: Reader, space: int, after: int = 0) -> list[Recorded]:
+    """The blocks of a space after an entry, in the order they were recorded."""
+    found = by_seq(reader, list(_seqs(reader, space, after)))
     blocks = (read(entry, seq) for seq, entry in sorted(found.items()))
     return [block for block in blocks if block is not None]
+
+
+def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name >= ? AND s.name < ? AND e.seq > ? ORDER BY e.seq",
+        (space, SOURCE, _AFTER, after),
+    )
+    return (int(row[0]) for row in rows)
+
+
+def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[tuple[int, Draft]]:
+    """Blocks whose notes were written from rounds that are to be forgotten, without these notes."""
+    if set(forgotten).isdisjoint(_seqs(reader, space, 0)):
+        return []
+    known = load(reader, space)
+    ids = {one.block.id for one in known if one.seq in forgotten}
+    changed = []
+    for sequence in sequences(known).values() if ids else ():
+        previous = ""
+        for one in sequence:
+            if one.noted in ids and one.seq not in forgotten:
+                silent = replace(one, noted="", block=replace(one.block, note=""))
+                changed.append((one.seq, draft(silent, one.before or previous)))
+            previous = one.block.code
+    return changed
 
 
 def sequences(recorded: Iterable[Recorded]) -> dict[str, list[Recorded]]:

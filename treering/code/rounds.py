@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering import forgetting
-from treering.code import recorded
-from treering.code.behaviour import behaviour
+from treering.code import marks, recorded
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.check import DEPTH, Check
 from treering.code.diff import change
 from treering.code.git import WORKING_TREE, Git
-from treering.code.guard import Brought
+from treering.code.guard import Brought, piece_of
 from treering.code.recorded import Recorded
 from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.fragments import store
 from treering.journal import entries, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.records import Forgotten
 from treering.split.stream import check_text
 
 Files = Mapping[str, str]
@@ -79,25 +79,75 @@ class Rounds:
         self._build()
         return tuple(replace(one.block, id=id_) for (one, _), id_ in zip(made, ids, strict=True))
 
-    def note(self, definition: str, note: str, outcome: str) -> SessionBlock:
-        """Write the note of a definition's last block, now that its reception is known."""
+    def add(self, block: SessionBlock, found: str) -> SessionBlock:
+        """Store a block that a model has written; ``found`` is the code that it found, if that is
+        not what the last block left."""
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            older = recorded.sequences(recorded.load(writer, space)).get(block.key)
+            previous = found or (older[-1].block.code if older else "")
+            id_ = self._store(writer, space, Recorded(block, before=found), previous)
+        self._build()
+        return replace(block, id=id_)
+
+    def note(
+        self, definition: str, note: str, outcome: str = "", *, noted: str = "", place: int = -1
+    ) -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known.
+
+        ``noted`` is the block whose instruction told, where a model wrote the note from it, and
+        ``place`` the block's place in its sequence.
+        """
         check_text(note, "the note")
         check_text(outcome, "the outcome")
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             known = recorded.sequences(recorded.load(writer, space))
             sequence = known[recorded.named(definition, known)]
-            last = sequence[-1]
-            block = replace(last.block, note=note, outcome=outcome or last.block.outcome)
-            previous = last.before or (sequence[-2].block.code if len(sequence) > 1 else "")
-            changed = recorded.draft(replace(last, block=block), previous)
-            forgetting.remove_derived(writer, space, [last.seq])
-            entries.rewrite(writer, last.seq, changed)
-            work.enqueue(writer, space, store.VIEW, [last.seq])
-            if last.block.note:
+            old = sequence[place]
+            block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
+            at = len(sequence) + place
+            previous = old.before or (sequence[at - 1].block.code if at else "")
+            changed = recorded.draft(replace(old, block=block, noted=noted), previous)
+            forgetting.rewrite(writer, space, old.seq, changed)
+            if old.block.note:
                 work.enqueue(writer, space, forgetting.VIEW, [0])
         self._build()
         return block
+
+    def follow(self) -> None:
+        """Note what rounds have changed that were recorded or imported; cheap."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if state is None or not recorded.is_any(
+                reader, state.space, marks.unread(reader, state.space)
+            ):
+                return
+        with self._database.write() as writer:
+            after = marks.unread(writer, state.space)
+            marks.save_recorded(writer, state.space, recorded.load(writer, state.space, after))
+
+    def forget(self, definition: str) -> Forgotten:
+        """Erase the rounds of a definition. Raises UnknownName."""
+        known = self.known()
+        seqs = [one.seq for one in known[recorded.named(definition, known)]]
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+        assert state is not None  # something is recorded
+        return forgetting.forget(self._database, state.space, seqs)
+
+    def of(self, keys: Iterable[str]) -> list[SessionBlock]:
+        """The blocks that rounds left of some definitions, newest first."""
+        known = self.known()
+        found = [block for key in keys for block in recorded.sequence(known.get(key, ()))]
+        asked = [block for block in found if block.instruction]
+        return sorted(asked, key=_when, reverse=True)
+
+    def state(self) -> tuple[int, int]:
+        """What tells that rounds were recorded or forgotten."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            return recorded.extent(reader, state.space) if state else (0, 0)
 
     def known(self) -> dict[str, list[Recorded]]:
         """All sequences by what their definition is called now."""
@@ -177,10 +227,7 @@ def _is_later(block: SessionBlock, committed: Committed) -> bool:
 
 
 def _piece(block: SessionBlock, old: Piece | None) -> Piece:
-    if old is not None:
-        return replace(old, code=block.code)
-    runs = behaviour(block.code, block.definition, block.language) is not None
-    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
+    return piece_of(block) if old is None else replace(old, code=block.code)
 
 
 def _blocks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from treering.code import marks
 from treering.code.codec import dump_calls, dump_file, load_calls, load_file
 from treering.code.fragments import Unit
 from treering.code.graph import Candidates
@@ -115,6 +116,7 @@ def touch(writer: Writer, repository: Repository) -> None:
 
 def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
+    marks.drop(writer, repository.id)
     files = writer.execute("DELETE FROM code_file WHERE repository = ?", (repository.id,))
     writer.execute("DELETE FROM code_repository WHERE id = ?", (repository.id,))
     return files

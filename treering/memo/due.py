@@ -79,16 +79,22 @@ def _cut(lines: Sequence[Line], count: Count) -> tuple[list[tuple[Line, ...]], t
     return found, tuple(window)
 
 
-def dialogues(reader: Reader, space: int, source: str | None = None) -> list[Dialogue]:
-    """The conversations that have lines which no memo stands for; of all sources, or of one."""
+def dialogues(
+    reader: Reader, space: int, source: str | None = None, *, upgrade: bool = False
+) -> list[Dialogue]:
+    """The conversations that have lines which no memo stands for; of all sources, or of one.
+
+    With ``upgrade`` a memo that is the fallback for a reply does not count.
+    """
     rows = list(
         reader.rows(
             "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l JOIN memo m"
-            " ON m.current = l.version WHERE l.entry = e.seq AND l.covered = 1)"
+            " ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+            " WHERE l.entry = e.seq AND l.covered = 1 AND (? = 0 OR v.origin <> 'fallback'))"
             " FROM entry e JOIN source s ON s.id = e.source"
             " WHERE e.space = ? AND e.kind = 'chat' AND s.name <> ? AND (? IS NULL OR s.name = ?)"
             " ORDER BY e.source, e.position",
-            (space, changes.SOURCE, source, source),
+            (int(upgrade), space, changes.SOURCE, source, source),
         )
     )
     found = []

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from treering.embed.contract import Embedder
-from treering.errors import LLMError
+from treering.errors import LLMError, UnknownName
 from treering.fragments import store as fragments
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
@@ -37,6 +37,9 @@ MOST_LINES: Final = 60
 
 Batch = tuple[Line, ...]
 Progress = Callable[[int, int], None]
+Key = frozenset[int] | str
+Known = dict[Key, str]
+"""The latest memo of each topic of a conversation, by id."""
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ class Settler:
         space: str,
         llm: LLM,
         embedder: Embedder,
-        wording: Wording = "mended",
+        wording: Wording = "plain",
     ) -> None:
         self._database = database
         self._space = space
@@ -70,13 +73,20 @@ class Settler:
         self._check = Check(embedder)
         self._wording: Wording = wording
 
-    def run(self, source: str | None = None, progress: Progress | None = None) -> None:
-        """Write every batch that is due now, of all conversations or of one.
+    def run(
+        self,
+        source: str | None = None,
+        progress: Progress | None = None,
+        *,
+        upgrade: bool = False,
+    ) -> None:
+        """Write every batch that is due now, of all conversations or of one; with ``upgrade`` also
+        those that no reply could be read for.
 
         Raises the first LLMError after the other conversations have been done; what failed, and
         what comes after it in its conversation, stays queued.
         """
-        queues = self._queue(source)
+        queues = self._queue(source, upgrade)
         if not queues:
             return
         counter = _Counter(sum(len(queue) for queue in queues), progress)
@@ -95,11 +105,11 @@ class Settler:
         if failures:
             raise failures[0]
 
-    def _queue(self, source: str | None) -> list[list[Batch]]:
+    def _queue(self, source: str | None, upgrade: bool) -> list[list[Batch]]:
         """The batches of each conversation, put on the queue."""
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
-            found = dialogues(reader, state.space, source) if state else []
+            found = dialogues(reader, state.space, source, upgrade=upgrade) if state else []
         if state is None:
             return []
         queues = [list(batches(one, self._llm.count_tokens)) for one in found]
@@ -115,6 +125,7 @@ class Settler:
 
     def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
         """Batches in their order: a topic that comes up again finds the memo of its first time."""
+        known = self._known(queue[0])
         for batch in queue:
             lines = [spoken(line.entry) for line in batch]
             try:
@@ -123,7 +134,7 @@ class Settler:
                 self._note(batch, error)
                 raise
             claims = [self._claims(made, part, lines) for part in made.parts]
-            self._store(batch, made, claims)
+            self._store(batch, made, claims, known)
             counter.step()
 
     def _claims(self, made: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
@@ -136,7 +147,15 @@ class Settler:
             space = entries.space_id(writer, self._space)
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
-    def _store(self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]]) -> None:
+    def _known(self, batch: Batch) -> Known:
+        with self._database.read() as reader:
+            state = fragments.state(reader, self._space)
+            found = store.beside(reader, state.space, batch[0].seq) if state else []
+        return {_key(topic): name for name, topic in found}
+
+    def _store(
+        self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]], known: Known
+    ) -> None:
         """Store memos, unless lines have changed or somebody else was faster; pay in any case."""
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
@@ -145,32 +164,36 @@ class Settler:
                 return
             if not work.claim(writer, space, store.VIEW, [batch[0].seq]):
                 return
+            store.drop_fallbacks(writer, space, [line.seq for line in batch])
             for part, said in zip(made.parts, claims, strict=True):
                 lines = batch[part.start - 1 : part.end]
-                _put(writer, space, _version(made, part, said, lines, batch))
+                _put(writer, space, known, _version(made, part, said, lines, batch))
 
 
-def _put(writer: Writer, space: int, new: NewVersion) -> None:
+def _put(writer: Writer, space: int, known: Known, new: NewVersion) -> None:
     """A memo of its own, or what extends the one of the same topic in the same conversation."""
-    before = _same_topic(writer, space, new)
+    key = _key(new.topic)
+    before = _extensible(writer, space, known.get(key), new)
     if before is not None:
         new = _extended(writer, before, new)
     name = before.memo.id if before else secrets.token_hex(8)
     store.add_version(writer, store.create(writer, space, name), new)
+    known[key] = name
 
 
-def _same_topic(reader: Reader, space: int, new: NewVersion) -> Stored | None:
-    """The latest memo of this topic in the same conversation that has room for more lines."""
-    if new.topic == NOTO:
+def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> Stored | None:
+    """The memo of that name, if it still has the topic and has room for more lines."""
+    if name is None or new.topic == NOTO:
         return None
-    wanted = _key(new.topic)
-    for name, topic, lines in store.beside(reader, space, new.covered[0]):
-        if _key(topic) == wanted and lines + len(new.covered) <= MOST_LINES:
-            return store.find(reader, space, name)
-    return None
+    try:
+        found = store.find(reader, space, name)
+    except UnknownName:  # deleted, erased or merged meanwhile
+        return None
+    same = _key(found.memo.topic) == _key(new.topic)
+    return found if same and len(found.covered) + len(new.covered) <= MOST_LINES else None
 
 
-def _key(topic: str) -> frozenset[int] | str:
+def _key(topic: str) -> Key:
     """What the wordings of a topic share: "the boat trip" and "Boat trips" are one."""
     return frozenset(terms(topic)[:, 0].tolist()) or topic.casefold()
 

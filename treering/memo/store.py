@@ -22,6 +22,8 @@ VIEW: Final = "memo"
 
 ALL: Final = 1 << 62
 
+Mark = tuple[int, int, int]
+
 _COLUMNS = (
     "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
     " (SELECT count(*) FROM memo_version o WHERE o.memo = m.id AND o.id <= v.id)"
@@ -185,17 +187,16 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         )
 
 
-def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str, int]]:
-    """Name, topic and number of lines of the memos of an entry's conversation, latest first."""
+def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
+    """Name and topic of the memos of an entry's conversation, in the order they were made."""
     rows = reader.rows(
-        "SELECT m.name, v.topic, count(*) FROM memo m JOIN memo_version v ON v.id = m.current"
+        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m JOIN memo_version v ON v.id = m.current"
         " JOIN memo_line l ON l.version = v.id AND l.covered = 1 JOIN entry e ON e.seq = l.entry"
         " WHERE m.space = ? AND v.deleted = 0"
-        " AND e.source = (SELECT source FROM entry WHERE seq = ?)"
-        " GROUP BY m.id ORDER BY m.id DESC",
+        " AND e.source = (SELECT source FROM entry WHERE seq = ?) ORDER BY m.id",
         (space, entry),
     )
-    return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
+    return [(str(row[1]), str(row[2])) for row in rows]
 
 
 def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
@@ -219,13 +220,26 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
     return tuple(int(row[0]) for row in rows)
 
 
-def mark(reader: Reader, space: int) -> tuple[int, int]:
-    """Two numbers that differ when a memo has been changed, added or erased in between."""
+def mark(reader: Reader, space: int) -> Mark:
+    """Numbers that differ when a memo has been changed, added, erased or embedded in between."""
     row = reader.row(
-        "SELECT coalesce(max(current), 0), count(*) FROM memo WHERE space = ?", (space,)
+        "SELECT coalesce(max(m.current), 0), count(*),"
+        " count(CASE WHEN v.model = s.model THEN 1 END)"
+        " FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
+        " WHERE m.space = ?",
+        (space,),
     )
     assert row is not None  # an aggregate always has a row
-    return int(row[0]), int(row[1])
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def unembedded(reader: Reader, space: int, model: fragments.Model) -> list[Stored]:
+    """The memos that have no vector of that model."""
+    return _load(
+        reader,
+        "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
+        [space, model.id],
+    )
 
 
 def vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, bytes]:
@@ -260,13 +274,28 @@ def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
-def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+def drop_fallbacks(writer: Writer, space: int, lines: Sequence[int]) -> None:
+    """Delete the memos that only keep some of these lines, because no reply could be read."""
+    rows = writer.rows(
+        "SELECT DISTINCT m.id, l.entry FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
+        " WHERE m.space = ? AND v.origin = 'fallback'",
+        (space,),
+    )
+    wanted = set(lines)
+    for memo in sorted({int(row[0]) for row in rows if int(row[1]) in wanted}):
+        every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
+        _drop(writer, [int(row[0]) for row in every])
+        writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
+
+
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[int]]:
     """Erase what was written from entries, called before these go, in the same transaction.
 
     A memo goes with all its history if its text may be drawn from an erased entry, or if that
-    entry is a change of it; else only those older versions go for which that holds. The entries
-    that say a person's changes go with them. The other lines of a memo that goes are due again.
-    Returns how many memos went.
+    entry is a change of it; else only those older versions go for which that holds. The other
+    lines of a memo that goes are due again. Returns how many memos went, and the entries that say a
+    person's changes of what went: they are to go, too.
     """
     gone, dropped = [], set()
     for memo, versions in _touched(writer, space, erased).items():
@@ -280,8 +309,7 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
     writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
-    entries.erase(writer, said)
-    return len(gone)
+    return len(gone), said
 
 
 def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:

@@ -107,6 +107,11 @@ class MemoView:
             raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
         return [one.memo for one in found]
 
+    def lines(self, memo: Memo) -> Entries:
+        """The lines that a memo stands for, as they were said."""
+        with self._reading() as (reader, space):
+            return store.lines(reader, space, memo)
+
     # ------------------------------------------------------------------ finding the right ones
 
     def search(
@@ -264,19 +269,23 @@ class MemoView:
         progress: Progress | None = None,
         *,
         source: str | None = None,
-        wording: Wording = "mended",
+        wording: Wording = "plain",
+        upgrade: bool = False,
     ) -> None:
         """Have the language model write what is due, of all conversations or of one.
 
         Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
-        stays. Without a language model nothing is written. ``wording`` ``printed`` uses the paper's
-        prompt as printed. Raises LLMError and EmbeddingError; what is not done stays queued.
+        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
+        the paper's, as ``printed`` or with its slip ``mended``; ``upgrade`` also asks again about
+        lines whose reply could not be read. Raises LLMError and EmbeddingError; what is not done
+        stays queued.
         """
         try:
             llm = self._llm()
         except LLMNotConfigured:
             return self.embed()
-        Settler(self._database, self._space, llm, self._embedder(), wording).run(source, progress)
+        settler = Settler(self._database, self._space, llm, self._embedder(), wording)
+        settler.run(source, progress, upgrade=upgrade)
         return self.embed()
 
     def embed(self) -> None:

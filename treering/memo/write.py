@@ -19,10 +19,34 @@ from treering.memo.lines import numbered, shown
 from treering.memo.record import NOTO
 from treering.split.stream import check_text
 
-Wording = Literal["mended", "printed"]
-"""The paper's prompt prints that 'end' is to be smaller than 'start'; the mended one says not."""
+Wording = Literal["plain", "mended", "printed"]
+"""``plain`` is ours, with an example. ``printed`` is the paper's prompt, which says that 'end' is
+to be smaller than 'start'; ``mended`` is that prompt with "not smaller"."""
 
-_VERSIONS: Final[dict[Wording, int]] = {"printed": 1, "mended": 2}
+_PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
+    "plain": ("memo_write", 1),
+    "printed": ("memochat_write", 1),
+    "mended": ("memochat_write", 2),
+}
+
+_EXAMPLE: Final = (
+    "Ana: Did you water the tomatoes yesterday?",
+    "Ben: I forgot, sorry. I will do it tonight.",
+    "Ana: Thanks. By the way, my flight to Oslo is on Friday at 9.",
+    "Ben: Shall I drive you to the airport?",
+    "Ana: Yes, please. We should leave at 6.",
+)
+_ITS_TOPICS: Final = """[
+{"topic": "watering the tomatoes", "summary": "Ben forgot to water the tomatoes and will do it \
+tonight.", "start": 1, "end": 2},
+{"topic": "Ana's flight to Oslo", "summary": "Ana flies to Oslo on Friday at 9. Ben will drive her \
+to the airport at 6.", "start": 3, "end": 5}
+]"""
+"""Small models go by an example of question and answer, and copy the one inside the paper's prompt:
+see ``benchmarks/memo_writing.py``."""
+
+_COPIED: Final = content_words("banana mango apple pear tomatoes Oslo").keys()
+"""What the examples' topics are about."""
 
 REPLY_TOKENS: Final = 400
 """Ten lines have four topics at most or so, of about 60 tokens each."""
@@ -73,21 +97,20 @@ class _Heard:
         return reply
 
 
-def partition(llm: LLM, lines: Sequence[str], wording: Wording = "mended") -> Partition:
+def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
     A reply that does not fit is shown to the model, which is asked once more; if that fails, too,
     one part holds all lines (the paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
     """
     heard = _Heard(llm)
-    prompt = Message("user", _fitting(llm, lines, wording))
     try:
         made = ask_structured(
             heard,
-            [prompt],
+            messages(llm, lines, wording),
             list[Part],
             max_tokens=REPLY_TOKENS,
-            check=lambda parts: check(parts, len(lines)),
+            check=lambda parts: _check(parts, lines),
             say_form=False,
         )
     except LLMReplyError:
@@ -98,6 +121,15 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "mended") -> Pa
         for one in made.value
     )
     return Partition(parts, False, made.model, made.usage)
+
+
+def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
+    check(parts, len(lines))
+    said = content_words(" ".join(lines)).keys()
+    for part in parts:
+        words = content_words(part.topic).keys()
+        if words & _COPIED and not words & said:
+            raise ValueError(f"{part.topic!r} is from the example, nobody spoke of it here")
 
 
 def check(parts: Sequence[Part], lines: int) -> None:
@@ -175,14 +207,25 @@ def _topics(reply: Reply) -> list[str]:
     return [one for one in topics if one]
 
 
-def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
+def messages(llm: LLM, lines: Sequence[str], wording: Wording) -> list[Message]:
     """The prompt, its lines cut so far that a reply and a second one fit the window, too."""
-    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
     room = max(len(line) for line in lines)
     while True:
-        prompt = load("memochat_write", _VERSIONS[wording]).fill(
-            lines=str(len(lines)), conversation=numbered(lines, room)
-        )
-        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
-            return prompt
+        found = _messages(lines, wording, room)
+        size = sum(llm.count_tokens(one.content) for one in found)
+        if room <= MIN_LINE_CHARS or size <= llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS:
+            return found
         room = max(room // 2, MIN_LINE_CHARS)
+
+
+def _messages(lines: Sequence[str], wording: Wording, room: int) -> list[Message]:
+    asked = Message("user", _prompt(lines, wording, room))
+    if wording != "plain":
+        return [asked]
+    example = Message("user", _prompt(_EXAMPLE, wording, room))
+    return [example, Message("assistant", _ITS_TOPICS), asked]
+
+
+def _prompt(lines: Sequence[str], wording: Wording, room: int) -> str:
+    name, version = _PROMPTS[wording]
+    return load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, room))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.code import marks as code
 from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries
@@ -22,15 +23,21 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
     spans = store.locate(reader, fragments)
     level = levels(reader, snapshot.state.space, fragments)
     marks = facts.marks(reader, snapshot.entry[rows].tolist())
+    entry_of = {row: found[int(snapshot.entry[row])] for row in rows.tolist()}
+    text_of = {
+        row: entry_of[row].text[slice(*spans[fragment])]
+        for row, fragment in zip(rows.tolist(), fragments, strict=True)
+    }
+    changed = code.against(reader, snapshot.state.space, entry_of, text_of)
     made = []
     for row, fragment in zip(rows.tolist(), fragments, strict=True):
-        entry = found[int(snapshot.entry[row])]
+        entry = entry_of[row]
         start, stop = spans[fragment]
         against = marks.get(int(snapshot.entry[row]), facts.NOTHING)
         made.append(
             Hit(
                 score=float(ranking.scores[row, query]),
-                text=entry.text[start:stop],
+                text=text_of[row],
                 entry_id=entry.id,
                 source=entry.source,
                 position=entry.position,
@@ -44,7 +51,7 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
                 session=entry.session,
                 metadata={key: told for key, told in entry.metadata.items() if key != BLOCK},
                 superseded_by=against.superseded_by,
-                stale=against.stale,
+                stale=against.stale or changed.get(row),
                 level=level.get(fragment),
             )
         )

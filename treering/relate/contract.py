@@ -6,9 +6,10 @@ ever built: a relation that can propagate a score vector is all that is needed.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,71 @@ Codes = NDArray[np.int64]
 
 MISSING = -1
 """The code of an item that has no document, session or speaker."""
+
+
+class Matrix(Protocol):
+    """What is asked of the vectors of items: an array's products and rows.
+
+    ``np.asarray`` makes an array of it, which is a copy only where it is none.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+    def __matmul__(self, other: Any, /) -> Any: ...
+
+
+class Stacked:
+    """Matrices one below the other, read as one without a copy."""
+
+    def __init__(self, *parts: Floats) -> None:
+        self._parts = parts
+        self._starts = np.cumsum([0, *map(len, parts)]).tolist()
+        self.shape = (int(self._starts[-1]), parts[0].shape[1])
+
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """The matrices, top first."""
+        return self._parts
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: int | slice) -> Floats:
+        """One row, or those of a slice without a step."""
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(len(self))
+            spans = zip(self._parts, self._starts, strict=False)
+            return np.concatenate(
+                [part[max(first - at, 0) : max(last - at, 0)] for part, at in spans]
+            )
+        which = bisect_right(self._starts, rows) - 1
+        row: Floats = self._parts[which][rows - self._starts[which]]
+        return row
+
+    def __matmul__(self, other: Floats) -> Floats:
+        return np.concatenate([part @ other for part in self._parts])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        whole: Floats = np.concatenate(self._parts)
+        return whole if dtype is None else whole.astype(dtype)
+
+
+def cosines(vectors: Matrix, queries: Floats) -> Floats:
+    """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
+
+    Each column is written as it will be read, which the plain product would not do.
+    """
+    if isinstance(vectors, Stacked):
+        return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
+    found: Floats = (queries @ np.asarray(vectors).T).T
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +102,7 @@ class Items:
     session: Codes
     speaker: Codes
     at: NDArray[np.float64]
-    vectors: Floats
+    vectors: Matrix
     fragment: Codes | None = None
 
     def __len__(self) -> int:

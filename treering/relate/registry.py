@@ -25,7 +25,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "speaker": Speaker,
 }
 
-TREE, TOPIC = "tree", "topic"
+TREE, TOPIC, CODE = "tree", "topic", "code"
 """The relations that need to know the space: a memory makes them, and their names alone do not."""
 
 Plan = Mapping[Kind, Sequence[Weighted]]
@@ -39,7 +39,7 @@ def relation(name: str) -> Relation:
     if factory is None:
         found = entry_points(group=GROUP, name=name)
         if not found:
-            known = sorted({*BUILT_IN, TREE, TOPIC, *entry_points(group=GROUP).names})
+            known = sorted({*BUILT_IN, TREE, TOPIC, CODE, *entry_points(group=GROUP).names})
             raise UnknownName(f"no relation {name!r}; there are {', '.join(known)}")
         factory = next(iter(found)).load()
     return factory()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.errors import InputError
-from treering.relate.contract import Floats, Items, Operator
+from treering.relate.contract import Floats, Items, Matrix, Operator
 
 BLOCK = 65_536  # rows a block of Eᵀ·s: 20 % faster than one call, and few waits for other threads
 MATRIX_COLUMNS = 8  # below this, one matrix-vector product a column is faster than a thin matrix
@@ -22,7 +22,7 @@ ROUNDING = np.float32(2e-6)
 class SemanticOperator:
     """W = bias + scale·E·Eᵀ for unit rows E, shape (N, d)."""
 
-    def __init__(self, vectors: Floats, bias: float, scale: float) -> None:
+    def __init__(self, vectors: Matrix, bias: float, scale: float) -> None:
         self._vectors = vectors
         self._bias = np.float32(bias)
         self._scale = np.float32(scale)

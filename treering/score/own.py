@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from treering.fragments.table import Snapshot
-from treering.relate.contract import Floats
+from treering.relate.contract import Floats, cosines
 from treering.score.terms import Terms
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -49,8 +49,7 @@ def raw_scores(
     if mode != "dense":
         bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
-        # Transposed, so that a query's scores lie side by side as everything after reads them.
-        cosine = (vectors @ snapshot.items.vectors.T).T
+        cosine = cosines(snapshot.items.vectors, vectors)
     return Raw(bm25, cosine)
 
 

@@ -26,9 +26,9 @@ class Tenant:
     memory: Memory
     spaces: Spaces
 
-    async def search(self, query: str, k: int, options: Options) -> list[Hit]:
+    async def search(self, query: str, options: Options) -> list[Hit]:
         """Search; searches of many callers at one moment cost little more than one."""
-        return await self.spaces.search(self.memory, query, k, options)
+        return await self.spaces.search(self.memory, query, options)
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that reads and computes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -12,9 +12,11 @@ import numpy as np
 
 from treering.fragments import store as fragments
 from treering.fragments.store import Model, State
+from treering.fragments.table import Snapshot
 from treering.journal import work
 from treering.journal.contract import Database, Reader, Writer
 from treering.tree import store
+from treering.tree.rows import Rows
 from treering.tree.shape import ROOT, Node, Settings, Tree
 from treering.tree.store import NewLeaf, TreeState
 
@@ -29,16 +31,26 @@ class Grower:
     raises the revision, and the tree is loaded again.
     """
 
-    def __init__(self, database: Database, space: str, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        space: str,
+        settings: Settings,
+        snapshot: Callable[[], Snapshot | None],
+    ) -> None:
         self._database = database
         self._space = space
         self._settings = settings
+        self._snapshot = snapshot
         self._lock = threading.RLock()
         self._tree: Tree | None = None
         self._state: TreeState | None = None
 
     def grow(self) -> None:
         """Attach every embedded fragment that has no leaf, take out every leaf that was erased."""
+        if self._tree is None:
+            with self.reading():  # loads it with the vectors that searches use
+                pass
         while self._grow_batch():
             pass
 
@@ -50,7 +62,8 @@ class Grower:
             if state is None or state.model is None:
                 yield None
             else:
-                yield reader, state, self._synced(reader, state.space, state.model)
+                base = self._snapshot() if self._tree is None else None
+                yield reader, state, self._synced(reader, state.space, state.model, base)
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Writer, State, Tree] | None]:
@@ -116,23 +129,52 @@ class Grower:
             )
             return newer is not None or bool(work.queued(reader, state.space, store.ERASED, 1))
 
-    def _synced(self, reader: Reader, space: int, model: Model) -> Tree:
-        """The tree as it is stored, with the vectors of the model that answers."""
+    def _synced(
+        self, reader: Reader, space: int, model: Model, base: Snapshot | None = None
+    ) -> Tree:
+        """The tree as it is stored, with the vectors of the model that answers.
+
+        What ``base`` holds of them is not copied.
+        """
         known = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if known.model != model.id:
             known = replace(known, model=model.id, mark=0)
         if self._tree is None or known != self._state:
-            self._tree = _load(reader, space, model, self._settings, known.bound)
+            self._tree = _load(reader, space, model, self._settings, known.bound, base)
             self._state = known
         return self._tree
 
 
-def _load(reader: Reader, space: int, model: Model, settings: Settings, bound: int) -> Tree:
+def _load(
+    reader: Reader,
+    space: int,
+    model: Model,
+    settings: Settings,
+    bound: int,
+    base: Snapshot | None,
+) -> Tree:
     nodes = store.nodes(reader, space)
-    vectors = store.leaf_vectors(reader, space, model)
+    leaves = {node.number for node in nodes if node.leaf}
+    rows = Rows(model.dimension)
+    if base is not None and base.state.model == model:
+        places = dict(zip(base.fragment.tolist(), range(len(base)), strict=True))
+        found = {
+            number: places[fragment]
+            for fragment, number in store.standing(reader, space)
+            if number in leaves and fragment in places and base.embedded[places[fragment]]
+        }
+        numbers = np.fromiter(found, dtype=np.int64, count=len(found))
+        rows.share(
+            np.asarray(base.items.vectors),
+            numbers,
+            np.fromiter(found.values(), np.int64, len(found)),
+        )
+        leaves -= found.keys()
+    vectors = store.leaf_vectors(reader, space, model) if leaves else {}
     empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
-    leaves = {node.number: vectors.get(node.number, empty) for node in nodes if node.leaf}
-    tree = Tree.restore(model.dimension, settings, nodes, leaves, bound=bound)
+    for number in leaves:
+        rows[number] = vectors.get(number, empty)
+    tree = Tree.restore(model.dimension, settings, nodes, rows, bound=bound)
     if settings.route == "content":
         for number, vector in store.summary_vectors(reader, space, model).items():
             tree.set_content(number, vector)

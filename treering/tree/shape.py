@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.errors import DimensionMismatch, InputError, UnknownName
-from treering.tree.family import Exact, Family, Vector, exact, mean
+from treering.tree.family import FEW, Exact, Family, Vector, exact, mean
+from treering.tree.rows import Rows
 from treering.tree.threshold import Threshold
 
 ROOT: Final = 0
@@ -84,10 +85,13 @@ class Tree:
     expanded keeps its number; the new summary node takes its rank and its place.
     """
 
-    def __init__(self, dimension: int, settings: Settings | None = None) -> None:
+    def __init__(
+        self, dimension: int, settings: Settings | None = None, rows: Rows | None = None
+    ) -> None:
         if dimension < 1:
             raise InputError(f"a vector has at least 1 component, not {dimension}")
         self.dimension = dimension
+        self.rows = rows or Rows(dimension)
         self.settings = settings or Settings()
         self._thresholds = [
             self.settings.threshold.at(depth)
@@ -96,7 +100,7 @@ class Tree:
         self._parent: Ints = np.full(FIRST_NODES, NOWHERE, dtype=np.int64)
         self._rank: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
         self._slot: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
-        self._families: dict[int, Family] = {ROOT: Family(dimension)}
+        self._families: dict[int, Family] = {ROOT: Family()}
         self._contents: dict[int, Vector] = {}
         self._next = ROOT + 1
         self._leaves = 0
@@ -187,14 +191,15 @@ class Tree:
 
     def vector(self, node: int) -> Vector:
         """What inserts compare themselves with at this node, shape (d,)."""
-        family = self._families[self.parent(node)]
-        vector: Vector = family.vectors[int(self._slot[node])].copy()
-        return vector
+        return self.rows[self._known(node)].copy()
 
     def total(self, node: int) -> Exact:
         """The exact sum of the leaf vectors at or below a node, in fixed point."""
         family = self._families.get(self._known(node))
-        return family.total if family else exact(self.vector(node))
+        if family is not None and family.total is not None:
+            return family.total
+        summed: Exact = exact(self.rows.together(list(self.leaves(node)))).sum(axis=0)
+        return summed
 
     def leaves_below(self, node: int) -> int:
         """How many leaves a node stands for; 1 for a leaf."""
@@ -223,7 +228,7 @@ class Tree:
         family = self._families[self._known(node)]
         if len(family) <= limit:
             return list(family.members)
-        likeness = family.vectors @ mean(family.total, family.leaves)
+        likeness = family.vectors(self.rows) @ mean(self.total(node), family.leaves)
         best = np.sort(np.argsort(-likeness, kind="stable")[:limit])
         return [family.members[slot] for slot in best]
 
@@ -239,14 +244,13 @@ class Tree:
         descent = self._descend(vector)
         end = descent[-1]
         leaf = self._new(rank=self._next)
+        self.rows[leaf] = vector
         self._leaves += 1
-        if end in self._families:
-            self._attach(leaf, end, vector)
-            split = sibling = None
-        else:
+        split = sibling = None
+        if end not in self._families:
             sibling = end
             split = descent[-1] = self._expand(end)
-            self._attach(leaf, split, vector)
+        self._attach(leaf, descent[-1])
         self._add(descent, exact(vector), leaves=1, newest=leaf)
         return Inserted(leaf, tuple(descent[1:]), split, sibling)
 
@@ -254,8 +258,10 @@ class Tree:
         """Take a leaf out; a parent left with one child gives its place to that child."""
         path = self.path(self._leaf(leaf))
         parent = self.parent(leaf)
-        self._add((ROOT, *path), -self.total(leaf), leaves=-1)
+        gone = self.total(leaf)
         self._detach(leaf)
+        self._add((ROOT, *path), -gone, leaves=-1)
+        del self.rows[leaf]
         self._parent[leaf] = NOWHERE
         self._leaves -= 1
         if parent == ROOT or len(self._families[parent]) > 1:
@@ -279,26 +285,27 @@ class Tree:
         dimension: int,
         settings: Settings,
         nodes: Sequence[Node],
-        vectors: dict[int, Vector],
+        rows: Rows,
         *,
         bound: int = ROOT + 1,
     ) -> Tree:
-        """The tree that was stored: ``vectors`` are the leaves', by number.
+        """The tree that was stored: ``rows`` are the leaves' vectors, by number.
 
         ``bound`` is at least that of the stored tree, so that no number is given twice.
         """
-        tree = cls(dimension, settings)
+        tree = cls(dimension, settings, rows)
         tree._next = max([bound, *(node.number + 1 for node in nodes)])
         tree._reserve(tree._next)
         for node in nodes:
             tree._parent[node.number] = node.parent
             tree._rank[node.number] = node.rank
             if not node.leaf:
-                tree._families[node.number] = Family(dimension)
+                tree._families[node.number] = Family()
         tree._leaves = sum(node.leaf for node in nodes)
         for node in sorted(nodes, key=lambda node: node.rank):
-            vector = vectors[node.number] if node.leaf else np.zeros(dimension, dtype=np.float32)
-            tree._attach(node.number, node.parent, vector)
+            if not node.leaf:
+                tree.rows[node.number] = np.zeros(dimension, dtype=np.float32)
+            tree._attach(node.number, node.parent)
         tree._restore_totals()
         return tree
 
@@ -310,7 +317,7 @@ class Tree:
         deepest = self.settings.threshold.max_depth
         family = self._families.get(ROOT)
         while family:
-            slot, similarity = family.nearest(vector)
+            slot, similarity = family.nearest(vector, self.rows)
             depth = len(descent) - 1
             if similarity < self._thresholds[depth]:
                 break
@@ -324,33 +331,29 @@ class Tree:
     def _expand(self, leaf: int) -> int:
         """Put a summary node in a leaf's place, with the leaf as its first child."""
         parent, slot = int(self._parent[leaf]), int(self._slot[leaf])
-        family = self._families[parent]
-        vector = family.vectors[slot].copy()
         inner = self._new(rank=int(self._rank[leaf]))
-        self._families[inner] = Family(self.dimension)
-        self._families[inner].total += exact(vector)
-        self._families[inner].leaves = 1
-        self._families[inner].newest = leaf
+        family = self._families[inner] = Family()
+        family.leaves, family.newest = 1, leaf
+        self.rows[inner] = self.rows[leaf]
         self._parent[inner], self._slot[inner] = parent, slot
-        family.put(slot, inner, vector)
-        self._attach(leaf, inner, vector)
+        self._families[parent].put(slot, inner, self.rows)
+        self._attach(leaf, inner)
         return inner
 
     def _dissolve(self, node: int) -> int:
         """Put a node's only child in its place."""
         parent, slot = int(self._parent[node]), int(self._slot[node])
         heir = self._families[node].members[0]
-        vector = self._families[node].vectors[0].copy()
-        del self._families[node]
+        del self._families[node], self.rows[node]
         self._contents.pop(node, None)
         self._parent[node] = NOWHERE
         self._parent[heir], self._slot[heir] = parent, slot
         self._rank[heir] = self._rank[node]
-        self._families[parent].put(slot, heir, vector)
+        self._families[parent].put(slot, heir, self.rows)
         return heir
 
-    def _attach(self, node: int, parent: int, vector: Vector) -> None:
-        self._slot[node] = self._families[parent].append(node, vector)
+    def _attach(self, node: int, parent: int) -> None:
+        self._slot[node] = self._families[parent].append(node, self.rows)
         self._parent[node] = parent
 
     def _detach(self, node: int) -> None:
@@ -360,21 +363,29 @@ class Tree:
         self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
 
     def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
-        """Add to the totals from the root down and let the routing vectors follow."""
+        """Add to the totals from the root down and let the routing vectors follow.
+
+        The leaf itself has been attached or detached before.
+        """
         for node in line:
             family = self._families[node]
-            family.total += change
             family.leaves += leaves
             family.newest = max(family.newest, newest)
+            if family.leaves <= FEW:
+                family.total = None
+            elif family.total is None:
+                family.total = self.total(node)
+            else:
+                family.total += change
             if node != ROOT and node not in self._contents:
                 self._refresh(node)
 
     def _refresh(self, node: int) -> None:
         vector = self._contents.get(node)
         if vector is None:
-            family = self._families[node]
-            vector = mean(family.total, family.leaves)
-        self._families[int(self._parent[node])].put(int(self._slot[node]), node, vector)
+            vector = mean(self.total(node), self._families[node].leaves)
+        self.rows[node] = vector
+        self._families[int(self._parent[node])].put(int(self._slot[node]), node, self.rows)
 
     def _forget_contents(self, path: Sequence[int]) -> None:
         """A summary that still speaks of a removed text must not lead inserts any more."""
@@ -387,11 +398,17 @@ class Tree:
             if node in self._families:
                 family = self._families[node]
                 for child in family.members:
-                    family.total += self.total(child)
                     family.leaves += self.leaves_below(child)
                     family.newest = max(family.newest, self.newest(child))
+                if family.leaves > FEW:
+                    family.total = sum(
+                        (self.total(child) for child in family.members), self._zero()
+                    )
                 if node != ROOT:
                     self._refresh(node)
+
+    def _zero(self) -> Exact:
+        return np.zeros(self.dimension, dtype=np.int64)
 
     def _new(self, rank: int) -> int:
         number = self._next

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,17 @@ def waiting(argument: str) -> HashingEmbedder:
         return vectors
 
     return HashingEmbedder("waiting", tamper=wait)
+
+
+def pausing(argument: str) -> HashingEmbedder:
+    """A model that says that it was asked and answers once a line comes."""
+
+    def pause(texts: Sequence[str], vectors: Floats) -> Floats:
+        print("embedding", flush=True)
+        sys.stdin.readline()
+        return vectors
+
+    return HashingEmbedder("pausing", tamper=pause)
 
 
 def llm(script: str) -> ScriptedLLM:

@@ -8,6 +8,7 @@ from functools import partial
 
 from treering.bench.coding.task import CodeTask
 from treering.bench.metrics.evidence import RANKS
+from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeIndex, Place
 from treering.code.map import repository_map
 from treering.errors import UnknownName
@@ -25,11 +26,15 @@ Measure = Callable[[CodeIndex, CodeTask, Floats | None], dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class CodePolicy:
-    """A named way to find code; ``embeds`` if fragments and queries need vectors."""
+    """A named way to find code; ``embeds`` if fragments and queries need vectors.
+
+    ``unit`` is how files are cut: treering's blocks or FragRel's windows.
+    """
 
     name: str
     measure: Measure = field(repr=False)
     embeds: bool = False
+    unit: Unit = "blocks"
 
 
 def _search(
@@ -50,18 +55,19 @@ def _map(
     return {"recall@all": named, "tokens@all": float(estimate_tokens(drawn))}
 
 
-def _searching(mode: Mode) -> list[CodePolicy]:
-    embeds = mode != "lexical"
+def _searching(mode: Mode, unit: Unit) -> list[CodePolicy]:
+    name = mode if unit == "blocks" else f"{unit}:{mode}"
+    ways = {"": (0.0, False), "+relation": (ALPHA, False), "+relation+near": (ALPHA, True)}
     return [
-        CodePolicy(mode, partial(_search, mode, 0.0, False), embeds),
-        CodePolicy(f"{mode}+relation", partial(_search, mode, ALPHA, False), embeds),
-        CodePolicy(f"{mode}+relation+near", partial(_search, mode, ALPHA, True), embeds),
+        CodePolicy(f"{name}{way}", partial(_search, mode, *how), mode != "lexical", unit)
+        for way, how in ways.items()
     ]
 
 
 def _known() -> Mapping[str, CodePolicy]:
     modes = sorted(MODES, key=("lexical", "dense", "hybrid").index)
-    searching = [policy for mode in modes for policy in _searching(mode)]
+    units: tuple[Unit, ...] = ("blocks", "windows")
+    searching = [one for unit in units for mode in modes for one in _searching(mode, unit)]
     maps = [CodePolicy(f"map@{b}", partial(_map, b, False)) for b in MAP_BUDGETS]
     maps += [CodePolicy(f"map@{b}+focus", partial(_map, b, True)) for b in MAP_BUDGETS]
     return {policy.name: policy for policy in (*searching, *maps)}

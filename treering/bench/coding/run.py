@@ -11,7 +11,6 @@ from treering.bench.coding.sources import Projects
 from treering.bench.coding.task import CodeTask
 from treering.bench.results import Measured, Results
 from treering.bench.run import Progress
-from treering.code.fragments import Unit
 from treering.embed.contract import Embedder
 
 
@@ -22,23 +21,32 @@ def run_code(
     results: Results,
     embedder: Embedder,
     *,
-    unit: Unit = "blocks",
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every task with every policy; what ``results`` already holds is not done again."""
-    dense = any(policy.embeds for policy in policies)
-    projects = Projects(sources, unit, embedder if dense else None)
     chosen = list(islice(tasks, limit))
-    for done, task in enumerate(chosen, 1):
-        left = [p for p in policies if (p.name, task.project, task.id) not in results]
-        if left:
-            vector = embedder.embed([task.query], query=True)[0] if dense else None
-            with projects.with_hole(task) as index:
-                for policy in left:
-                    metrics = policy.measure(index, task, vector)
-                    results.add(
-                        Measured(policy.name, task.project, task.id, task.category, metrics)
-                    )
-        if progress:
-            progress(done, len(chosen), task.project)
+    for unit in dict.fromkeys(policy.unit for policy in policies):
+        of_unit = [policy for policy in policies if policy.unit == unit]
+        dense = any(policy.embeds for policy in of_unit)
+        projects = Projects(sources, unit, embedder if dense else None)
+        for done, task in enumerate(chosen, 1):
+            left = [p for p in of_unit if (p.name, task.project, task.id) not in results]
+            if left:
+                _measure(task, left, projects, results, embedder if dense else None)
+            if progress:
+                progress(done, len(chosen), f"{task.project} in {unit}")
+
+
+def _measure(
+    task: CodeTask,
+    policies: Sequence[CodePolicy],
+    projects: Projects,
+    results: Results,
+    embedder: Embedder | None,
+) -> None:
+    vector = embedder.embed([task.query], query=True)[0] if embedder else None
+    with projects.with_hole(task) as index:
+        for policy in policies:
+            metrics = policy.measure(index, task, vector)
+            results.add(Measured(policy.name, task.project, task.id, task.category, metrics))

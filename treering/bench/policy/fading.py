@@ -8,39 +8,89 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
+from treering.bench.policy.contract import Pick, Policy
 from treering.bench.policy.fusing import ranked
+from treering.bench.prompts import load
 from treering.bench.space import Scored, Space
 from treering.bench.task import Question
+from treering.errors import LLMReplyError
+from treering.llm.contract import LLM, Message
+from treering.score.terms import terms
 
 HOURLY_DECAY = 0.995  # MemoryStream's recency, per hour
 RETENTION_DAYS = 5.0  # MemoryBank's code: R = exp(-days / (5 · strength)), strength 1 at first
+RATED = "memory-stream+rated"
+Importance = Callable[[Space, Sequence[Scored]], NDArray[np.float64]]
+_NUMBER = re.compile(r"\d+")
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
 
 
 def memory_stream() -> Policy:
     """Recency + relevance, each scaled to [0, 1] over the memory, with equal weights.
 
-    The paper's third term, importance, is a language model's rating; without one it is equal for
-    all pieces, and drops out.
+    Without the paper's third term: equal for all pieces, importance drops out.
     """
+    return Policy("memory-stream", _stream(lambda _, found: np.zeros(len(found))))
 
+
+def memory_stream_by_rarity() -> Policy:
+    """With importance too, by a rule that needs no model: what a piece says that few others do.
+
+    The sum of its terms' inverse document frequencies.
+    """
+    return Policy("memory-stream+rarity", _stream(_rarity))
+
+
+def memory_stream_rated(llm: LLM, seed: int) -> Policy:
+    """With importance as the paper has it: a language model rates each piece once, 1 to 10."""
+
+    def rated(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
+        ratings = space.once(RATED, lambda _: [_rating(one.said, llm, seed) for one in found])
+        return np.array(ratings)
+
+    return Policy(RATED, _stream(rated))
+
+
+def _stream(importance: Importance) -> Pick:
     def pick(space: Space, question: Question) -> Sequence[Passage]:
         everything = space.scored(question)
         now = question.at or space.now
         hours = [_age_s(found, now) / _HOUR_S for found in everything]
         recency = _scaled(np.power(HOURLY_DECAY, hours))
         relevance = _scaled(np.array([found.cosine for found in everything]))
-        return ranked(everything, recency + relevance)
+        return ranked(everything, recency + relevance + _scaled(importance(space, everything)))
 
-    return Policy("memory-stream", pick)
+    return pick
+
+
+def _rarity(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
+    def made(_: ExitStack) -> NDArray[np.float64]:
+        said = [frozenset(terms(one.said)[:, 0].tolist()) for one in found]
+        having = Counter(term for one in said for term in one)
+        rarity = {term: math.log(len(said) / count) for term, count in having.items()}
+        return np.array([sum(rarity[term] for term in one) for one in said])
+
+    return space.once("rarity", made)
+
+
+def _rating(text: str, llm: LLM, seed: int) -> float:
+    """The first number of a reply; Raises LLMReplyError where there is none from 1 to 10."""
+    prompt = load("memory_stream_importance").fill(memory=text)
+    reply = llm.complete([Message("user", prompt)], max_tokens=8, temperature=0.0, seed=seed).text
+    number = _NUMBER.search(reply)
+    if number is None or not 1 <= int(number[0]) <= 10:
+        raise LLMReplyError(f"importance is to be rated from 1 to 10; the reply was {reply!r}")
+    return float(number[0])
 
 
 def memory_bank(seed: int) -> Policy:

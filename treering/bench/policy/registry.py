@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from treering.bench.peers.registry import PEERS
 from treering.bench.policy.contract import Policy
-from treering.bench.policy.fading import memory_bank, memory_stream
+from treering.bench.policy.fading import (
+    memory_bank,
+    memory_stream,
+    memory_stream_by_rarity,
+    memory_stream_rated,
+)
 from treering.bench.policy.fusing import FUSING
 from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
 from treering.bench.policy.persona import mpc
 from treering.bench.policy.raptor import raptor
-from treering.bench.policy.searching import SEARCHING, with_relations
+from treering.bench.policy.searching import PARTIAL, PREFIX, SEARCHING, with_relations
+from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import UnknownName
+from treering.llm.contract import LLM
 
 DEFAULT = "all"
-PREFIX = "with:"
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "ablation": (
+        *("treering", "own", "dense+relations", "bm25+relations", "dense", "bm25"),
+        *("with:default+time", "with:default+semantic", "with:default+session"),
+        *("with:default+speaker", "with:default+tree"),
+    ),
+    "sweep:alpha": (
+        "own",
+        *(f"with:default@{alpha}" for alpha in (0.1, 0.2, 0.5, 1, 2, 3, 5)),
+    ),
+    "sweep:w": tuple(f"with:default(w={tenths / 10})" for tenths in range(1, 10)),
+}
+"""Policies that belong together: what each part gives, and FragRel's tables over α and w_rel.
+
+An α of 0 is ``own``.
+"""
 
 
-def policies(names: Sequence[str], seed: int) -> list[Policy]:
+def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Policy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
+
+    The names of ``GROUPS`` stand for their policies. ``memory-stream+rated`` needs ``llm``, which
+    rates every piece of a memory once.
 
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
     """
-    fading = memory_stream(), memory_bank(seed)
-    known = {p.name: p for p in (*SEARCHING, *FUSING, *fading, mpc(), raptor(), *UNRANKED)}
+    fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
+    wholes = mpc(), raptor(), *UNRANKED
+    built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
+    rated = (memory_stream_rated(llm, seed),) if llm else ()
+    known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, Policy] = {}
-    for name in names:
+    for name in (one for given in names for one in GROUPS.get(given, [given])):
         if name == DEFAULT:
-            chosen |= known
+            chosen |= built_in
         elif name.startswith(PREFIX):
             chosen[name] = with_relations(name)
         elif name.startswith(PEER_PREFIX):
@@ -39,7 +68,7 @@ def policies(names: Sequence[str], seed: int) -> list[Policy]:
         elif name in known:
             chosen[name] = known[name]
         else:
-            there = ", ".join([DEFAULT, *known])
+            there = ", ".join([DEFAULT, *known, *GROUPS])
             raise UnknownName(
                 f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
                 f"and {PEER_PREFIX}{'|'.join(PEERS)}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treering.bench.metrics.evidence import Passage
@@ -12,8 +13,15 @@ from treering.bench.policy.contract import Policy
 from treering.bench.space import Space
 from treering.bench.task import Question
 from treering.errors import InputError, UnknownName
-from treering.relate.defaults import Weighted
+from treering.records import Kind
+from treering.relate.decay import Context
+from treering.relate.defaults import DEFAULTS, Weighted
 from treering.relate.registry import ALPHA, BUILT_IN
+
+PREFIX = "with:"
+DEFAULT_RELATIONS = "default"
+OF_A_SPACE = ("tree", "topic")
+"""Relations that a memory makes itself, of its summaries and of its memos."""
 
 _RELATION = re.compile(
     r"(?P<name>[a-z-]+)(?:\((?P<key>\w+)=(?P<value>[\d.]+)\))?(?:@(?P<alpha>[\d.]+))?"
@@ -41,28 +49,76 @@ SEARCHING = (
     search_policy("own", relations=()),
 )
 
+PARTIAL = (
+    search_policy("bm25+relations", mode="lexical"),
+    search_policy("dense+relations", mode="dense"),
+)
+"""Half of treering's own score with its relations, for ablations."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One relation of a spelled policy; ``default`` stands for those of the kind of content."""
+
+    name: str
+    parameters: Mapping[str, float]
+    alpha: float | None
+
+    def relations(self, kind: Kind) -> list[Weighted | str]:
+        """What ``Memory.search`` is given for content of that kind."""
+        if self.name in OF_A_SPACE:
+            return [self.name]
+        if self.name != DEFAULT_RELATIONS:
+            made = BUILT_IN[self.name](**self.parameters)
+            return [Weighted(made, ALPHA if self.alpha is None else self.alpha)]
+        return [self._changed(one) for one in DEFAULTS[kind]]
+
+    def _changed(self, default: Weighted) -> Weighted:
+        relation = default.relation
+        if isinstance(relation, Context):
+            relation = replace(relation, w=self.parameters.get("w", relation.w))
+        return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
+
 
 def with_relations(text: str) -> Policy:
     """The policy that ``text`` spells: relations with ``+``, each with a parameter and weight.
 
     ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; what is left
-    out has the relation's own default, and α 0.5.
+    out has the relation's own default, and α 0.5. ``default`` stands for the relations a search
+    has when it is not told, so ``with:default@2`` changes their weight, ``with:default(w=0.3)``
+    how fast they fade, and ``with:default+time`` adds one.
     """
-    weighted = [_weighted(part, text) for part in text.removeprefix("with:").split("+")]
-    return search_policy(text, relations=weighted)
+    parts = [_part(part, text) for part in text.removeprefix(PREFIX).split("+")]
+    weights = {part.name: part.alpha for part in parts if part.name in OF_A_SPACE and part.alpha}
+
+    def pick(space: Space, question: Question) -> Sequence[Passage]:
+        chosen = [one for part in parts for one in part.relations(space.kind)]
+        return space.search(question, relations=chosen, alpha=weights or None)
+
+    return Policy(text, pick)
 
 
-def _weighted(part: str, text: str) -> Weighted:
+def _part(part: str, text: str) -> _Part:
     found = _RELATION.fullmatch(part)
     if found is None:
         raise InputError(f"policy {text!r}: {part!r} is not of the form context(w=0.3)@0.5")
-    if found["name"] not in BUILT_IN:
-        known = ", ".join(BUILT_IN)
-        raise UnknownName(f"policy {text!r}: no relation {found['name']!r}; there are {known}")
-    factory = BUILT_IN[found["name"]]
+    name = found["name"]
     parameters = {found["key"]: float(found["value"])} if found["key"] else {}
-    takes = set(inspect.signature(factory).parameters) - {"name"}
+    takes = _parameters(name, text)
     if not parameters.keys() <= takes:
         named = ", ".join(sorted(takes)) or "no parameters"
-        raise InputError(f"policy {text!r}: {found['name']} takes {named}, not {found['key']}")
-    return Weighted(factory(**parameters), float(found["alpha"] or ALPHA))
+        raise InputError(f"policy {text!r}: {name} takes {named}, not {found['key']}")
+    made = _Part(name, parameters, float(found["alpha"]) if found["alpha"] else None)
+    made.relations("text")  # refuses values that the relation refuses
+    return made
+
+
+def _parameters(name: str, text: str) -> set[str]:
+    if name == DEFAULT_RELATIONS:
+        return {"w"}
+    if name in OF_A_SPACE:
+        return set()
+    if name not in BUILT_IN:
+        known = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
+        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {known}")
+    return set(inspect.signature(BUILT_IN[name]).parameters) - {"name"}

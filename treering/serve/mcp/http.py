@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
@@ -12,6 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from treering.memory import Memory
 from treering.serve.mcp.server import build
+from treering.serve.paths import served_git
+from treering.serve.settings import Settings
 from treering.serve.tenant import tenant_of
 
 PATH = "/mcp"
@@ -20,14 +23,16 @@ PATH = "/mcp"
 class Endpoint:
     """The protocol as an ASGI application. No state is kept between requests: nothing to steal."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._manager: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
+        server = build(_within, partial(served_git, self._settings))
         # Its own check of hosts stays off: AccessMiddleware has checked them.
-        manager = StreamableHTTPSessionManager(build(_within), json_response=True, stateless=True)
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             self._manager = manager
             yield
@@ -43,7 +48,8 @@ class Endpoint:
         return Route(PATH, endpoint=self, include_in_schema=False)
 
 
-async def _within(request: Request, use: Callable[[Memory], str]) -> str:
+async def _within(request: Request, use: Callable[[Memory], str], writes: bool) -> str:
     """Run a call on the memory of the caller's space."""
     tenant = await tenant_of(request)
-    return await tenant.change(use, tenant.memory)  # most of the tools write, or may
+    run = tenant.change if writes else tenant.call
+    return await run(use, tenant.memory)

@@ -1,4 +1,4 @@
-"""What a client can read without a tool: the tree, level by level, and entries as they were added.
+"""What a client can read without a tool: memos, the tree level by level, and entries.
 
 A resource is a page of text: a tree of a hundred thousand leaves is opened node by node.
 """
@@ -12,22 +12,31 @@ from typing import Final
 from mcp_types import Resource, ResourceTemplate
 
 from treering.errors import UnknownName
+from treering.memo.record import Memo
 from treering.memory import Memory
 from treering.tree.node import TreeNode
 
 SHOWN: Final = 200
-"""Children of one node that are listed."""
+"""Memos, or children of one node, that are listed."""
 
 TREE: Final = "treering://tree"
+MEMOS: Final = "treering://memos"
 
 RESOURCES: Final = [
-    Resource(uri=TREE, name="tree", description="Topics of the memory.", mime_type="text/plain"),
+    Resource(uri=TREE, name="tree", description="Summaries, the topmost.", mime_type="text/plain"),
+    Resource(uri=MEMOS, name="memos", description="What was talked of.", mime_type="text/plain"),
 ]
 TEMPLATES: Final = [
     ResourceTemplate(
         uri_template=f"{TREE}/{{node}}",
         name="tree node",
         description="A summary and what is below it.",
+        mime_type="text/plain",
+    ),
+    ResourceTemplate(
+        uri_template=f"{MEMOS}/{{id}}",
+        name="memo",
+        description="A topic, its summary and the lines it stands for.",
         mime_type="text/plain",
     ),
     ResourceTemplate(
@@ -46,7 +55,7 @@ def read(memory: Memory, uri: str) -> str:
         if found:
             return show(memory, *found.groups())
     templates = ", ".join(one.uri_template for one in TEMPLATES)
-    raise UnknownName(f"no resource {uri!r:.200}; there are {TREE}, {templates}")
+    raise UnknownName(f"no resource {uri!r:.200}; there are {TREE}, {MEMOS}, {templates}")
 
 
 def _tree(memory: Memory) -> str:
@@ -62,15 +71,36 @@ def _node(memory: Memory, number: str) -> str:
     return f"{above}#{node.number} {node.text}\n\n{_nodes(tree.children(node.number))}"
 
 
+def _memos(memory: Memory) -> str:
+    # The latest are what a conversation is most likely about.
+    found = [f"{one.id} {_dated(one)}" for one in reversed(memory.memos.list())]
+    return _some(found) or "There is no memo yet."
+
+
+def _memo(memory: Memory, memo_id: str) -> str:
+    memo = memory.memos.get(memo_id)
+    lines = (memory.get(entry_id) for entry_id in memo.entry_ids)
+    said = "\n".join(f"{one.speaker or one.role or one.source}: {one.text}" for one in lines)
+    doubted = "".join(f"\nnot supported by its lines: {one}" for one in memo.unsupported)
+    return f"{_dated(memo)}{doubted}\n\n{said}"
+
+
 def _entry(memory: Memory, entry_id: str) -> str:
     return memory.get(entry_id).text
 
 
 def _nodes(nodes: list[TreeNode]) -> str:
-    lines = [_brief(node) for node in nodes[:SHOWN]]
-    if len(nodes) > SHOWN:
-        lines.append(f"… and {len(nodes) - SHOWN} more")
-    return "\n".join(lines)
+    return _some([_brief(node) for node in nodes])
+
+
+def _some(lines: list[str]) -> str:
+    more = [f"… and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return "\n".join([*lines[:SHOWN], *more])
+
+
+def _dated(memo: Memo) -> str:
+    when = f" ({memo.until:%Y-%m-%d})" if memo.until else ""
+    return f"{memo.topic}: {_line(memo.stated)}{when}"
 
 
 def _brief(node: TreeNode) -> str:
@@ -89,5 +119,7 @@ def _origin(node: TreeNode) -> str:
 _ROUTES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
     (re.escape(TREE), _tree),
     (rf"{re.escape(TREE)}/(\d{{1,18}})", _node),
+    (re.escape(MEMOS), _memos),
+    (rf"{re.escape(MEMOS)}/([0-9A-Za-z_-]{{1,64}})", _memo),
     (r"treering://entry/([0-9A-Za-z_-]{1,64})", _entry),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 import treering
@@ -28,14 +29,14 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Within = Callable[[Any, Callable[[Memory], str]], Awaitable[str]]
+Within = Callable[[Any, Callable[[Memory], str], bool], Awaitable[str]]
 """Runs a call on the memory that a request means, in a thread: a memory blocks. The request is None
-where the transport has none (stdio)."""
+where the transport has none (stdio); the last argument tells whether the call writes."""
 
 
-def build(within: Within) -> Server[Any]:
-    """A server whose calls are run by ``within``."""
-    service = _Service(within)
+def build(within: Within, reach: tools.Reach) -> Server[Any]:
+    """A server whose calls are run by ``within`` and read the folders that ``reach`` allows."""
+    service = _Service(within, reach)
     return Server(
         "treering",
         version=treering.__version__,
@@ -52,7 +53,7 @@ def build(within: Within) -> Server[Any]:
 def on(memory: Memory) -> Within:
     """Runs all calls on one memory."""
 
-    async def within(_: Any, use: Callable[[Memory], str]) -> str:
+    async def within(_: Any, use: Callable[[Memory], str], __: bool) -> str:
         return await anyio.to_thread.run_sync(use, memory)
 
     return within
@@ -60,7 +61,8 @@ def on(memory: Memory) -> Within:
 
 def serve_stdio(memory: Memory) -> None:
     """Serve one memory over standard input and output until the client hangs up."""
-    server = build(on(memory))
+    # The client has started this process: it may read whatever that may.
+    server = build(on(memory), Path)
 
     async def serve() -> None:
         async with stdio_server() as (requests, replies):
@@ -72,8 +74,9 @@ def serve_stdio(memory: Memory) -> None:
 class _Service:
     """The handlers."""
 
-    def __init__(self, within: Within) -> None:
+    def __init__(self, within: Within, reach: tools.Reach) -> None:
         self._within = within
+        self._reach = reach
         self._tools = tools.listed()
         self.schemas = {tool.name: tool.input_schema for tool in self._tools}
 
@@ -91,7 +94,11 @@ class _Service:
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {known}")
         try:
             call = kind.model_validate(params.arguments or {})
-            text = await self._within(context.request, call.run)
+            text = await self._within(
+                context.request,
+                lambda memory: call.run(memory, self._reach),
+                not kind.annotations.read_only_hint,
+            )
         except ValidationError as error:
             return _told(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
@@ -113,7 +120,9 @@ class _Service:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._within(context.request, lambda memory: resources.read(memory, uri))
+            text = await self._within(
+                context.request, lambda memory: resources.read(memory, uri), False
+            )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")

@@ -5,12 +5,15 @@ A tool is its arguments, its docstring what a model reads of it, ``run`` what it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from treering.code.guard import Undone
 from treering.code.index import CodeHit
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
@@ -30,6 +33,15 @@ CODE_HITS: Final = 40
 """Fragments looked at; they are shown while there is room, the rest by name."""
 
 
+SHOWN_BLOCKS: Final = 20
+"""Definitions that are named of a round; more is the work of a tool, and a count says enough."""
+
+SHORT: Final = 12  # of an id: what git needs to find it, and a commit message can cite
+
+Reach = Callable[[str], Path]
+"""The folder that a client names, if it may be read. Raises AccessDenied."""
+
+
 def _given(value: object) -> object:
     """Models send an empty text for what they leave out."""
     return None if value == "" else value
@@ -44,7 +56,7 @@ class Call(BaseModel):
     model_config = ConfigDict(extra="forbid")
     annotations: ClassVar[ToolAnnotations] = ToolAnnotations(read_only_hint=True)
 
-    def run(self, memory: Memory) -> str:
+    def run(self, memory: Memory, reach: Reach) -> str:
         """Do it; return what the model is told. Raises TreeringError."""
         raise NotImplementedError
 
@@ -58,7 +70,7 @@ class Remember(Call):
     speaker: Annotated[Optional, Field(description="Who said it.")] = None
     at: Annotated[Optional, Field(description="ISO time; default now.")] = None
 
-    def run(self, memory: Memory) -> str:
+    def run(self, memory: Memory, _: Reach) -> str:
         """Add the text, dated, so that a later change of mind can be told from an earlier one."""
         receipt = memory.add(
             self.text, source=self.source, speaker=self.speaker, at=self.at or datetime.now(UTC)
@@ -81,7 +93,7 @@ class Recall(Call):
     until: Optional = None
     ids: Annotated[bool, Field(description="Also name the entries, to forget them.")] = False
 
-    def run(self, memory: Memory) -> str:
+    def run(self, memory: Memory, _: Reach) -> str:
         """A context, and on request the entries that it is made of."""
         found = memory.context(
             self.query,
@@ -103,7 +115,7 @@ class Forget(Call):
     ids: list[str] = []
     source: Optional = None
 
-    def run(self, memory: Memory) -> str:
+    def run(self, memory: Memory, _: Reach) -> str:
         """Erase from the journal, every view and the file's bytes."""
         if not self.ids and self.source is None:
             raise InputError("forget what? Give ids, which recall names with ids=true, or source")
@@ -121,10 +133,46 @@ class CodeContext(Call):
     near: Annotated[Optional, Field(description="PATH[:LINE] where the code will go.")] = None
     root: Annotated[Optional, Field(description="Which repository, if several.")] = None
 
-    def run(self, memory: Memory) -> str:
+    def run(self, memory: Memory, _: Reach) -> str:
         """The best fragments that fit, then the names of others."""
         hits = memory.code.search(self.instruction, k=CODE_HITS, near=self.near, root=self.root)
         return _fitting(hits, self.budget) or "nothing found"
+
+
+class CodeRecord(Call):
+    """After changing code: remember what was asked for and what the git working tree changes."""
+
+    annotations = ToolAnnotations(destructive_hint=False)
+    instruction: str
+    root: Annotated[str, Field(description="Of the repository.")] = "."
+    note: Annotated[str, Field(description="How it was received.")] = ""
+    outcome: Annotated[str, Field(description="accepted, rejected, or in other words.")] = ""
+
+    def run(self, memory: Memory, reach: Reach) -> str:
+        """Record the round; name the definitions that it changed."""
+        blocks = memory.code.record(
+            self.instruction, root=reach(self.root), note=self.note, outcome=self.outcome
+        )
+        if not blocks:
+            return "nothing has changed since the last commit or recorded round"
+        named = "\n".join(f"{one.id[:SHORT]} {one.key}" for one in blocks[:SHOWN_BLOCKS])
+        more = len(blocks) - SHOWN_BLOCKS
+        return f"{named}\n… and {more} more" if more > 0 else named
+
+
+class CodeCheck(Call):
+    """Before committing: what the change would undo of earlier work. Cite an id to mean it."""
+
+    root: Annotated[str, Field(description="Of the repository.")] = "."
+    staged: Annotated[bool, Field(description="What is staged, not the working tree.")] = False
+    message: Annotated[str, Field(description="The commit message.")] = ""
+
+    def run(self, memory: Memory, reach: Reach) -> str:
+        """Compare the change with recorded rounds and commits."""
+        report = memory.code.check(root=reach(self.root), staged=self.staged, message=self.message)
+        if not report:
+            return f"nothing is undone ({report.definitions} definitions changed)"
+        return "\n\n".join("\n".join(_told(one)) for one in report.undone)
 
 
 CALLS: Final[dict[str, type[Call]]] = {
@@ -132,6 +180,8 @@ CALLS: Final[dict[str, type[Call]]] = {
     "recall": Recall,
     "forget": Forget,
     "code_context": CodeContext,
+    "code_record": CodeRecord,
+    "code_check": CodeCheck,
 }
 
 
@@ -185,3 +235,13 @@ def _fitting(hits: list[CodeHit], budget: int) -> str:
                 room -= cost
                 break
     return "\n\n".join(shown)
+
+
+def _told(one: Undone) -> Iterator[str]:
+    """Where something is undone, what it was for, and what is lost."""
+    asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
+    yield f"{one.path}:{one.line} {one.definition}"
+    yield f"undoes: {asked} ({one.origin} {one.name[:SHORT]})"
+    yield from (f"lost: {what}" for what in one.lost)
+    yield from (f"then {line.number}: {line.text}" for line in one.then)
+    yield from (f"now {line.number}: {line.text}" for line in one.now)

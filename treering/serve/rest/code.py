@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
+from fastapi import Query as QueryParameter
 from pydantic import Field
 
+from treering.code.check import DEPTH, CheckReport
 from treering.code.fragments import Unit
 from treering.code.index import ALPHA, CodeHit
-from treering.code.memory import CodeReceipt
-from treering.errors import AccessDenied
+from treering.code.indexing import CodeReceipt
+from treering.code.joined import About
+from treering.code.session import SessionBlock
+from treering.errors import InputError
+from treering.records import Forgotten
 from treering.score.own import Mode
-from treering.serve.rest.wire import Body, Budget, K
-from treering.serve.rest.wire import Query as QueryText
+from treering.serve.paths import served, served_git
+from treering.serve.rest.wire import Body, Budget, K, Query
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
 
 MAX_PATH_CHARS = 4096
+MAX_DEPTH = 1_000  # commits that one check compares with
 NO_NUL = r"^[^\x00]*$"
 PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL)]
 
@@ -29,7 +34,7 @@ PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern
 class CodeSearch(Body):
     """A search for the code that matters to an instruction."""
 
-    query: QueryText
+    query: Query
     k: K = 10
     root: PathText | None = None
     mode: Mode | None = None
@@ -53,6 +58,51 @@ class CodeTree(Body):
     embed: bool | None = None
 
 
+class Worked(Body):
+    """A round of work on code: what was asked for, and what it changed.
+
+    Give ``root`` for the git working tree there, or the files ``after`` the round, and ``before``.
+    """
+
+    instruction: Query
+    root: PathText | None = None
+    before: dict[PathText, str] | None = None
+    after: dict[PathText, str] | None = None
+    note: str = ""
+    outcome: str = ""
+
+
+class Noted(Body):
+    """What became of a definition's last block."""
+
+    definition: str
+    note: str
+    outcome: str = ""
+
+
+class Asked(Body):
+    """A question about code."""
+
+    question: Query
+    k: K = 5
+
+
+class Forsaken(Body):
+    """Whose recorded rounds to erase."""
+
+    definition: str
+
+
+class Checked(Body):
+    """A change to check against what was recorded: of a git working tree, or of commits."""
+
+    root: PathText
+    staged: bool = False
+    commits: str | None = None
+    message: str = ""
+    depth: Annotated[int, Field(ge=0, le=MAX_DEPTH)] = DEPTH
+
+
 @router.get("/repositories")
 async def repositories(tenant: Asking) -> list[str]:
     """The roots of the repositories that are indexed."""
@@ -62,15 +112,14 @@ async def repositories(tenant: Asking) -> list[str]:
 @router.post("/repositories")
 async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
-    settings: Settings = request.app.state.settings
-    root = await tenant.call(_served, settings, wanted.root)
+    root = await tenant.call(served, _settings(request), wanted.root)
     return await tenant.call_slow(
         tenant.memory.code.index, root, unit=wanted.unit, embed=wanted.embed
     )
 
 
 @router.delete("/repositories")
-async def forget(root: Annotated[PathText, Query()], tenant: Asking) -> int:
+async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) -> int:
     """Erase a repository's index; the number of files it had."""
     return await tenant.change(tenant.memory.code.forget, root)
 
@@ -87,12 +136,57 @@ async def map_(wanted: CodeMap, tenant: Asking) -> str:
     return await tenant.call(lambda: tenant.memory.code.map(**wanted.model_dump()))
 
 
-def _served(settings: Settings, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
-    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
-    if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
-        raise AccessDenied(
-            f"{root!r} is not in a folder whose code this server may read; its owner names such "
-            "folders with `treering serve --code-root FOLDER`"
-        )
+@router.post("/rounds", status_code=HTTPStatus.CREATED)
+async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
+    """Remember a round of work: what was asked for, and every definition that it changed."""
+    given = worked.model_dump(exclude={"root"})
+    if worked.root is not None:
+        given["root"] = await tenant.call(served_git, _settings(request), worked.root)
+    elif worked.after is None:
+        raise InputError("give root, or the files as they are after the round")
+    return await tenant.change(tenant.memory.code.record, **given)
+
+
+@router.post("/rounds/forget")
+async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+    """Erase the recorded rounds of a definition, also from the file's bytes."""
+    return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
+
+
+@router.post("/about")
+async def about(asked: Asked, tenant: Asking) -> About:
+    """What was said, done and what stands in the code, on a question."""
+    return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
+
+
+@router.post("/note")
+async def note(noted: Noted, tenant: Asking) -> SessionBlock:
+    """Write the note of a definition's last block, now that its reception is known."""
+    return await tenant.change(
+        tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
+    )
+
+
+@router.get("/log")
+async def log(
+    definition: str,
+    request: Request,
+    tenant: Asking,
+    root: Annotated[PathText | None, QueryParameter()] = None,
+) -> tuple[SessionBlock, ...]:
+    """The story of a definition: what was asked for, changed and noted; with root, its commits."""
+    where = None if root is None else await tenant.call(served_git, _settings(request), root)
+    return await tenant.call(tenant.memory.code.log, definition, root=where)
+
+
+@router.post("/check")
+async def check(wanted: Checked, request: Request, tenant: Asking) -> CheckReport:
+    """What a change would undo of the recorded rounds and of the last commits."""
+    root = await tenant.call(served_git, _settings(request), wanted.root)
+    given = wanted.model_dump(exclude={"root"})
+    return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
+
+
+def _settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
     return found

@@ -6,9 +6,9 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, Json
 
-from treering.records import Entry, Forgotten, Page, Receipt
+from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
 from treering.serve.rest.wire import Conditions, NewContent, NewMessages, NewText
@@ -23,6 +23,7 @@ MAX_PAGE = 1_000
 class Listed(Conditions):
     """Which entries to list, and from where on."""
 
+    metadata: Json[dict[str, JSON]] | None = Field(None, description="A JSON object.")
     cursor: str | None = None
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
 

@@ -15,23 +15,19 @@ router = APIRouter(tags=["recall"], prefix="/v1")
 @router.post("/search")
 async def search(wanted: Search, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
-    return await tenant.search(wanted.query, wanted.k, wanted.options())
+    return await tenant.search(wanted.query, wanted.options())
 
 
 @router.post("/search-many")
 async def search_many(wanted: SearchMany, tenant: Asking) -> list[list[Hit]]:
     """As ``search``, for several queries in one pass."""
-    return await tenant.call(
-        tenant.memory.search_many, wanted.queries, k=wanted.k, **wanted.options()
-    )
+    return await tenant.call(tenant.memory.search_many, wanted.queries, **wanted.options())
 
 
 @router.post("/context")
 async def context(wanted: WantedContext, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
-    return await tenant.call(
-        tenant.memory.context, wanted.query, budget=wanted.budget, **wanted.options()
-    )
+    return await tenant.call(tenant.memory.context, wanted.query, **wanted.options())
 
 
 @router.post("/ask")

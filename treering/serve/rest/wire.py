@@ -124,7 +124,7 @@ class AtLevel(Ranked):
 
     def options(self) -> dict[str, Any]:
         """As ``Memory.search`` takes them."""
-        return super().options() | {"level": self.level}
+        return super().options() | {"k": self.k, "level": self.level}
 
 
 class Search(AtLevel):
@@ -148,7 +148,7 @@ class WantedContext(Ranked):
 
     def options(self) -> dict[str, Any]:
         """As ``Memory.context`` takes them."""
-        return super().options() | {"altitude": self.altitude}
+        return super().options() | {"budget": self.budget, "altitude": self.altitude}
 
 
 class Question(Conditions):

@@ -1,0 +1,169 @@
+"""Timing: small worlds through every operation, and what is made of the timings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.bench.conftest import BagOfWords
+from treering.bench.perf import operations
+from treering.bench.perf.report import (
+    Slower,
+    Timings,
+    limits,
+    plot,
+    read,
+    slower,
+    summary,
+    table,
+    write,
+)
+from treering.bench.perf.run import LIMITS, OPERATIONS, run, sizes
+from treering.bench.perf.texts import RandomVectors, questions, sentences, turns
+from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, in_turn
+from treering.bench.perf.world import World, vectors_in
+from treering.bench.results import this_run
+from treering.embed.contract import Embedder
+from treering.errors import InputError, UnknownName
+
+HEADER = this_run("perf", "", 0, {"max_n": 1000})
+
+
+class Shelf:
+    """A peer that finds what it took in last."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        self.texts: list[str] = []
+
+    def add(self, texts: Sequence[str]) -> None:
+        self.texts += texts
+
+    def search(self, query: str, k: int) -> list[int]:
+        return list(range(len(self.texts)))[-k:]
+
+    def close(self) -> None:
+        self.texts.clear()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with World(BagOfWords(), {"shelf": Shelf}) as opened:
+        yield opened
+
+
+def timings(ratio: float, operation: str = "search", system: str = OURS) -> Timings:
+    found = [
+        Timed(operation, 1000, LIMIT, 0.001, 1.0),
+        Timed(operation, 1000, system, 0.001 * ratio, ratio),
+    ]
+    return Timings(HEADER, tuple(found))
+
+
+def test_ratios_are_medians_over_rounds_not_ratios_of_medians() -> None:
+    found = compared("search", 7, {LIMIT: [1.0, 2.0, 4.0], OURS: [2.0, 6.0, 4.0]})
+    assert found == [
+        Timed("search", 7, LIMIT, 2.0, 1.0),
+        Timed("search", 7, OURS, 4.0, 2.0),
+    ]
+
+
+def test_ways_take_turns_and_the_first_round_only_warms_up() -> None:
+    done: list[str] = []
+    ways = {LIMIT: lambda: done.append("a"), OURS: lambda: done.append("b")}
+    found = in_turn("x", 1, ways, rounds=2)
+    assert done == ["a", "b"] * 3
+    assert [one.system for one in found] == [LIMIT, OURS]
+
+
+def test_sizes_are_powers_of_ten_and_the_largest() -> None:
+    assert sizes(1_000) == [1_000]
+    assert sizes(30_000) == [1_000, 10_000, 30_000]
+    assert sizes(1_000_000) == [1_000, 10_000, 100_000, 1_000_000]
+
+
+def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> None:
+    assert {one.system for one in world.grow(30)} == {LIMIT, OURS, "shelf"}
+    world.grow(50)
+    assert world.memory.stats().fragments == 50
+    assert vectors_in(world.bare.path).shape == (50, BagOfWords.dimension)
+    [shelf] = world.peers.values()
+    assert isinstance(shelf, Shelf)
+    assert shelf.texts == [entry.text for entry in world.memory.entries()]
+
+
+@pytest.mark.parametrize("name", ["search", "opening", "ingest", "forget", "size", "resident"])
+def test_every_operation_of_a_memory_is_timed_against_its_limit(world: World, name: str) -> None:
+    world.grow(30)
+    found = {one.system: one for one in getattr(operations, name)(world)}
+    assert found[LIMIT].ratio == 1.0
+    assert found[OURS].value > 0
+    assert ("shelf" in found) == (name == "search")
+    assert world.memory.stats().fragments == 30
+
+
+def test_parts_are_timed_without_a_memory() -> None:
+    found = list(run(["rank", "tree", "code"], 1_000, BagOfWords(), {}))
+    ranks = {"rank dense", "rank context", "rank context+semantic"}
+    assert {one.operation for one in found} == ranks | {"tree", "code"}
+    assert {one.n for one in found} == {1_000}
+
+
+def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="no operation 'fly'; there are store, search"):
+        list(run(["fly"], 1_000, BagOfWords(), {}))
+
+
+def test_every_operation_says_what_its_limit_is() -> None:
+    assert set(LIMITS) == set(OPERATIONS)
+    assert limits(["rank dense", "rank context"]) == "rank: the matrix-vector product"
+
+
+def test_texts_are_reproducible_and_different() -> None:
+    assert turns(5, 3) == turns(5, 3)
+    assert len({turn["content"] for turn in turns(0, 50)}) == 50
+    assert len(set(sentences(40))) == 40
+    asked = questions()
+    assert next(asked) != next(asked)
+    vectors = RandomVectors("random", 8)
+    assert (vectors.embed(["a", "b"]) == vectors.embed(["a", "b"])).all()
+
+
+def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "perf" / "t.jsonl"
+    write(path, timings(2.0))
+    assert read(path) == timings(2.0)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="holds no timings"):
+        read(path)
+
+
+def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> None:
+    old = timings(2.0)
+    assert slower(timings(2.9), old) == []
+    assert slower(timings(3.1), old) == [Slower("search", 1000, 2.0, 3.1)]
+    assert slower(timings(3.1), old, tolerance=2.0) == []
+    assert slower(timings(9.0, operation="open"), old) == []
+    assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
+    longer = tuple(replace(one, value=100 * one.value) for one in old.timed)
+    assert slower(Timings(HEADER, longer), old) == []
+
+
+def test_the_table_has_peers_where_they_were_timed() -> None:
+    found = (*timings(2.5).timed, Timed("search", 1000, "shelf", 0.004, 4.0))
+    page = table(Timings(HEADER, (*found, *timings(1.25, "open").timed)))
+    assert "| search | 1,000 | 2.5 ms | 2.50 | 4.0 |" in page
+    assert "| open | 1,000 | 1.25 ms | 1.25 | – |" in page
+
+
+def test_the_summary_names_what_got_slower() -> None:
+    told = summary(timings(3.0), [Slower("search", 1000, 1.0, 3.0)])
+    assert told["ratios"]["search"]["1000"] == {LIMIT: 1.0, OURS: 3.0}
+    assert told["slower"] == [{"operation": "search", "n": 1000, "before": 1.0, "now": 3.0}]
+
+
+def test_growth_is_drawn(tmp_path: Path) -> None:
+    plot(timings(2.0), "search", tmp_path / "search.svg")
+    assert b"<svg" in (tmp_path / "search.svg").read_bytes()

@@ -1,0 +1,164 @@
+"""Talk, recorded rounds and code as one memory: joined by names, marked when the code changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.code.working import commit, repository, write
+from treering import Memory
+from treering.code.joined import CodeNames, Definitions
+from treering.code.mentions import mentioned
+from treering.relate.contract import MISSING, Items
+
+PARSER = """\
+import net
+
+
+def parse(url):
+    return decode(net.get(url))
+
+
+def decode(page):
+    return page
+"""
+RETRYING = PARSER.replace(
+    "    return decode(net.get(url))",
+    "    try:\n        return decode(net.get(url))\n"
+    "    except net.Busy:\n        return parse(url)",
+)
+ASKED = "Retry when the server is busy."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repository", parser=PARSER)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("why does parse() retry twice?", {"parse"}),
+        ("We should parse the file and close it.", set()),
+        ("the function parse is slow, so is `close`", {"parse", "close"}),
+        ("fetch_url and HttpClient, see client.py", {"fetch_url", "HttpClient"}),
+        ("Cart.total, Cart::add and Cart#drop", {"Cart.total", "Cart.add", "Cart.drop"}),
+        ("Look at example.com and e.g. this.", set()),
+    ],
+)
+def test_a_name_of_code_is_told_from_a_word(text: str, names: set[str]) -> None:
+    assert mentioned(text) == names
+
+
+def test_a_question_finds_what_was_said_done_and_what_stands_there(
+    memory: Memory, root: Path
+) -> None:
+    memory.add([{"role": "user", "content": "parse() died on Friday, the server was busy."}])
+    memory.add([{"role": "user", "content": "We eat at noon."}])
+    write(root, parser=RETRYING)
+    memory.code.record(ASKED, root=root)
+    memory.code.index(root)
+    found = memory.code.about("why does parse() retry twice?", k=2)
+    assert found.definitions == ("parser.py::parse",)
+    assert "Friday" in found.talk[0].text
+    assert found.rounds[0].instruction == ASKED
+    assert found.code[0].qualified == "parse"
+    assert memory.code.about("who calls decode?").definitions == ("parser.py::decode",)
+
+
+def test_without_any_code_there_is_still_the_talk(memory: Memory) -> None:
+    memory.add("parse() died on Friday.")
+    found = memory.code.about("why did parse() die?")
+    assert (found.definitions, found.rounds, found.code) == ((), (), ())
+    assert len(found.talk) == 1
+
+
+def test_the_code_relation_lifts_talk_about_the_same_definitions(
+    memory: Memory, root: Path
+) -> None:
+    memory.code.index(root)
+    memory.add("parse() is called by the crawler.", source="a")
+    memory.add("decode() mangles umlauts on old pages.", source="b")
+    memory.add("Umlauts are letters with two dots above.", source="c")
+    hits = memory.search("umlauts", k=3, relations=["code"])
+    why = {hit.source: hit.why.terms for hit in hits}
+    assert why["c"]["code"] == 0
+    alone = (why["a"]["lexical"] + why["a"]["dense"]) / 2
+    assert why["a"]["code"] > alone  # it hears of decode, which parse calls
+
+
+def test_the_relation_is_the_naive_product() -> None:
+    definitions = Definitions(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
+    names = [["f"], ["g"], ["h"], ["f", "g"]]
+    none = np.full(4, MISSING, dtype=np.int64)
+    items = Items(none, none, none, none, np.zeros(4), np.zeros((4, 1), dtype=np.float32),
+                  np.arange(4))  # fmt: skip
+    operator = CodeNames(lambda _: names, definitions).bind(items)
+    said = np.array([[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0], [1, 0.5, 0.5]])
+    related = np.array([[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]])
+    naive = said @ related @ said.T
+    scores = np.array([1, -2, 3, 0.5], dtype=np.float32)
+    np.testing.assert_allclose(operator.propagate(scores), naive @ scores, rtol=1e-6)
+    np.testing.assert_allclose(operator.mass(), naive.sum(axis=1), rtol=1e-6)
+    both = np.stack([scores, 2 * scores], axis=1)
+    np.testing.assert_allclose(operator.propagate(both), naive @ both, rtol=1e-6)
+
+
+def test_what_speaks_of_code_is_marked_once_a_round_changes_it(memory: Memory, root: Path) -> None:
+    memory.add("parse() never retries.", source="chat")
+    memory.add("Lunch is at noon.", source="lunch")
+    write(root, parser=RETRYING)
+    (block,) = memory.code.record(ASKED, root=root)
+    marks = {hit.source: hit.stale for hit in memory.search("does parse() retry?", k=5)}
+    assert marks["chat"] is not None
+    assert (marks["chat"].entry_id, marks["chat"].text) == (
+        block.id,
+        f"parse in parser.py has changed: {ASKED}",
+    )
+    assert marks["lunch"] is None
+    assert marks["code:parser.py"] is None
+    assert "possibly out of date" in str(memory.context("does parse() retry?"))
+    memory.add("parse() retries now.", source="later")
+    assert next(h for h in memory.search("retries now") if h.source == "later").stale is None
+
+
+def test_what_speaks_of_code_is_marked_once_the_index_finds_it_changed_or_gone(
+    memory: Memory, root: Path
+) -> None:
+    memory.code.index(root)
+    memory.add("parse() calls decode() on the page.", source="chat")
+    assert memory.search("decode()", k=1)[0].stale is None
+    commit(root, "Elsewhere", parser=PARSER.replace("def decode", "def unpack"))
+    memory.code.index(root)
+    mark = memory.search("decode()", k=1)[0].stale
+    assert mark is not None
+    assert mark.text in ("decode in parser.py is gone", "parse in parser.py has changed")
+
+
+def test_forgetting_a_round_takes_its_mark_away(memory: Memory, root: Path) -> None:
+    memory.add("parse() never retries.", source="chat")
+    write(root, parser=RETRYING)
+    (block,) = memory.code.record(ASKED, root=root)
+    memory.forget(block.id)
+    assert memory.search("parse()", k=1)[0].stale is None
+
+
+def test_imported_rounds_mark_as_recorded_ones_do(
+    memory: Memory, root: Path, tmp_path: Path
+) -> None:
+    memory.add("parse() never retries.", source="chat")
+    write(root, parser=RETRYING)
+    memory.code.record(ASKED, root=root)
+    with Memory.open(tmp_path / "other.db") as other:
+        other.import_(list(memory.export()))
+        marks = {hit.source: hit.stale for hit in other.search("parse()", k=5)}
+    assert marks["chat"] is not None

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.memo.talk import messages, place
+from treering.cli.main import app
+from treering.memory import Memory
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "memory.db"
+    with Memory.open(file) as memory:
+        memory.add([dict(one, at=f"2026-01-{n + 1:02}") for n, one in enumerate(messages())])
+        place(memory, "Ines in Porto", "The sister moved.", 0, 3)
+        place(memory, "[red]boat", "The boat needs a sail.", 4, 7)
+    return file
+
+
+def run(path: Path, *arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["memo", "--memory", str(path), *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_memos_are_listed_with_topic_times_and_summary(path: Path) -> None:
+    shown = run(path)
+    assert "Ines in Porto  memo-ines  2026-01-01 to 2026-01-04  4 lines of chat, written" in shown
+    assert "  The sister moved." in shown
+    assert "[red]boat" in shown
+    assert "Ines" not in run(path, "--topic", "boat")
+    assert "boat" not in run(path, "--until", "2026-01-05")
+    assert "no memos" in run(path, "--as-of", "2020-01-01")
+
+
+def test_memos_are_listed_as_json(path: Path) -> None:
+    first, _ = (json.loads(line) for line in run(path, "--json").splitlines())
+    assert first["topic"] == "Ines in Porto"
+    assert first["spans"][0]["first"] == 0
+
+
+def test_a_memo_is_shown_with_its_lines(path: Path) -> None:
+    assert "user: My sister Ines moved to Porto last week." in run(path, "show", "memo-ines")
+    run(path, "show", "nobody", code=2)
+
+
+def test_memos_are_edited_pinned_and_deleted_and_history_shows_it(path: Path) -> None:
+    assert "  Ines lives in Porto." in run(
+        path, "edit", "memo-ines", "--summary", "Ines lives in Porto."
+    )
+    assert "* Ines in Porto" in run(path, "pin", "memo-ines")
+    assert "* Ines" not in run(path, "pin", "memo-ines", "--off")
+    run(path, "delete", "memo-ines")
+    assert "Ines" not in run(path)
+    shown = run(path, "show", "memo-ines", "--history")
+    assert "The sister moved." in shown
+    assert "deleted  memo-ines  version 5" in shown
+
+
+def test_memos_are_merged_and_split(path: Path) -> None:
+    merged = run(path, "merge", "memo-ines", "memo-[red]boat", "--topic", "both", "--json")
+    memo = json.loads(merged)
+    assert len(memo["spans"][0]["entry_ids"]) == 8
+    cut = memo["spans"][0]["entry_ids"][4]
+    parts = run(path, "split", "memo-ines", cut, "--topic", "a", "--topic", "b", "--json")
+    assert [json.loads(line)["topic"] for line in parts.splitlines()] == ["a", "b"]
+    run(path, "split", "memo-ines", cut, "--topic", "only one", code=2)
+
+
+def test_memos_are_searched(path: Path) -> None:
+    shown = run(path, "search", "a sail for the boat", "-k", "1")
+    assert "[red]boat" in shown
+    assert json.loads(run(path, "search", "boat", "-k", "1", "--json"))["memo"]["topic"]

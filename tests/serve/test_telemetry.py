@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.testclient import TestClient
+
+from tests.embedders import HashingEmbedder
+from treering.serve import traces
+from treering.serve.app import create_app
+from treering.serve.settings import Settings
+from treering.serve.traces import Traces
+
+
+def samples(client: TestClient) -> dict[str, float]:
+    lines = client.get("/metrics").text.splitlines()
+    pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, value in pairs}
+
+
+def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
+    client.post("/v1/entries", json={"messages": [{"content": "one"}, {"content": "two"}]})
+    client.get("/v1/entries/nothing")
+    client.get("/v1/entries/nobody")
+    client.get("/no/such/page")
+    client.request("BREW", "/v1/entries")
+    found = samples(client)
+    requests = "treering_http_requests_total"
+    for labels, count in {
+        'method="POST",route="/v1/entries",status="201"': 1,
+        'method="GET",route="/v1/entries/{entry_id}",status="404"': 2,
+        'method="GET",route="other",status="404"': 1,
+        'method="other",route="/v1/entries",status="405"': 1,
+    }.items():
+        assert found[f"{requests}{{{labels}}}"] == count, labels
+    assert found["treering_entries_added_total"] == 2
+    assert found["treering_http_requests_under_way"] == 1
+    assert found["process_resident_memory_bytes"] > 0
+
+
+def test_metrics_name_no_space_and_quote_nothing(client: TestClient) -> None:
+    headers = {"X-Treering-Space": "ana"}
+    client.post("/v1/entries", json={"text": "A secret."}, headers=headers)
+    client.post("/v1/search", json={"query": "secret"}, headers=headers)
+    text = client.get("/metrics").text
+    assert "ana" not in text
+    assert "secret" not in text
+
+
+@pytest.fixture
+def spans() -> InMemorySpanExporter:
+    return InMemorySpanExporter()
+
+
+@pytest.fixture
+def traced(path: Path, spans: InMemorySpanExporter) -> Iterator[TestClient]:
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    app = create_app(Settings(path, embedder=HashingEmbedder()), Traces(provider))
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client
+
+
+def named(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
+    [found] = [span for span in spans.get_finished_spans() if span.name == name]
+    return found
+
+
+def test_a_request_and_the_calls_it_makes_are_one_trace(
+    traced: TestClient, spans: InMemorySpanExporter
+) -> None:
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    traced.get("/v1/stats", headers={"traceparent": parent})
+    request, call = named(spans, "GET /v1/stats"), named(spans, "Memory.stats")
+    assert request.context is not None
+    assert f"{request.context.trace_id:x}" == "af7651916cd43dd8448eb211c80319c"
+    assert call.parent is not None
+    assert call.parent.span_id == request.context.span_id
+    assert request.attributes is not None
+    assert request.attributes["http.response.status_code"] == 200
+
+
+def test_without_an_endpoint_there_are_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in traces.ENDPOINTS:
+        monkeypatch.delenv(name, raising=False)
+    assert traces.from_environment().provider is None
+
+
+def test_with_an_endpoint_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    found = traces.from_environment()
+    assert found.provider is not None
+    found.close()

@@ -1,0 +1,127 @@
+"""What a memory does, each against the least that the machine could do it with."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from treering.bench.perf.texts import RandomVectors, sentences
+from treering.bench.perf.timing import (
+    FEW_ROUNDS,
+    LIMIT,
+    OURS,
+    ROUNDS,
+    Timed,
+    compared,
+    in_turn,
+    seconds_of,
+)
+from treering.bench.perf.world import World, vectors_in
+from treering.memory import Memory
+
+TOP = 10
+_STATM = Path("/proc/self/statm")
+INGESTED = 128  # sentences embedded for ``ingest``: a second of the bundled model
+
+
+def search(world: World) -> list[Timed]:
+    """``Memory.search`` and a peer's, top 10, against the bare matrix-vector product.
+
+    A question's vector is random, so that no model's time hides the rest.
+    """
+    matrix = vectors_in(world.bare.path)
+    [query] = world.vectors.embed(["query"])
+    asked = world.questions
+
+    def product() -> None:
+        np.argpartition(matrix @ query, -TOP)[-TOP:]
+
+    ways: dict[str, Callable[[], object]] = {
+        LIMIT: product,
+        OURS: lambda: world.memory.search(next(asked), k=TOP),
+    }
+    ways |= {name: partial(_ask, peer.search, world) for name, peer in world.peers.items()}
+    return in_turn("search", world.n, ways, ROUNDS)
+
+
+def _ask(find: Callable[[str, int], object], world: World) -> None:
+    find(next(world.questions), TOP)
+
+
+def opening(world: World) -> list[Timed]:
+    """Opening the file until the first search is done, against reading all vectors from SQLite."""
+
+    def ours() -> None:
+        with Memory.open(world.path, embedder=world.vectors) as memory:
+            memory.search(next(world.questions), k=TOP)
+
+    ways = {LIMIT: lambda: vectors_in(world.bare.path), OURS: ours}
+    return in_turn("open", world.n, ways, FEW_ROUNDS)
+
+
+def ingest(world: World) -> list[Timed]:
+    """Adding sentences with the bundled model to what is there, against the bare embedder."""
+    texts = sentences(2 * INGESTED)
+    said = [{"role": "user", "name": "Ana", "content": text} for text in texts]
+    with Memory.open(world.path, embedder=world.model) as memory:
+        world.model.embed([f"Ana: {text}" for text in texts[:INGESTED]])
+        memory.add(said[:INGESTED], source="sentences")
+        times = {
+            LIMIT: [seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in texts[INGESTED:]]))],
+            OURS: [seconds_of(lambda: memory.add(said[INGESTED:], source="sentences"))],
+        }
+        memory.forget(source="sentences")
+    per_text = {name: [one / INGESTED for one in found] for name, found in times.items()}
+    return compared("ingest", world.n, per_text)
+
+
+def forget(world: World) -> list[Timed]:
+    """Forgetting one entry, gone from the file's bytes, against SQLite's delete and vacuum."""
+    passing = [
+        {"role": "user", "content": f"a sentence to be forgotten, {n}"}
+        for n in range(FEW_ROUNDS + 1)
+    ]
+    ids = iter(world.memory.add(passing, source="passing").ids)
+    ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
+    return in_turn("forget", world.n, ways, FEW_ROUNDS)
+
+
+def size(world: World) -> list[Timed]:
+    """Bytes of the file a fragment, against those of the same texts and vectors in SQLite."""
+    taken = {LIMIT: world.bare.path, OURS: world.path}
+    per_turn = {name: [path.stat().st_size / world.n] for name, path in taken.items()}
+    return compared("size", world.n, per_turn, "B")
+
+
+def resident(world: World) -> list[Timed]:
+    """Memory that opening and a first search take a fragment, against the vectors' own bytes.
+
+    Measured where the system tells a process its exact size, which is Linux.
+    """
+    if not _STATM.exists():
+        return []
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        name, dimension = world.vectors.name, world.vectors.dimension
+        grown = fresh.submit(resident_bytes, world.path, name, dimension).result()
+    vectors = float(world.vectors.dimension * np.dtype(np.float32).itemsize)
+    return compared("resident", world.n, {LIMIT: [vectors], OURS: [grown / world.n]}, "B")
+
+
+def resident_bytes(path: Path, name: str, dimension: int) -> int:
+    """The bytes by which this process grows when it opens a memory and searches it."""
+    vectors = RandomVectors(name, dimension)
+    before = _resident()
+    with Memory.open(path, embedder=vectors) as memory:
+        memory.search("what did Ana say about name17 and name4321?", k=TOP)
+        return _resident() - before
+
+
+def _resident() -> int:
+    pages = int(_STATM.read_text("ascii").split()[1])
+    return pages * resource.getpagesize()

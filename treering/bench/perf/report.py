@@ -1,0 +1,171 @@
+"""Saved timings: a table of ratios, plots of growth, and what got slower since another run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treering.bench.perf.run import LIMITS
+from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
+from treering.bench.plots import legend_beside, save
+from treering.bench.read import json_lines
+from treering.bench.results import Run
+from treering.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BENCHMARK = "perf"
+TOLERANCE = 1.5
+"""A ratio may grow by so much before it counts as slower: those of two runs on a shared machine
+differ by a third now and then."""
+_DECIMALS = 4
+_AXES: Mapping[Unit, str] = {"s": "seconds", "B": "bytes"}
+_UNITS: Mapping[Unit, Sequence[tuple[str, float]]] = {
+    "s": (("s", 1.0), ("ms", 1e3), ("µs", 1e6)),
+    "B": (("GB", 1e-9), ("MB", 1e-6), ("kB", 1e-3), ("B", 1.0)),
+}
+
+Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """A run and what it timed."""
+
+    run: Run
+    timed: tuple[Timed, ...]
+
+    @property
+    def by_key(self) -> Mapping[Key, Timed]:
+        """The timings by operation, size and system."""
+        return {one.key: one for one in self.timed}
+
+    @property
+    def operations(self) -> list[str]:
+        """The operations in the order in which they were timed."""
+        return list(dict.fromkeys(one.operation for one in self.timed))
+
+    def systems(self, operation: str) -> list[str]:
+        """Those that an operation was timed with, treering first."""
+        found = dict.fromkeys(one.system for one in self.timed if one.operation == operation)
+        return sorted(found, key=lambda name: (name != OURS, name != LIMIT))
+
+    def of(self, operation: str, system: str) -> list[Timed]:
+        """An operation's timings with a system, by size."""
+        found = (o for o in self.timed if (o.operation, o.system) == (operation, system))
+        return sorted(found, key=lambda one: one.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """An operation whose ratio to its limit grew beyond the tolerance."""
+
+    operation: str
+    n: int
+    before: float
+    now: float
+
+    def __str__(self) -> str:
+        then = f"was {self.before:.2f}"
+        return f"{self.operation} at {self.n:,}: {self.now:.2f} times its limit, {then}"
+
+
+def write(path: Path, timings: Timings) -> None:
+    """Save as JSON lines: the header, then a line a timing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"kind": "run", **asdict(timings.run)}]
+    rows += [{"kind": "timed", **asdict(one)} for one in timings.timed]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def read(path: Path) -> Timings:
+    """What :func:`write` saved. Raises InputError."""
+    rows = list(json_lines(path))
+    kinds = [row.pop("kind", None) for row in rows]
+    if kinds[:1] != ["run"] or set(kinds[1:]) > {"timed"}:
+        raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
+    try:
+        return Timings(Run(**rows[0]), tuple(Timed(**row) for row in rows[1:]))
+    except TypeError as error:
+        raise InputError(f"{path} holds no timings of this version: {error}") from error
+
+
+def table(timings: Timings) -> str:
+    """Markdown: a row an operation and size; what a thing takes, and in how many limits' time."""
+    known = timings.by_key
+    peers = sorted({one.system for one in timings.timed} - {OURS, LIMIT})
+    head = ["operation", "n", "treering", "× limit", *(f"{peer} × limit" for peer in peers)]
+    lines = [head, ["---"] * len(head)]
+    for operation in timings.operations:
+        for ours in timings.of(operation, OURS):
+            theirs = (known.get((operation, ours.n, peer)) for peer in peers)
+            cells = [f"{one.ratio:.1f}" if one else "–" for one in theirs]
+            took = [_shown(ours), f"{ours.ratio:.2f}"]
+            lines.append([operation, f"{ours.n:,}", *took, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def limits(operations: Iterable[str]) -> str:
+    """What the limits are, for below a table."""
+    first = dict.fromkeys(operation.split()[0] for operation in operations)
+    return "; ".join(f"{name}: {LIMITS[name]}" for name in first)
+
+
+def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slower]:
+    """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
+
+    Seconds are not compared: two runs may have had different machines.
+    """
+    before = old.by_key
+    return [
+        Slower(one.operation, one.n, before[one.key].ratio, one.ratio)
+        for one in new.timed
+        if one.system == OURS
+        and one.key in before
+        and one.ratio > tolerance * before[one.key].ratio
+    ]
+
+
+def summary(timings: Timings, slowed: Sequence[Slower]) -> dict[str, Any]:
+    """One JSON object: ratios to the limit by operation, size and system, and what got slower."""
+    ratios: dict[str, dict[str, dict[str, float]]] = {}
+    for one in timings.timed:
+        by_size = ratios.setdefault(one.operation, {})
+        by_size.setdefault(str(one.n), {})[one.system] = round(one.ratio, _DECIMALS)
+    told = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
+    return told | {"slower": [asdict(one) for one in slowed]}
+
+
+def plot(timings: Timings, operation: str, path: Path) -> None:
+    """Seconds or bytes over sizes, a line a system, both axes logarithmic."""
+    limit = f"{LIMIT}: {LIMITS[operation.split()[0]]}"
+
+    def draw(axes: Axes) -> None:
+        for system in timings.systems(operation):
+            at = timings.of(operation, system)
+            axes.plot(
+                [one.n for one in at],
+                [one.value for one in at],
+                linestyle="--" if system == LIMIT else "-",
+                marker="o",
+                label=limit if system == LIMIT else system,
+            )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("lines of code" if operation == "code" else "fragments")
+        axes.set_ylabel(_AXES[timings.of(operation, OURS)[0].unit])
+        legend_beside(axes)
+
+    save(operation, path, draw)
+
+
+def _shown(timed: Timed) -> str:
+    for unit, factor in _UNITS[timed.unit]:
+        if timed.value * factor >= 1:
+            return f"{timed.value * factor:.3g} {unit}"
+    smallest, factor = _UNITS[timed.unit][-1]
+    return f"{timed.value * factor:.3g} {smallest}"

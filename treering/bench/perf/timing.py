@@ -1,0 +1,78 @@
+"""What is timed: every way of doing a thing in turn, and how many times the limit each takes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["s", "B"]
+
+LIMIT = "limit"
+OURS = "treering"
+ROUNDS = 15
+FEW_ROUNDS = 3  # of what takes seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """An operation at a size: what one system takes, and how many times the limit's that is.
+
+    ``value`` is in ``unit``, seconds or bytes. Seconds depend on the machine and on what else it
+    does; ``ratio`` comes from one run, in which the systems took turns.
+    """
+
+    operation: str
+    n: int
+    system: str
+    value: float
+    ratio: float
+    unit: Unit = "s"
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What makes it unique in a run."""
+        return self.operation, self.n, self.system
+
+
+def in_turn(
+    operation: str, n: int, ways: Mapping[str, Callable[[], object]], rounds: int
+) -> list[Timed]:
+    """Do each way once a round; medians, after a first round that warms up.
+
+    ``ways`` holds the limit under the name ``limit``.
+    """
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds + 1):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            way()
+            times[name].append(time.perf_counter() - start)
+    return compared(operation, n, {name: found[1:] for name, found in times.items()})
+
+
+def compared(
+    operation: str, n: int, taken: Mapping[str, Sequence[float]], unit: Unit = "s"
+) -> list[Timed]:
+    """The median of each system, and the median over rounds of its ratio to the limit."""
+    limit = taken[LIMIT]
+    return [
+        Timed(
+            operation,
+            n,
+            system,
+            value=statistics.median(found),
+            ratio=statistics.median(a / b for a, b in zip(found, limit, strict=True)),
+            unit=unit,
+        )
+        for system, found in taken.items()
+    ]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """The seconds that ``work`` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,119 @@
+"""One memory that grows, and beside it a bare SQLite file and peers that hold the same."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from treering.bench.peers.contract import Peer, PeerFactory
+from treering.bench.perf.texts import RandomVectors, questions, turns
+from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
+from treering.embed.contract import Embedder
+from treering.memory import Memory
+from treering.relate.contract import Floats
+
+BATCH = 1000  # turns an add
+PEERS_MOST = 10_000
+"""Turns that peers are given: some take milliseconds a text, one at a time."""
+
+_SCHEMA = "CREATE TABLE turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)"
+_PRAGMAS = ("journal_mode=WAL", "secure_delete=ON")
+
+
+class Bare:
+    """Texts and vectors in SQLite as treering opens it, and nothing else: the limit of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = sqlite3.connect(path)
+        for pragma in _PRAGMAS:
+            self._file.execute(f"PRAGMA {pragma}")
+        self._file.execute(_SCHEMA)
+
+    def add(self, texts: list[str], vectors: Floats) -> None:
+        """One transaction."""
+        rows = ((text, vector.tobytes()) for text, vector in zip(texts, vectors, strict=True))
+        with self._file:
+            self._file.executemany("INSERT INTO turn (text, vector) VALUES (?, ?)", rows)
+
+    def forget_last(self) -> None:
+        """Delete a row, and rewrite the file so that none of its bytes are left."""
+        with self._file:
+            self._file.execute("DELETE FROM turn WHERE id = (SELECT max(id) FROM turn)")
+        self._file.execute("VACUUM")
+        self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def vectors_in(path: Path) -> Floats:
+    """All vectors of a bare file, as one matrix of shape (N, d)."""
+    with closing(sqlite3.connect(path)) as file:
+        blobs = [row[0] for row in file.execute("SELECT vector FROM turn ORDER BY id")]
+    return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), -1)
+
+
+class World:
+    """A memory of ``n`` turns in a file, a bare file and peers with the same turns."""
+
+    def __init__(self, model: Embedder, peers: Mapping[str, PeerFactory]) -> None:
+        self.model = model
+        self.questions = questions()
+        self.n = 0
+        self._opened = ExitStack()
+        self._folder = Path(self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-")))
+        self.vectors = RandomVectors(model.name, model.dimension)
+        self.path = self._folder / "memory.db"
+        self.memory = self._opened.enter_context(Memory.open(self.path, embedder=self.vectors))
+        self.bare = self._opened.enter_context(closing(Bare(self._folder / "bare.db")))
+        self._peers = {name: self._open(name, make) for name, make in peers.items()}
+
+    def grow(self, n: int) -> list[Timed]:
+        """Add turns until there are ``n``, in batches in turn; seconds a turn (``store``)."""
+        times: dict[str, list[float]] = defaultdict(list)
+        start = self.n
+        for self.n in itertools.chain(range(start + BATCH, n, BATCH), (n,)):
+            batch = turns(start, self.n - start)
+            texts = [turn["content"] for turn in batch]
+            vectors = self.vectors.embed(texts)
+            size = len(batch)
+            bare = seconds_of(lambda: self.bare.add(texts, vectors))  # noqa: B023 - run at once
+            ours = seconds_of(lambda: self.memory.add(batch, source="chat"))  # noqa: B023
+            times[LIMIT].append(bare / size)
+            times[OURS].append(ours / size)
+            for name, peer in self.peers.items():
+                times[name].append(seconds_of(lambda: peer.add(texts)) / size)  # noqa: B023
+            start = self.n
+        return compared("store", n, times)
+
+    @property
+    def peers(self) -> Mapping[str, Peer]:
+        """The peers that hold all turns: none beyond the size that they are given."""
+        return self._peers if self.n <= PEERS_MOST else {}
+
+    def _open(self, name: str, make: PeerFactory) -> Peer:
+        folder = self._folder / name
+        folder.mkdir()
+        return self._opened.enter_context(closing(make(folder, self.vectors)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._opened.close()

@@ -1,0 +1,186 @@
+"""``treering memo``: read and correct what has been talked about, by topic and time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.options import Globals, command, spelled_out
+from treering.cli.output import Part, counted, note
+from treering.cli.run import Run
+from treering.errors import InputError
+from treering.memo.record import Memo
+
+app = typer.Typer(
+    add_completion=False, help="Read and correct what has been talked about, topic by topic."
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="As it was known then: ISO 8601.")
+]
+NewTopic = Annotated[str | None, typer.Option("--topic", help="Its new topic.")]
+NewSummary = Annotated[str | None, typer.Option("--summary", help="Its new summary.")]
+
+
+@app.callback(invoke_without_command=True)
+@spelled_out
+def memos(
+    ctx: typer.Context,
+    options: Globals,
+    topic: Annotated[str | None, typer.Option(help="Only topics that contain this.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only of this conversation.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With lines said from then on: ISO 8601.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With lines said before then: ISO 8601.")
+    ] = None,
+    as_of: AsOf = None,
+) -> None:
+    """List the memos: pinned ones first, else in the order they were first made."""
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    if ctx.invoked_subcommand is not None:
+        return
+    run = Run.of(
+        memory=chosen.memory,
+        space=chosen.space,
+        embedder=chosen.embedder,
+        llm=chosen.llm,
+        as_json=chosen.as_json,
+    )
+    with run.memory() as memory:
+        found = memory.memos.list(topic=topic, source=source, since=since, until=until, as_of=as_of)
+    for one in found:
+        run.out.emit(one, *_memo(one))
+    if not found:
+        note("there are no memos; with a language model `treering settle` writes what is due")
+
+
+@command(app)
+def show(
+    run: Run,
+    memo_id: Id,
+    history: Annotated[
+        bool, typer.Option("--history", help="Show every version instead of the lines.")
+    ] = False,
+    as_of: AsOf = None,
+) -> None:
+    """Show a memo with the lines it stands for, or all its versions."""
+    with run.memory() as memory:
+        if history:
+            for version in memory.memos.history(memo_id):
+                run.out.emit(version, *_memo(version))
+            return
+        found = memory.memos.get(memo_id, as_of=as_of)
+        lines = memory.memos.lines(found)
+    run.out.emit(found, *_memo(found))
+    for line in lines:
+        run.out.emit(line, (f"{line.speaker or line.role or ''}: ", "bold"), line.text)
+
+
+@command(app)
+def search(
+    run: Run,
+    query: Annotated[str, typer.Argument(help="What to look for, or - for standard input.")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many memos.")] = 10,
+) -> None:
+    """Find the memos that a query is about; needs no language model."""
+    with run.memory() as memory:
+        found = memory.memos.search(stdin.argument(query), k=k)
+    for hit in found:
+        run.out.emit(hit, f"{hit.score:.2f}  ", *_memo(hit.memo))
+    if not found:
+        note("nothing found")
+
+
+@command(app)
+def edit(run: Run, memo_id: Id, topic: NewTopic = None, summary: NewSummary = None) -> None:
+    """Give a memo another topic or summary; its history stays."""
+    with run.memory() as memory:
+        _emit(run, memory.memos.edit(memo_id, topic=topic, summary=summary))
+
+
+@command(app)
+def pin(
+    run: Run,
+    memo_id: Id,
+    off: Annotated[bool, typer.Option("--off", help="Let go of it.")] = False,
+) -> None:
+    """Pin a memo: it is listed first and always chosen."""
+    with run.memory() as memory:
+        _emit(run, memory.memos.pin(memo_id, not off))
+
+
+@command(app)
+def merge(
+    run: Run,
+    memo_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Two memos or more.")],
+    topic: NewTopic = None,
+    summary: NewSummary = None,
+) -> None:
+    """Make one memo of several, under the id of the first."""
+    with run.memory() as memory:
+        _emit(run, memory.memos.merge(memo_ids, topic=topic, summary=summary))
+
+
+@command(app)
+def split(
+    run: Run,
+    memo_id: Id,
+    entry_id: Annotated[
+        str, typer.Argument(metavar="ENTRY", help="The line that the second part begins with.")
+    ],
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="The parts' topics: give it twice.")
+    ] = None,
+    summary: Annotated[
+        list[str] | None, typer.Option("--summary", help="The parts' summaries: give it twice.")
+    ] = None,
+) -> None:
+    """Cut a memo in two before one of its lines; the first part keeps the id."""
+    with run.memory() as memory:
+        parts = memory.memos.split(
+            memo_id,
+            entry_id,
+            topics=_pair(topic, "--topic"),
+            summaries=_pair(summary, "--summary"),
+        )
+    _emit(run, *parts)
+
+
+@command(app)
+def delete(run: Run, memo_id: Id) -> None:
+    """Delete a memo; what was said stays, and so does the memo's history."""
+    with run.memory() as memory:
+        memory.memos.delete(memo_id)
+    note(f"deleted; `treering memo show {memo_id} --history` still shows it")
+
+
+def _emit(run: Run, *memos: Memo) -> None:
+    for memo in memos:
+        run.out.emit(memo, *_memo(memo))
+
+
+def _pair(values: list[str] | None, option: str) -> tuple[str, str] | None:
+    if not values:
+        return None
+    if len(values) != 2:
+        raise InputError(f"{option} is given {len(values)} times; give it once for each part")
+    return values[0], values[1]
+
+
+def _memo(memo: Memo) -> tuple[Part, ...]:
+    """Topic, id and times on one line, then the summary, then what its lines do not support."""
+    if memo.deleted:
+        return (("deleted", "bold"), f"  {memo.id}  version {memo.version}\n")
+    when = f"  {memo.at:%Y-%m-%d}" if memo.at else ""
+    if memo.at and memo.until and memo.until.date() != memo.at.date():
+        when += f" to {memo.until:%Y-%m-%d}"
+    lines = counted(len(memo.entry_ids), "line", "lines")
+    mark = "* " if memo.pinned else ""
+    head = f"  {memo.id}{when}  {lines} of {memo.source or 'nothing'}, {memo.origin}\n"
+    doubts = "".join(f"\n  not supported by its lines: {one}" for one in memo.unsupported)
+    return (f"{mark}", (memo.topic, "bold"), head, f"  {memo.stated}{doubts}\n")

@@ -1,0 +1,28 @@
+"""Which of the server's folders a client may name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from treering.code.git import Git
+from treering.errors import AccessDenied
+from treering.serve.settings import Settings
+
+
+def served(settings: Settings, root: str) -> Path:
+    """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
+    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
+    if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
+        raise AccessDenied(
+            f"{root!r} is not in a folder whose code this server may read; its owner names such "
+            "folders with `treering serve --code-root FOLDER`"
+        )
+    return found
+
+
+def served_git(settings: Settings, root: str) -> Path:
+    """As ``served``, for the whole repository that the folder is in."""
+    found = served(settings, root)
+    served(settings, str(Git.at(found).top))
+    return found

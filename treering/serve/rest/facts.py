@@ -1,0 +1,23 @@
+"""Facts: what was stated of people and things, and what later statements superseded."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from treering.facts.view import Change, Fact
+from treering.serve.tenant import Asking
+
+router = APIRouter(tags=["facts"], prefix="/v1/facts")
+
+
+@router.get("")
+async def list_(tenant: Asking, subject: str | None = None, current: bool = False) -> list[Fact]:
+    """Statements in the order they were said; ``current``: those that nothing has superseded."""
+    facts = tenant.memory.facts
+    return await tenant.change(facts.current if current else facts.all, subject)
+
+
+@router.get("/changes")
+async def changes(tenant: Asking) -> list[Change]:
+    """What was superseded by what, in the order of the newer statements."""
+    return await tenant.change(tenant.memory.facts.changes)

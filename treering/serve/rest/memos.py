@@ -1,0 +1,151 @@
+"""Memos: what has been talked about, by topic; read, search, correct."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from treering.memo.record import Choice, Memo, MemoHit
+from treering.records import Entry
+from treering.score.own import Mode
+from treering.serve.rest.wire import Body, K
+from treering.serve.rest.wire import Query as QueryText
+from treering.serve.tenant import Asking
+
+router = APIRouter(tags=["memos"], prefix="/v1/memos")
+
+MAX_MERGED = 100
+
+AsOf = Annotated[str | None, Query(description="As they were known then: ISO 8601.")]
+
+
+class Which(BaseModel):
+    """Which memos to list; all conditions that are given must hold."""
+
+    topic: str | None = Field(None, description="A part of the topic.")
+    source: str | None = Field(None, description="The conversation.")
+    since: str | None = Field(None, description="With lines said from then on.")
+    until: str | None = Field(None, description="With lines said before then.")
+    as_of: str | None = Field(None, description="As they were known then.")
+
+
+class MemoSearch(Body):
+    """A search among memos."""
+
+    query: QueryText
+    k: K = 10
+    mode: Mode = "hybrid"
+    source: str | None = None
+
+
+class Chosen(Body):
+    """What to choose memos for."""
+
+    query: QueryText
+    source: str | None = None
+
+
+class Change(Body):
+    """What to change of a memo; a summary so given counts as supported."""
+
+    topic: str | None = None
+    summary: str | None = None
+
+
+class Pin(Body):
+    """Whether a memo is shown before the others."""
+
+    pinned: bool = True
+
+
+class Merge(Body):
+    """Memos to make one of, under the id of the first."""
+
+    ids: list[str] = Field(min_length=2, max_length=MAX_MERGED)
+    topic: str | None = None
+    summary: str | None = None
+
+
+class Split(Body):
+    """Where to cut a memo: before which of its lines."""
+
+    entry_id: str
+    topics: tuple[str, str] | None = None
+    summaries: tuple[str, str] | None = None
+
+
+@router.get("")
+async def list_(which: Annotated[Which, Query()], tenant: Asking) -> list[Memo]:
+    """The memos, pinned ones first, else in the order they were first made."""
+    return await tenant.call(tenant.memory.memos.list, **which.model_dump())
+
+
+@router.post("/search")
+async def search(wanted: MemoSearch, tenant: Asking) -> list[MemoHit]:
+    """The memos that answer a query best, best first."""
+    return await tenant.call(tenant.memory.memos.search, **wanted.model_dump())
+
+
+@router.post("/choose")
+async def choose(wanted: Chosen, tenant: Asking) -> Choice:
+    """The memos that a query is about, with their lines; the language model chooses if it can."""
+    return await tenant.call_slow(tenant.memory.memos.choose, wanted.query, source=wanted.source)
+
+
+@router.get("/recent")
+async def recent(source: str, tenant: Asking) -> list[Entry]:
+    """The last lines of a conversation that no memo stands for yet."""
+    return await tenant.call(tenant.memory.memos.recent, source)
+
+
+@router.post("/merge")
+async def merge(wanted: Merge, tenant: Asking) -> Memo:
+    """Make one memo of several; the others are deleted."""
+    return await tenant.change(
+        tenant.memory.memos.merge, wanted.ids, topic=wanted.topic, summary=wanted.summary
+    )
+
+
+@router.get("/{memo_id}")
+async def get(memo_id: str, tenant: Asking, as_of: AsOf = None) -> Memo:
+    """One memo."""
+    return await tenant.call(tenant.memory.memos.get, memo_id, as_of=as_of)
+
+
+@router.get("/{memo_id}/lines")
+async def lines(memo_id: str, tenant: Asking) -> list[Entry]:
+    """The lines that a memo stands for, as they were said."""
+    memos = tenant.memory.memos
+    return await tenant.call(lambda: memos.lines(memos.get(memo_id)))
+
+
+@router.get("/{memo_id}/history")
+async def history(memo_id: str, tenant: Asking) -> list[Memo]:
+    """Every version of a memo, oldest first."""
+    return await tenant.call(tenant.memory.memos.history, memo_id)
+
+
+@router.patch("/{memo_id}")
+async def edit(memo_id: str, change: Change, tenant: Asking) -> Memo:
+    """Give a memo another topic, summary or both."""
+    return await tenant.change(tenant.memory.memos.edit, memo_id, **change.model_dump())
+
+
+@router.put("/{memo_id}/pin")
+async def pin(memo_id: str, wanted: Pin, tenant: Asking) -> Memo:
+    """Pin a memo, or let go of it."""
+    return await tenant.change(tenant.memory.memos.pin, memo_id, wanted.pinned)
+
+
+@router.post("/{memo_id}/split")
+async def split(memo_id: str, where: Split, tenant: Asking) -> tuple[Memo, Memo]:
+    """Cut a memo in two before one of its lines; the first part keeps the id."""
+    return await tenant.change(tenant.memory.memos.split, memo_id, **where.model_dump())
+
+
+@router.delete("/{memo_id}", status_code=204)
+async def delete(memo_id: str, tenant: Asking) -> None:
+    """Delete a memo; its lines stay, and forgetting those erases its history too."""
+    await tenant.change(tenant.memory.memos.delete, memo_id)
