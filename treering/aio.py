@@ -23,7 +23,7 @@ from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
-from treering.memory import DEFAULT_SPACE, Alpha, Memory
+from treering.memory import DEFAULT_SPACE, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
@@ -42,6 +42,7 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
+from treering.views import Alpha
 
 T = TypeVar("T")
 PAGE = 256
@@ -78,6 +79,7 @@ class AsyncMemory:
         space: str = DEFAULT_SPACE,
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
+        api_key: str | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -85,10 +87,15 @@ class AsyncMemory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
+        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+
         Raises JournalError, ModelMismatch, UnknownName, InputError.
         """
         return cls(
-            await asyncio.to_thread(Memory.open, url, space=space, embedder=embedder, llm=llm)
+            await asyncio.to_thread(
+                Memory.open, url, space=space, embedder=embedder, llm=llm, api_key=api_key
+            )
         )
 
     @property
@@ -305,7 +312,10 @@ class AsyncMemory:
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model, without asking one; nothing is kept."""
+        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+
+        With the policy ``memo`` the language model, if there is one, chooses the memos.
+        """
         return await asyncio.to_thread(
             self._memory.chat_prompt,
             message,

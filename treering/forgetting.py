@@ -13,7 +13,7 @@ from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import Draft
 from treering.memo import store as memo
-from treering.records import Forgotten
+from treering.records import Filter, Forgotten
 from treering.tree import store as tree
 
 log = logging.getLogger("treering")
@@ -47,6 +47,18 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
         log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
         scrubbed = False
     return Forgotten(tuple(erased), tuple(sources), views, scrubbed)
+
+
+def matching(reader: Reader, space: int, entry_ids: Sequence[str], condition: Filter) -> list[int]:
+    """The entries of these ids that meet a filter; with no id, all that meet it.
+
+    Raises UnknownName for an id that is not there.
+    """
+    seqs = list(entries.matching(reader, space, condition))
+    if not entry_ids:
+        return seqs
+    wanted = {entries.find(reader, space, one)[0] for one in entry_ids}
+    return [seq for seq in seqs if seq in wanted]
 
 
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:

@@ -34,7 +34,7 @@ def test_the_newer_statement_wins_in_a_context_with_its_date(memory: Memory) -> 
     text = str(memory.context("Ana live Berlin near the river"))
     assert "2026-05-03" in text
     assert "Ana: Guess what. I moved to Porto." in text
-    assert "near the river. (superseded on 2026-05-03: I moved to Porto.)" in text
+    assert "near the river. (superseded since 2026-05-03: I moved to Porto.)" in text
 
 
 def test_the_newer_statement_comes_first_where_only_one_fits(memory: Memory) -> None:
@@ -54,7 +54,7 @@ def test_what_names_the_superseded_value_may_be_out_of_date(memory: Memory) -> N
     assert hits[related].stale is not None
     assert hits[related].superseded_by is None
     assert hits[other].stale is None
-    assert "(possibly out of date on 2026-05-03: I moved to Porto.)" in str(
+    assert "(possibly out of date since 2026-05-03: I moved to Porto.)" in str(
         memory.context("Rents in Berlin")
     )
 

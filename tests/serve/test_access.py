@@ -141,6 +141,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/ask": {"question": "Where is the spare key?"},
     "/v1/chat": {"message": "Where is the spare key?"},
     "/v1/memos/search": {"query": "spare key flowerpot"},
+    "/v1/memos/choose": {"query": "spare key flowerpot"},
+    "/v1/code/about": {"question": "spare key flowerpot"},
     "/v1/memos/merge": {"ids": ["a", "b"]},
     "/v1/memos/{memo_id}": {"topic": "mine"},
     "/v1/memos/{memo_id}/split": {"entry_id": "a"},

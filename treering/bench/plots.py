@@ -23,22 +23,24 @@ _SWEEPS = {
 }
 _SIZE_INCHES = (7.0, 4.2)
 _PIXELS_PER_INCH = 150
+_COLOURS, _STYLES = 10, ("-", "--", ":")  # matplotlib repeats its colours
 
 
 def plot_budgets(scores: Scores, path: Path) -> None:
     """Recall at each token budget, one line a policy, as SVG or PNG by ``path``'s ending."""
 
     def draw(axes: Axes) -> None:
-        for policy in scores.by_policy:
+        for place, policy in enumerate(scores.by_policy):
             found = [list(scores.values(policy, f"recall@{b}tokens").values()) for b in BUDGETS]
             if all(found):
                 means = [100 * sum(values) / len(values) for values in found]
-                axes.plot(BUDGETS, means, marker="o", label=policy)
+                style = _STYLES[place // _COLOURS % len(_STYLES)]
+                axes.plot(BUDGETS, means, style, marker="o", label=policy)
         axes.set_xscale("log", base=2)
         axes.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS])
         axes.set_xlabel("tokens of retrieved text")
         axes.set_ylabel("evidence recall, %")
-        axes.legend(fontsize="small")
+        legend_beside(axes)
 
     _save(scores, path, draw)
 
@@ -58,6 +60,11 @@ def plot_policies(scores: Scores, path: Path) -> None:
         axes.set_xlabel(f"{metric}, %")
 
     _save(scores, path, draw)
+
+
+def legend_beside(axes: Axes) -> None:
+    """A legend that hides no line."""
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def plot_sweeps(scores: Scores, folder: Path, stem: str, form: str) -> list[Path]:

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-PolicyName = Literal["auto", "window", "fragments", "tree"]
+PolicyName = Literal["auto", "window", "fragments", "tree", "memo"]
 DEFAULT: Final[PolicyName] = "auto"

@@ -1,75 +1,130 @@
-"""Everything under one budget: recent dialogue, related passages, and in brief what comes next."""
+"""Everything under one budget: recent dialogue, whole exchanges that relate, the rest in brief.
+
+An evidence found is shown with its exchange: half of one says little (FragRel's fragment of a chat
+is a round, appendix B.3). What does not fit as a whole is shown by its memo or its central
+sentences, so that more of what was said is at hand in the same room.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
+from treering.chat.fragments import is_short
 from treering.chat.policy import (
+    QUERY_CHARS,
     Evidence,
+    Exchange,
     Materials,
     Sources,
     Turn,
-    cited,
-    entries_of,
     ids,
     newest,
     origin,
-    query,
     tokens,
 )
 from treering.recall.context import CountTokens
-from treering.records import Hit
+from treering.recall.context import shown as as_shown
 from treering.tree.extract import central_sentences
 
-RECENT_SHARE = 0.3  # of the room; what was just said is mostly what is spoken of
-WHOLE_SHARE = 0.6  # of what is left; the rest holds more pieces in brief
+RECENT_SHARE = 0.2  # of the room; what was just said is mostly what is spoken of
+WHOLE_SHARE = 0.85  # of what is left; the rest holds several times as many pieces in brief
 BRIEF_TOKENS = 40  # of a piece in brief: a sentence or two
-MAX_HITS = 64  # brief pieces of 2,000 tokens
+FRAGMENTS = 100  # that are looked at; they fill 2,000 tokens several times
+HEAD_TOKENS = 12  # of an evidence's number and origin, an upper bound
 
 
 class Auto:
     """The default: useful with the first message, and narrow by search without another call."""
 
     name = "auto"
+    writes_memos = False
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:
-        """The newest end of the conversation, passages, and in brief what ranks next."""
-        recent = newest(turn.history, int(turn.room * RECENT_SHARE), turn.count)
-        shown = ids(recent)
+        """The newest end of the conversation, and what the memory relates to the message.
+
+        The message alone is searched for: the last round, which FragRel adds to it, is shown
+        anyway, and where the message turns to something else it leads astray.
+        """
+        limit = turn.room if is_short(turn) else int(turn.room * RECENT_SHARE)
+        recent = newest(turn.history, limit, turn.count)
         left = turn.room - tokens(recent, turn.count)
-        asked = query(turn)
-        context = sources.passages(asked, max(int(left * WHOLE_SHARE), 1), shown)
-        shown |= {one for passage in context.passages for one in entries_of(passage)}
-        hits = sources.hits(asked, MAX_HITS, shown)
-        brief = in_brief(hits, left - context.tokens, turn.count)
-        return Materials((*cited(context), *brief), recent, context)
+        asked = turn.message[-QUERY_CHARS:]
+        shown = ids(recent)
+        found = sources.exchanges(asked, FRAGMENTS, shown)
+        whole = _fitting(found, int(left * WHOLE_SHARE), turn.count)
+        left -= sum(_cost(one, turn.count) for one in whole)
+        kept = {one.key for one in whole}
+        recalled = {entry for one in whole for entry in one.entries}
+        told = _memos(sources.memos(asked), shown | recalled, left, turn.count)
+        left -= sum(turn.count(one.text) + HEAD_TOKENS for one in told)
+        covered = {entry for one in told for entry in one.brief}
+        rest = [one for one in found if one.key not in kept and not covered.issuperset(one.entries)]
+        brief = list(_briefly(rest, left, turn.count))
+        evidences = _in_order([(one, _whole(one)) for one in whole] + brief)
+        return Materials((*told, *evidences), recent)
 
 
-def in_brief(hits: Sequence[Hit], room: int, count: CountTokens) -> tuple[Evidence, ...]:
-    """The central sentences of as many hits as fit, best first taken, shown as they were said."""
-    taken: list[Hit] = []
-    for hit in hits:
-        room -= count(_brief(hit, count)) + count(origin(hit.source, hit.at)) + 2
+def _fitting(found: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
+    """Exchanges, best first, that fit as a whole; what was said twice is shown once."""
+    taken: list[Exchange] = []
+    texts: set[str] = set()
+    for one in found:
+        cost, said = _cost(one, count), _said(one)
+        if cost <= room and said not in texts:
+            taken.append(one)
+            texts.add(said)
+            room -= cost
+    return taken
+
+
+def _memos(
+    memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
+) -> list[Evidence]:
+    """What memos say of lines that are not all shown themselves, best first."""
+    told = []
+    for memo in memos:
+        if shown.issuperset(memo.entries):
+            continue
+        room -= count(memo.text) + HEAD_TOKENS
         if room < 0:
             break
-        taken.append(hit)
-    return tuple(
-        Evidence(text, tuple(dict.fromkeys(hit.entry_id for hit in group)), whole=False)
-        for text, group in _grouped(taken, count)
-    )
+        told.append(memo)
+    return told
 
 
-def _grouped(hits: Iterable[Hit], count: CountTokens) -> list[tuple[str, list[Hit]]]:
-    """The hits of one source and time under one heading, in reading order."""
-    groups: dict[str, list[Hit]] = {}
-    for hit in sorted(hits, key=lambda one: (one.source, one.position, one.start)):
-        groups.setdefault(origin(hit.source, hit.at), []).append(hit)
-    return [
-        ("\n".join([f"{head}, in brief:", *(_brief(hit, count) for hit in group)]), group)
-        for head, group in groups.items()
-    ]
+def _briefly(
+    found: Sequence[Exchange], room: int, count: CountTokens
+) -> Iterator[tuple[Exchange, Evidence]]:
+    """The central sentences of exchanges, best first, until one does not fit."""
+    for one in found:
+        lines = [_brief(line, count) for line in map(as_shown, one.hits)]
+        text = "\n".join([f"{_head(one)}, in brief", *lines])
+        room -= count(text) + HEAD_TOKENS
+        if room < 0:
+            return
+        yield one, Evidence(text, brief=one.entries)
 
 
-def _brief(hit: Hit, count: CountTokens) -> str:
-    said = " ".join(central_sentences([hit.text], BRIEF_TOKENS, count).split())
-    return f"{hit.speaker}: {said}" if hit.speaker else said
+def _brief(line: str, count: CountTokens) -> str:
+    return " ".join(central_sentences([line], BRIEF_TOKENS, count).split())
+
+
+def _whole(one: Exchange) -> Evidence:
+    return Evidence(f"{_head(one)}\n{_said(one)}", one.entries)
+
+
+def _said(one: Exchange) -> str:
+    return "\n".join(map(as_shown, one.hits))
+
+
+def _head(one: Exchange) -> str:
+    return origin(one.hits[0].source, one.hits[0].at)
+
+
+def _cost(one: Exchange, count: CountTokens) -> int:
+    return count(_said(one)) + HEAD_TOKENS
+
+
+def _in_order(found: Sequence[tuple[Exchange, Evidence]]) -> list[Evidence]:
+    """By time where there is one, inside a source by place: as they are read best."""
+    return [evidence for _, evidence in sorted(found, key=lambda pair: pair[0].order)]

@@ -12,6 +12,7 @@ class Fragments:
     """The last round, and what the memory relates to it and the message."""
 
     name = "fragments"
+    writes_memos = False
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:
         """The whole conversation while it is short, else its last round and passages."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from treering.memo.record import Evidence as MemoEvidence
 from treering.recall.context import LABEL_CHARS, CountTokens
 from treering.records import Context, Entry, Hit, Passage
 
@@ -42,12 +43,17 @@ class Turn:
 class Evidence:
     """Something remembered, as it is shown, and the ids of the entries it stands for.
 
-    ``whole``: their texts are shown as they stand, not summarised or cut.
+    The texts of those in ``whole`` are shown as they stand, those in ``brief`` summarised or cut.
     """
 
     text: str
-    entries: tuple[str, ...] = ()
-    whole: bool = True
+    whole: tuple[str, ...] = ()
+    brief: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """All it stands for."""
+        return self.whole + self.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,34 @@ class Materials:
     context: Context | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user's message with what was said to it, each whole; elsewhere a fragment by itself.
+
+    ``score`` is the sum of what its fragments scored above the mean of the space.
+    """
+
+    hits: tuple[Hit, ...]
+    score: float
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The ids of its entries."""
+        return tuple(dict.fromkeys(hit.entry_id for hit in self.hits))
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it apart: where its first piece begins."""
+        return self.hits[0].entry_id, self.hits[0].start
+
+    @property
+    def order(self) -> tuple[float, str, int, int]:
+        """Sorts by time where there is one, then by place."""
+        first = self.hits[0]
+        stamp = first.at.timestamp() if first.at else float("-inf")
+        return stamp, first.source, first.position, first.start
+
+
 class Sources(Protocol):
     """What a memory offers a policy. Entries in ``without`` are left out."""
 
@@ -66,8 +100,23 @@ class Sources(Protocol):
         """Relation-aware passages within ``budget`` tokens."""
         ...
 
-    def hits(self, query: str, k: int, without: frozenset[str]) -> Sequence[Hit]:
-        """The k best fragments, best first."""
+    def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
+        """The exchanges of the k best fragments, best first.
+
+        One that newer statements supersede comes after those.
+        """
+        ...
+
+    def memos(self, query: str) -> Sequence[Evidence]:
+        """Topic and summary of pinned memos, then of those that search finds, best first."""
+        ...
+
+    def chosen(self, query: str) -> Sequence[MemoEvidence]:
+        """The memos that the language model chooses for a query, with their lines."""
+        ...
+
+    def written(self, source: str) -> frozenset[str]:
+        """The ids of the lines of a conversation that memos stand for."""
         ...
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
@@ -81,6 +130,11 @@ class Policy(Protocol):
     @property
     def name(self) -> str:
         """What it is called in ``memory.chat(policy=...)``."""
+        ...
+
+    @property
+    def writes_memos(self) -> bool:
+        """Whether memos that are due are written after each round, not only by ``settle``."""
         ...
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:

@@ -39,8 +39,7 @@ class ChatPrompt:
     @property
     def whole(self) -> frozenset[str]:
         """Ids of the entries whose texts are shown as they stand."""
-        found = [evidence for evidence in self.materials.evidences if evidence.whole]
-        recalled = (one for evidence in found for one in evidence.entries)
+        recalled = (one for evidence in self.materials.evidences for one in evidence.whole)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ class FromTree:
     """The last round, and nodes of the tree: a summary or what it stands for, never both."""
 
     name = "tree"
+    writes_memos = False
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:
         """The whole conversation while it is short, else its last round and nodes of the tree."""

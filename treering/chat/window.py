@@ -9,6 +9,7 @@ class Window:
     """Every line of the conversation, or as many of the newest as fit."""
 
     name = "window"
+    writes_memos = False
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:  # noqa: ARG002
         """The newest end of the conversation; nothing is recalled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -108,11 +109,17 @@ def stats(
     if judged:
         odd, beta = judged.odd_one_out, judged.separation
         rows = [
-            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}",
+            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}; "
+            f"{judged.apart:.1%} of all similarity is between topics, which earns nothing",
             f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}",
-            f"odd one out: easy {odd.easy:.1%}, hard {odd.hard:.1%}",
+            f"odd one out: easy {_share(odd.easy)} of {odd.easy_asked},"
+            f" hard {_share(odd.hard)} of {odd.hard_asked}",
         ]
         run.out.emit(judged, "\n".join(rows))
+
+
+def _share(share: float) -> str:
+    return "–" if isnan(share) else f"{share:.1%}"
 
 
 def _node(node: TreeNode) -> tuple[Part, ...]:

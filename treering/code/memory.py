@@ -23,6 +23,7 @@ from treering.code.joined import About, CodeNames
 from treering.code.language import language_of
 from treering.code.map import repository_map
 from treering.code.names import Names
+from treering.code.neighbours import Neighbourhood, neighbourhood
 from treering.code.recorded import SOURCE, Recorded
 from treering.code.repository import SourceFile
 from treering.code.rounds import Build, Files, Round, Rounds, story_of
@@ -133,6 +134,15 @@ class CodeMemory:
         ``focus`` gives files a share of the attention.
         """
         return repository_map(self._open(root)[1], budget, focus, count_tokens)
+
+    def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood:
+        """A definition, by file and qualified name: who calls it, whom it calls, its members.
+
+        Raises UnknownName.
+        """
+        return neighbourhood(self._open(root)[1], path, definition)
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""

@@ -150,6 +150,17 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
+def newer_by_id(reader: Reader, space: int) -> dict[str, Newer]:
+    """The newest statement against each superseded entry, by its id."""
+    rows = reader.rows(
+        "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, old.id FROM superseded o"
+        " JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
+        (space,),
+    )
+    return {str(row[6]): _newer(row) for row in rows}
+
+
 def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
     """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
     rows = reader.rows(

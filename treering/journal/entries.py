@@ -258,6 +258,26 @@ def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     return [entry_of(row) for row in rows][::-1]
 
 
+def exchange(reader: Reader, space: int, source: str, position: int, limit: int) -> list[int]:
+    """The sequence numbers of the round of a conversation that holds the message at a position.
+
+    A round is a user's message and what follows until the next one; at most ``limit`` messages.
+    """
+    rows = reader.rows(
+        "SELECT e.seq, e.role, e.position FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
+        (space, source, position - limit, position + limit),
+    )
+    round_: list[int] = []
+    for seq, role, place in rows:
+        if role == "user":
+            if place > position:
+                break
+            round_ = []
+        round_.append(int(seq))
+    return round_[:limit]
+
+
 def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
     """The ids of entries."""
     rows = (reader.row("SELECT id FROM entry WHERE seq = ?", (seq,)) for seq in seqs)

@@ -203,19 +203,25 @@ def _body(members: Sequence[Candidate]) -> str:
             continue
         if body and not body.endswith("\n"):
             body += "\n"
-        body += f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-        body += _against(hit)
+        body += shown(hit)
     return body.strip("\n")
+
+
+def shown(hit: Hit) -> str:
+    """A fragment as it is shown: who said it, its text, and what is known against it."""
+    said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return said + _against(hit)
 
 
 def _against(hit: Hit) -> str:
     """What is known against a fragment: shown right behind it, so that no reader misses it."""
     if hit.superseded_by is not None:
-        return f" ({_since('superseded', hit.superseded_by)}: {hit.superseded_by.text})"
+        return f" ({since('superseded', hit.superseded_by)}: {hit.superseded_by.text})"
     if hit.stale is not None:
-        return f" ({_since('possibly out of date', hit.stale)}: {hit.stale.text})"
+        return f" ({since('possibly out of date', hit.stale)}: {hit.stale.text})"
     return ""
 
 
-def _since(what: str, newer: Newer) -> str:
-    return f"{what} on {newer.at:%Y-%m-%d}" if newer.at else what
+def since(what: str, newer: Newer) -> str:
+    """What is known against something, and since when."""
+    return f"{what} since {newer.at:%Y-%m-%d}" if newer.at else what

@@ -21,6 +21,7 @@ from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.once import Gates
+from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
 from treering.serve.rest import chat, code, entries, facts, health, memos, recall, tree, upkeep
 from treering.serve.settings import Settings
@@ -71,13 +72,13 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     app.state.gates = Gates()
     problems.register(app)
     _add_routes(app)
-    app.router.routes += [mcp.route(), *proxy.routes()]
+    app.router.routes += [mcp.route(), *proxy.routes(), *page.files()]
     _add_middleware(app, settings, access, metrics, traces)
     return app
 
 
 def _add_routes(app: FastAPI) -> None:
-    for module in (entries, recall, chat, memos, facts, tree, code, upkeep):
+    for module in (entries, recall, chat, memos, facts, tree, code, upkeep, page):
         app.include_router(module.router, responses=problems.RESPONSES)
     app.include_router(health.router)
 

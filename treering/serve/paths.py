@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from treering.code.git import Git
 from treering.errors import AccessDenied
 from treering.serve.settings import Settings
 
@@ -17,4 +18,11 @@ def served(settings: Settings, root: str) -> Path:
             f"{root!r} is not in a folder whose code this server may read; its owner names such "
             "folders with `treering serve --code-root FOLDER`"
         )
+    return found
+
+
+def served_git(settings: Settings, root: str) -> Path:
+    """As ``served``, for the whole repository that the folder is in."""
+    found = served(settings, root)
+    served(settings, str(Git.at(found).top))
     return found

@@ -32,7 +32,7 @@ from treering.tree.found import Ranked, mixed_context, node_hits
 from treering.tree.grow import Grower
 from treering.tree.node import TreeNode
 from treering.tree.otd import otd_revenue
-from treering.tree.revenue import Separation, revenue, separation
+from treering.tree.revenue import Separation, apart, revenue, separation
 from treering.tree.search import (
     TREE_ALPHA,
     InTree,
@@ -63,10 +63,15 @@ class TreeStats:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good the hierarchy is. ``otd_revenue`` is that of OTD over the same leaves."""
+    """How good the hierarchy is. ``otd_revenue`` is that of OTD over the same leaves.
+
+    ``apart`` is the share of similarity between leaves of different topics. OTD's one binary tree
+    earns revenue with these pairs too; a threshold that keeps topics apart renounces it.
+    """
 
     revenue: float
     otd_revenue: float
+    apart: float
     separation: Separation
     odd_one_out: OddOneOut
 
@@ -175,6 +180,7 @@ class TreeView:
             return Quality(
                 revenue(tree),
                 otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
+                apart(tree),
                 separation(tree),
                 odd_one_out(tree, lambda n: made[n] if n in made else direction(tree.total(n))),
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treering.bench.perf.run import LIMITS
 from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
-from treering.bench.plots import save
+from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
 from treering.bench.results import Run
 from treering.errors import InputError
@@ -158,7 +158,7 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
         axes.set_yscale("log")
         axes.set_xlabel("lines of code" if operation == "code" else "fragments")
         axes.set_ylabel(_AXES[timings.of(operation, OURS)[0].unit])
-        axes.legend(fontsize="small")
+        legend_beside(axes)
 
     save(operation, path, draw)
 

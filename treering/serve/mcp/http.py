@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from treering.memory import Memory
 from treering.serve.mcp.server import build
-from treering.serve.paths import served
+from treering.serve.paths import served_git
 from treering.serve.settings import Settings
 from treering.serve.tenant import tenant_of
 
@@ -30,7 +30,7 @@ class Endpoint:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
-        server = build(_within, partial(served, self._settings))
+        server = build(_within, partial(served_git, self._settings))
         # Its own check of hosts stays off: AccessMiddleware has checked them.
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():

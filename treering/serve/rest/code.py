@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -11,24 +10,25 @@ from fastapi import Query as QueryParameter
 from pydantic import Field
 
 from treering.code.check import DEPTH, CheckReport
+from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
-from treering.code.git import Git
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
+from treering.code.joined import About
+from treering.code.neighbours import Neighbourhood
 from treering.code.session import SessionBlock
 from treering.errors import InputError
+from treering.records import Forgotten
 from treering.score.own import Mode
-from treering.serve.paths import served
-from treering.serve.rest.wire import Body, Budget, K, Query
+from treering.serve.paths import served, served_git
+from treering.serve.rest.wire import Body, Budget, K, PathText, Query
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
 
-MAX_PATH_CHARS = 4096
 MAX_DEPTH = 1_000  # commits that one check compares with
-NO_NUL = r"^[^\x00]*$"
-PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL)]
 
 
 class CodeSearch(Body):
@@ -80,6 +80,29 @@ class Noted(Body):
     outcome: str = ""
 
 
+class Wanted(Body):
+    """What to write with the language model."""
+
+    instruction: Query
+    definition: str
+    root: PathText | None = None
+    judge: JudgeName = "names"
+    budget: Budget = CONTEXT_BUDGET
+
+
+class Asked(Body):
+    """A question about code."""
+
+    question: Query
+    k: K = 5
+
+
+class Forsaken(Body):
+    """Whose recorded rounds to erase."""
+
+    definition: str
+
+
 class Checked(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
@@ -99,7 +122,7 @@ async def repositories(tenant: Asking) -> list[str]:
 @router.post("/repositories")
 async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
-    root = await tenant.call(_served, request, wanted.root)
+    root = await tenant.call(served, _settings(request), wanted.root)
     return await tenant.call_slow(
         tenant.memory.code.index, root, unit=wanted.unit, embed=wanted.embed
     )
@@ -128,10 +151,39 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
     """Remember a round of work: what was asked for, and every definition that it changed."""
     given = worked.model_dump(exclude={"root"})
     if worked.root is not None:
-        given["root"] = await tenant.call(_served_git, request, worked.root)
+        given["root"] = await tenant.call(served_git, _settings(request), worked.root)
     elif worked.after is None:
         raise InputError("give root, or the files as they are after the round")
     return await tenant.change(tenant.memory.code.record, **given)
+
+
+@router.post("/generate")
+async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+    """One round with the language model on a definition, recorded; no file is read or changed."""
+    return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
+
+
+@router.post("/rounds/forget")
+async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+    """Erase the recorded rounds of a definition, also from the file's bytes."""
+    return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
+
+
+@router.post("/about")
+async def about(asked: Asked, tenant: Asking) -> About:
+    """What was said, done and what stands in the code, on a question."""
+    return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
+
+
+@router.get("/neighbours")
+async def neighbours(
+    path: Annotated[PathText, QueryParameter()],
+    definition: str,
+    tenant: Asking,
+    root: Annotated[PathText | None, QueryParameter()] = None,
+) -> Neighbourhood:
+    """A definition of indexed code: who calls it, whom it calls, its members."""
+    return await tenant.call(tenant.memory.code.neighbours, path, definition, root=root)
 
 
 @router.post("/note")
@@ -150,25 +202,18 @@ async def log(
     root: Annotated[PathText | None, QueryParameter()] = None,
 ) -> tuple[SessionBlock, ...]:
     """The story of a definition: what was asked for, changed and noted; with root, its commits."""
-    where = None if root is None else await tenant.call(_served_git, request, root)
+    where = None if root is None else await tenant.call(served_git, _settings(request), root)
     return await tenant.call(tenant.memory.code.log, definition, root=where)
 
 
 @router.post("/check")
 async def check(wanted: Checked, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
-    root = await tenant.call(_served_git, request, wanted.root)
+    root = await tenant.call(served_git, _settings(request), wanted.root)
     given = wanted.model_dump(exclude={"root"})
     return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
 
 
-def _served_git(request: Request, root: str) -> Path:
-    """As ``_served``, for the whole repository that the folder is in."""
-    found = _served(request, root)
-    _served(request, str(Git.at(found).top))
+def _settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
     return found
-
-
-def _served(request: Request, root: str) -> Path:
-    settings: Settings = request.app.state.settings
-    return served(settings, root)

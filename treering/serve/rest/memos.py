@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from treering.memo.record import Memo, MemoHit
+from treering.memo.record import Choice, Memo, MemoHit
+from treering.records import Entry
 from treering.score.own import Mode
 from treering.serve.rest.wire import Body, K
 from treering.serve.rest.wire import Query as QueryText
@@ -36,6 +37,13 @@ class MemoSearch(Body):
     query: QueryText
     k: K = 10
     mode: Mode = "hybrid"
+    source: str | None = None
+
+
+class Chosen(Body):
+    """What to choose memos for."""
+
+    query: QueryText
     source: str | None = None
 
 
@@ -80,6 +88,18 @@ async def search(wanted: MemoSearch, tenant: Asking) -> list[MemoHit]:
     return await tenant.call(tenant.memory.memos.search, **wanted.model_dump())
 
 
+@router.post("/choose")
+async def choose(wanted: Chosen, tenant: Asking) -> Choice:
+    """The memos that a query is about, with their lines; the language model chooses if it can."""
+    return await tenant.call_slow(tenant.memory.memos.choose, wanted.query, source=wanted.source)
+
+
+@router.get("/recent")
+async def recent(source: str, tenant: Asking) -> list[Entry]:
+    """The last lines of a conversation that no memo stands for yet."""
+    return await tenant.call(tenant.memory.memos.recent, source)
+
+
 @router.post("/merge")
 async def merge(wanted: Merge, tenant: Asking) -> Memo:
     """Make one memo of several; the others are deleted."""
@@ -92,6 +112,13 @@ async def merge(wanted: Merge, tenant: Asking) -> Memo:
 async def get(memo_id: str, tenant: Asking, as_of: AsOf = None) -> Memo:
     """One memo."""
     return await tenant.call(tenant.memory.memos.get, memo_id, as_of=as_of)
+
+
+@router.get("/{memo_id}/lines")
+async def lines(memo_id: str, tenant: Asking) -> list[Entry]:
+    """The lines that a memo stands for, as they were said."""
+    memos = tenant.memory.memos
+    return await tenant.call(lambda: memos.lines(memos.get(memo_id)))
 
 
 @router.get("/{memo_id}/history")

@@ -1,0 +1,207 @@
+"""What each policy shows, on a memory that is a list: no model, no file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import get_args
+
+import pytest
+
+from tests.chat.test_conversation import echoing
+from tests.conftest import Open
+from treering.chat import PolicyName
+from treering.chat.policy import Evidence, Exchange, Turn, newest
+from treering.chat.registry import POLICIES, policy_of
+from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.memo.record import Evidence as MemoEvidence
+from treering.memo.record import Memo, Span
+from treering.records import Context, Entry, Hit, Why
+
+NOW = datetime(2026, 5, 3, tzinfo=UTC)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def said(*texts: str) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(
+            id=f"e{number}",
+            text=text,
+            source="chat",
+            position=number,
+            kind="chat",
+            added=NOW,
+            speaker="user" if number % 2 == 0 else "bot",
+            role="user" if number % 2 == 0 else "assistant",
+        )
+        for number, text in enumerate(texts)
+    )
+
+
+def exchange(entries: Sequence[Entry], score: float) -> Exchange:
+    hits = tuple(
+        Hit(
+            *(score, one.text, one.id, one.source, one.position, 0, len(one.text), one.kind),
+            *(Why({}), one.at, one.speaker, one.role),
+        )
+        for one in entries
+    )
+    return Exchange(hits, score)
+
+
+@dataclass
+class Listed:
+    """Sources that give back what a test put in; ``asked`` holds the queries."""
+
+    found: Sequence[Exchange] = ()
+    summaries: Sequence[Evidence] = ()
+    memo_evidences: Sequence[MemoEvidence] = ()
+    told: Sequence[Evidence] = ()
+    covered: frozenset[str] = frozenset()
+    asked: list[str] = field(default_factory=list)
+
+    def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
+        self.asked.append(query)
+        return Context(query, (), "", 0, budget)
+
+    def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
+        self.asked.append(query)
+        return [one for one in self.found if not without.issuperset(one.entries)]
+
+    def memos(self, query: str) -> Sequence[Evidence]:
+        return self.told
+
+    def chosen(self, query: str) -> Sequence[MemoEvidence]:
+        return self.memo_evidences
+
+    def written(self, source: str) -> frozenset[str]:
+        return self.covered
+
+    def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
+        return self.summaries
+
+
+def turn(message: str, history: Sequence[Entry], room: int) -> Turn:
+    return Turn(message, tuple(history), room, words)
+
+
+def test_every_policy_that_is_named_is_there() -> None:
+    assert set(POLICIES) == set(get_args(PolicyName))
+    assert all(policy_of(name).name == name for name in POLICIES)
+
+
+def test_window_shows_the_newest_end_that_fits() -> None:
+    history = said("one two", "three", "four five", "six")
+    shown = policy_of("window").materials(turn("Go on.", history, 13), Listed())
+    assert [entry.text for entry in shown.recent] == ["four five", "six"]
+    assert newest(history, 100, words) == history
+
+
+def test_fragments_asks_with_the_last_round_and_the_message() -> None:
+    history = said(*(f"line {number}" for number in range(30)))
+    sources = Listed()
+    shown = policy_of("fragments").materials(turn("And now?", history, 100), sources)
+    assert sources.asked == ["line 28\nline 29\nAnd now?"]
+    assert shown.recent == history[-2:]
+
+
+@pytest.mark.parametrize("name", ["fragments", "tree"])
+def test_a_short_conversation_is_shown_whole_and_nothing_is_recalled(name: str) -> None:
+    history, sources = said("Hi.", "Hello."), Listed()
+    shown = policy_of(name).materials(turn("And now?", history, 500), sources)
+    assert (shown.recent, shown.evidences, sources.asked) == (history, (), [])
+
+
+def test_auto_shows_exchanges_whole_then_others_in_brief_in_the_order_they_were_said() -> None:
+    history = said(*(f"line {number}" for number in range(40)))
+    long = said("Why? " + "Because it is so and so. " * 30, "I see.")
+    found = [exchange(history[4:6], 2.0), exchange(long, 1.5), exchange(history[2:4], 1.0)]
+    shown = policy_of("auto").materials(turn("And now?", history, 150), Listed(found))
+    texts = [evidence.text for evidence in shown.evidences]
+    assert texts[-2:] == ["chat\nuser: line 2\nbot: line 3", "chat\nuser: line 4\nbot: line 5"]
+    assert texts[0].startswith("chat, in brief\nuser: Why?")
+    assert [evidence.whole for evidence in shown.evidences] == [(), ("e2", "e3"), ("e4", "e5")]
+
+
+def test_auto_searches_for_the_message_alone() -> None:
+    history, sources = said(*(f"line {number}" for number in range(40))), Listed()
+    policy_of("auto").materials(turn("And now?", history, 100), sources)
+    assert sources.asked == ["And now?"]
+
+
+def test_auto_tells_by_memo_what_it_does_not_show() -> None:
+    history = said(*(f"line {number}" for number in range(40)))
+    shown_whole = Evidence("chat, memo\nlines: Two lines.", brief=("e4", "e5"))
+    other = Evidence("chat, memo\nnumbers: Lines have numbers.", brief=("e2", "e3"))
+    sources = Listed([exchange(history[4:6], 2.0)], told=[shown_whole, other])
+    shown = policy_of("auto").materials(turn("And now?", history, 150), sources)
+    assert [evidence.text for evidence in shown.evidences] == [
+        "chat, memo\nnumbers: Lines have numbers.",
+        "chat\nuser: line 4\nbot: line 5",
+    ]
+
+
+def test_memo_shows_evidences_as_the_paper_does_and_what_is_not_written_yet() -> None:
+    history = said("I want a job.", "Which one?", "Any.", "Good.")
+    span = Span("chat", 0, 1, ("e0", "e1"))
+    memo = Memo("m", "find a job", (), (span,), "written", NOW)
+    chosen = MemoEvidence(memo, memo.topic, "user wants a job.", ("user: I want a job.", "bot: Hm"))
+    sources = Listed(memo_evidences=[chosen], covered=frozenset(memo.entry_ids))
+    shown = policy_of("memo").materials(turn("Which job?", history, 100), sources)
+    assert [evidence.text for evidence in shown.evidences] == [
+        '{"Related Topics": "find a job", "Related Summaries": "user wants a job.", '
+        '"Related Dialogs": "user: I want a job. ### bot: Hm"}'
+    ]
+    assert [entry.id for entry in shown.recent] == ["e2", "e3"]
+
+
+def test_a_memo_that_is_too_long_loses_lines_and_keeps_its_summary() -> None:
+    lines = tuple(f"user: {'word ' * 10}{number}" for number in range(5))
+    ids = tuple(f"e{number}" for number in range(5))
+    memo = Memo("m", "words", (), (Span("chat", 0, 4, ids),), "written", NOW)
+    sources = Listed(memo_evidences=[MemoEvidence(memo, "words", "user says words.", lines)])
+    [evidence] = policy_of("memo").materials(turn("Words?", (), 60), sources).evidences
+    assert evidence.entries == ids
+    assert 0 < len(evidence.whole) < 5
+    assert "user says words." in evidence.text
+    assert policy_of("memo").materials(turn("Words?", (), 5), sources).evidences == ()
+
+
+def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
+    def reply(request: Request) -> Line:
+        if lines := re.findall(r"Divide these (\d+) lines", request.text):
+            return (
+                '[{"topic": "Porto", "summary": "user moved to Porto.", "start": 1, "end": 2},'
+                ' {"topic": "numbers", "summary": "user names numbers.", "start": 3, "end": '
+                f"{lines[-1]}}}]"
+            )
+        if "Topic Options" in request.text:
+            return "2"
+        return "Noted."
+
+    memory = open_memory(llm=ScriptedLLM(reply))
+    memory.chat("I moved to Porto.", policy="memo")
+    for number in range(5):
+        memory.chat(f"Number {number}.", policy="memo")
+    memory.chat("Where did I move to?", policy="memo")
+    llm = memory._answerer.llm()
+    assert isinstance(llm, ScriptedLLM)
+    shown = llm.requests[-1].text
+    assert '"Related Topics": "Porto", "Related Summaries": "user moved to Porto."' in shown
+    assert "user: I moved to Porto." in shown
+    assert {one.operation for one in memory.stats().spent} >= {"chat", "memo"}
+
+
+def test_auto_marks_what_does_not_hold_any_more(open_memory: Open) -> None:
+    memory, llm = echoing(open_memory)
+    memory.add({"role": "user", "content": "I live in Berlin.", "at": "2025-01-10"}, source="old")
+    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.chat("Do I live in Berlin?")
+    shown = llm.requests[-1].text
+    assert "user: I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)" in shown
+    assert "new, 2026-05-03 00:00\nuser: I moved to Porto." in shown

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import httpx2
+import pytest
+
+from treering import errors
+from treering.client.connection import ATTEMPTS, Connection, error_of
+from treering.errors import InputError, ServerError, ServerUnavailable, TreeringError
+from treering.records import Receipt
+from treering.serve import problems
+
+RECEIPT = b'{"ids": ["a"]}'
+Respond = Callable[[httpx2.Request], httpx2.Response]
+
+
+class Server:
+    """Gives responses in order and notes the requests and the pauses between them."""
+
+    def __init__(self, responses: Iterable[httpx2.Response]) -> None:
+        self.responses = iter(responses)
+        self.requests: list[httpx2.Request] = []
+        self.pauses: list[float] = []
+        transport = httpx2.MockTransport(self.respond)
+        self.connection = Connection(
+            "http://memory.test/", None, "tr_key", transport, self.pauses.append
+        )
+
+    def respond(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        return next(self.responses)
+
+
+def busy(status: int = 503, wait: str | None = None) -> httpx2.Response:
+    headers = {"Retry-After": wait} if wait else {}
+    return httpx2.Response(status, headers=headers, json={"type": "about:blank", "detail": "busy"})
+
+
+def test_a_busy_server_is_asked_again_with_the_same_key() -> None:
+    server = Server([busy(wait="3"), busy(429), httpx2.Response(201, content=RECEIPT)])
+    found = server.connection.post(Receipt, "/entries", {"text": "x"}, once=True)
+    assert found == Receipt(ids=("a",))
+    assert server.pauses == [3.0, 1.0]
+    assert len({one.headers["idempotency-key"] for one in server.requests}) == 1
+    assert {one.headers["authorization"] for one in server.requests} == {"Bearer tr_key"}
+
+
+def test_one_that_stays_busy_is_given_up_on() -> None:
+    server = Server(busy() for _ in range(ATTEMPTS))
+    with pytest.raises(ServerUnavailable, match="busy"):
+        server.connection.get(Receipt, "/stats")
+    assert len(server.pauses) == ATTEMPTS - 1
+
+
+def test_one_that_asks_for_a_long_wait_is_not_waited_for() -> None:
+    server = Server([busy(429, "600")])
+    with pytest.raises(ServerUnavailable):
+        server.connection.get(Receipt, "/stats")
+    assert server.pauses == []
+
+
+def test_what_is_no_treering_server_is_told() -> None:
+    server = Server([httpx2.Response(200, text="<html>")])
+    with pytest.raises(ServerError, match="another form than expected"):
+        server.connection.get(Receipt, "/stats")
+
+
+def test_parameters_are_sent_as_the_server_reads_them() -> None:
+    server = Server([httpx2.Response(200, content=RECEIPT)])
+    params = {"source": "a&b", "speaker": None, "metadata": {"a": 1}, "omit": {"x"}}
+    server.connection.get(Receipt, "/entries", params)
+    assert dict(server.requests[0].url.params) == {
+        "source": "a&b",
+        "metadata": '{"a": 1}',
+        "omit": "x",
+    }
+
+
+def kinds(base: type[TreeringError] = TreeringError) -> Iterable[type[TreeringError]]:
+    """Every error of the tree."""
+    yield base
+    for kind in base.__subclasses__():
+        if kind.__module__ == errors.__name__:
+            yield from kinds(kind)
+
+
+@pytest.mark.parametrize("kind", list(dict.fromkeys(kinds())))
+def test_every_error_crosses_the_wire(kind: type[TreeringError]) -> None:
+    response = problems.of_error(kind("what was wrong"))
+    found = error_of(response.status_code, bytes(response.body))
+    assert type(found) is kind
+    if not issubclass(kind, errors.JournalError):
+        assert str(found) == "what was wrong"
+
+
+def test_where_the_file_lies_is_not_told() -> None:
+    response = problems.of_error(errors.JournalFull("/home/ana/life.db: no space left"))
+    assert response.status_code == 507
+    assert b"ana" not in response.body
+    assert b"disk is full" in response.body
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, b"", errors.KeyUnknown),
+        (413, b"<html>", InputError),
+        (502, b"Bad Gateway", ServerError),
+        (429, b"{}", ServerUnavailable),
+        (500, b'{"type": "urn:x:error:MissingExtra.of", "detail": "x"}', ServerError),
+        (500, b'{"type": "urn:x:error:annotations", "detail": "x"}', ServerError),
+        (404, b"[]", errors.UnknownName),
+    ],
+)
+def test_what_is_no_problem_is_told_by_its_status(
+    status: int, body: bytes, kind: type[TreeringError]
+) -> None:
+    assert type(error_of(status, body)) is kind

@@ -1,0 +1,295 @@
+"""A memory behind a real server is used as one in a file is."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Open
+from tests.serve.conftest import MakeKey, make_key
+from tests.serve.live import serving
+from treering import AsyncMemory, Memory
+from treering.chat.stream import ChatStream
+from treering.client import memory as client
+from treering.client import views
+from treering.code.memory import CodeMemory
+from treering.errors import (
+    AccessDenied,
+    EmptyText,
+    InputError,
+    KeyUnknown,
+    LLMUnavailable,
+    ServerError,
+    ServerUnavailable,
+    UnknownName,
+)
+from treering.facts.view import FactView
+from treering.llm.scripted import ScriptedLLM
+from treering.memo.view import MemoView
+from treering.relate.decay import Context
+from treering.tree.view import TreeView
+
+__all__ = ["make_key"]
+
+SAID: list[dict[str, Any]] = [
+    {
+        "role": "user",
+        "name": "Ana",
+        "content": "I live in Porto. The river is loud\u2028at night.",
+        "at": datetime(2026, 3, 1, 10, tzinfo=UTC),
+    },
+    {"role": "user", "name": "Ben", "content": "I keep bees on the roof.", "mood": ["proud", 1.5]},
+    {"role": "assistant", "content": "Bees are fine neighbours."},
+]
+TWINS = [
+    (client.RemoteMemory, Memory),
+    (views.RemoteTree, TreeView),
+    (views.RemoteMemos, MemoView),
+    (views.RemoteFacts, FactView),
+    (views.RemoteCode, CodeMemory),
+    (client.RemoteStream, ChatStream),
+]
+INHERITED = {"open", "answer"}
+"""``open`` finds the class by the address; ``answer`` reads what iterating has set."""
+
+
+@pytest.fixture
+def url(path: Path) -> Iterator[str]:
+    with serving(url=path) as found:
+        yield found
+
+
+@pytest.fixture
+def remote(url: str) -> Iterator[Memory]:
+    with Memory.open(url) as found:
+        yield found
+
+
+@pytest.fixture
+def talk(remote: Memory) -> Memory:
+    remote.add(SAID, source="talk")
+    return remote
+
+
+@pytest.mark.parametrize(("twin", "kind"), TWINS)
+def test_every_call_is_there_with_its_signature_or_says_why_not(
+    twin: type[Any], kind: type[Any]
+) -> None:
+    for name, method in inspect.getmembers(kind):
+        if name.startswith("_") or name in INHERITED:
+            continue
+        own = twin.__dict__.get(name)
+        assert own is not None, f"{twin.__name__} has no {name} of its own"
+        if isinstance(own, property):
+            assert isinstance(method, property)
+        elif own.__module__ == "treering.client.absent":
+            with pytest.raises(InputError, match="not there for a memory on a server"):
+                own()
+        else:
+            ours, theirs = inspect.signature(own), inspect.signature(method)
+            assert ours.parameters == theirs.parameters, name
+
+
+def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
+    assert isinstance(remote, client.RemoteMemory)
+    assert isinstance(remote, Memory)
+    assert remote.add("Ana moved to Porto.", at=datetime(2026, 3, 1, tzinfo=UTC)).added == 1
+    [hit] = remote.search("Porto")
+    assert (hit.text, hit.at) == ("Ana moved to Porto.", datetime(2026, 3, 1, tzinfo=UTC))
+
+
+def test_what_comes_back_is_what_the_memory_in_the_file_gives(
+    talk: Memory, open_memory: Open
+) -> None:
+    local = open_memory()
+    assert list(talk.entries()) == list(local.entries())
+    assert list(talk.entries(speaker="Ben", metadata={"mood": ["proud", 1.5]})) == list(
+        local.entries(speaker="Ben")
+    )
+    [entry] = talk.entries(speaker="Ben")
+    assert talk.get(entry.id) == local.get(entry.id) == entry
+    assert talk.page(limit=2) == local.page(limit=2)
+    options: dict[str, Any] = {"relations": ["context"], "alpha": {"context": 0.5}, "kind": "chat"}
+    for ours, theirs in zip(
+        talk.search("bees", k=3, **options), local.search("bees", k=3, **options), strict=True
+    ):
+        assert (ours.text, ours.entry_id, ours.metadata) == (
+            theirs.text,
+            theirs.entry_id,
+            theirs.metadata,
+        )
+        assert ours.score == pytest.approx(theirs.score, abs=1e-4)
+    assert talk.search_many([]) == []
+    assert len(talk.search_many(["bees", "river"], k=1)) == 2
+    assert talk.context("bees", budget=60).text == local.context("bees", budget=60).text
+    assert talk.settle() == local.stats() == talk.stats()
+    assert talk.spaces() == ["default"]
+
+
+def test_entries_are_replaced_and_forgotten(talk: Memory) -> None:
+    [entry] = talk.entries(speaker="Ben")
+    assert talk.replace(entry.id, "I keep ducks.").text == "I keep ducks."
+    assert talk.forget(entry.id).entries == (entry.id,)
+    assert talk.forget(source="talk").scrubbed
+    assert list(talk.entries()) == []
+
+
+def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) -> None:
+    lines = list(talk.export())
+    assert len(lines) == 1 + len(SAID)
+    assert lines == list(open_memory().export())
+    with Memory.open(url, space="copy") as copy:
+        assert copy.import_(iter(lines)).added == len(SAID)
+        assert list(copy.export()) == lines
+
+
+def test_the_tree_is_walked(talk: Memory) -> None:
+    talk.settle()
+    [bees] = talk.tree.search("bees on the roof", k=1)
+    assert bees.source == "talk"
+    assert talk.tree.node(bees.number).text == bees.text
+    assert bees.entry_id is not None
+    assert [node.number for node in talk.tree.find(bees.entry_id)] == [bees.number]
+    for root in talk.tree.roots():
+        below = talk.tree.leaves(root.number) if not root.leaf else [root]
+        assert all(leaf.leaf for leaf in below)
+        assert [node.depth for node in talk.tree.children(root.number)] in ([], [2] * len(below))
+    assert talk.tree.path(bees.number) == [] or talk.tree.path(bees.number)[0].depth == 1
+    assert talk.tree.stats().shape.leaves == 3
+
+
+def test_memos_and_facts_are_there(talk: Memory) -> None:
+    assert talk.memos.list() == []
+    assert talk.memos.search("bees") == []
+    with pytest.raises(UnknownName):
+        talk.memos.get("none")
+    [home] = talk.facts.current("Ana")
+    assert "Porto" in home.value
+    assert talk.facts.changes() == []
+    assert talk.facts.all("nobody") == []
+
+
+def test_code_is_indexed_and_its_rounds_remembered(path: Path, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "boats.py").write_text("def launch(name):\n    return name\n")
+    with serving(url=path, code_roots=(tmp_path,)) as url, Memory.open(url) as memory:
+        assert memory.code.index(repository).added == ("boats.py",)
+        [hit] = memory.code.search("launch", k=1, root=repository)
+        assert hit.path == "boats.py"
+        assert "launch" in memory.code.map(budget=200)
+        assert memory.code.repositories() == [str(repository)]
+        after = {"boats.py": "def launch(name):\n    return name.upper()\n"}
+        [block] = memory.code.record("Shout the name.", after=after)
+        assert block.definition == "launch"
+        assert memory.code.note("launch", "Liked.", outcome="accepted").outcome == "accepted"
+        assert memory.code.log("launch")[-1].note == "Liked."
+        assert memory.code.forget(repository) == 1
+        with pytest.raises(AccessDenied):
+            memory.code.index("/etc")
+
+
+def test_a_question_and_a_chat_are_answered(path: Path) -> None:
+    llm = ScriptedLLM(["In Porto [1].", "Hello, Ana.", "Good\n\nbye."])
+    with serving(url=path, llm=llm) as url, Memory.open(url) as memory:
+        memory.add(SAID)
+        answer = memory.ask("Where does Ana live?")
+        assert (answer.text, answer.citations[0].number) == ("In Porto [1].", 1)
+        assert memory.chat("I am Ana.", source="phone").text == "Hello, Ana."
+        with memory.chat_stream("See you.", source="phone") as stream:
+            assert "".join(stream) == "Good\n\nbye."
+            assert stream.answer is not None
+            assert stream.answer.text == "Good\n\nbye."
+        assert len(list(memory.entries(source="phone"))) == 4
+
+
+def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
+    llm = ScriptedLLM([LLMUnavailable("down")] * 8)
+    with serving(url=path, llm=llm) as url, Memory.open(url) as memory:
+        memory._connection._pause = lambda _: None  # type: ignore[attr-defined]
+        memory.add("Ana moved to Porto.")
+        with pytest.raises(UnknownName, match="no entry"):
+            memory.get("none of those?")
+        with pytest.raises(UnknownName):
+            memory.get("none/of/those")
+        with pytest.raises(EmptyText):
+            memory.search("  ")
+        with pytest.raises(InputError, match="greater than or equal to 1"):
+            memory.search("x", k=0)
+        with pytest.raises(LLMUnavailable, match="down"):
+            memory.ask("Where?")
+        with pytest.raises(LLMUnavailable, match="down"):
+            next(memory.chat_stream("Where?"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory: memory.add(Path("diary.txt")),
+        lambda memory: memory.add(7),
+        lambda memory: memory.add("x", metadata={"a": object()}),
+        lambda memory: memory.add("x", metadata={"a": "\ud800"}),
+        lambda memory: memory.search("x", relations=[Context()]),
+        lambda memory: memory.context("x", count_tokens=len),
+        lambda memory: memory.chat("x", policy=object()),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_it_is(remote: Memory, call: Any) -> None:
+    with pytest.raises(InputError):
+        call(remote)
+
+
+def test_a_key_opens_its_space(path: Path, make_key: MakeKey) -> None:
+    key = make_key("ana")
+    with serving(url=path) as url:
+        with Memory.open(url, api_key=key) as memory:
+            memory.add("A secret.")
+            assert memory.stats().space == "ana"
+        with Memory.open(url, space="ana", api_key=key) as memory:
+            assert len(list(memory.entries())) == 1
+        with Memory.open(url, space="ben", api_key=key) as memory, pytest.raises(AccessDenied):
+            memory.stats()
+        with Memory.open(url) as memory, pytest.raises(KeyUnknown, match="send a key"):
+            memory.stats()
+
+
+def test_the_key_may_come_from_the_environment(
+    path: Path, make_key: MakeKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_API_KEY", make_key("ana"))
+    with serving(url=path) as url, Memory.open(url) as memory:
+        assert memory.stats().space == "ana"
+
+
+def test_a_server_has_its_own_models(url: str) -> None:
+    with pytest.raises(InputError, match="its own embedder"):
+        Memory.open(url, embedder="minilm")
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    with Memory.open("http://127.0.0.1:9") as memory, pytest.raises(ServerUnavailable, match=":9"):
+        memory.stats()
+
+
+def test_a_closed_memory_says_so(url: str) -> None:
+    memory = Memory.open(url)
+    memory.close()
+    memory.close()
+    with pytest.raises(ServerError, match="open it again"):
+        memory.stats()
+
+
+def test_there_is_an_asynchronous_twin(url: str) -> None:
+    async def use() -> None:
+        async with await AsyncMemory.open(url, space="async") as memory:
+            await asyncio.gather(*(memory.add(f"Number {number}.") for number in range(5)))
+            assert len([entry async for entry in memory.entries()]) == 5
+            assert (await memory.search("Number 3.", k=1))[0].text == "Number 3."
+
+    asyncio.run(use())

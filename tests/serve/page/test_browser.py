@@ -1,0 +1,324 @@
+"""The page in a real headless Chromium, on a memory whose texts try to act on it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.embedders import HashingEmbedder
+from tests.memo.talk import messages, place
+from tests.serve.conftest import MakeKey
+from tests.serve.live import serving
+from tests.serve.page.test_routes import shop
+from treering import Memory
+from treering.journal import entries, ledger
+from treering.records import Spent
+
+EVIL = (
+    "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script> & zebra"
+)
+VIEWS = ("search?q=boat", "tree", "memos", "entries", "code?q=total", "status")
+
+_QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+Show = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Ends with this module: while it lives, asyncio cannot run in this thread."""
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        path = own if Path(own).exists() else next(filter(None, map(shutil.which, _NAMES)), None)
+        if path is None:
+            pytest.skip("no Chromium is installed: playwright install chromium")
+        launched = playwright.chromium.launch(executable_path=path, args=_QUIET)
+        yield launched
+        launched.close()
+
+
+def filled(path: Path, folder: Path) -> None:
+    """A memory with some of everything, and texts that want to be markup."""
+    start = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    said = [
+        one | {"at": start + timedelta(days=number // 2, minutes=number)}
+        for number, one in enumerate(messages())
+    ]
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        memory.add(said)
+        memory.add(EVIL, source="<b>evil</b>", speaker="<i>zebra</i>", metadata={"<u>": EVIL})
+        place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
+        place(memory, "Boat <b>sail</b>", "The boat needs a sail.", 4, 7)
+        memory.code.index(shop(folder))
+        memory.settle()
+        with memory._database.write() as writer:
+            space = entries.space_id(writer, "default")
+            ledger.spend(writer, space, Spent("ask", "served-model", 3, 4200, 70))
+        memory.add("One more text, after the tree was settled.", source="late")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that the tests which change nothing share."""
+    folder = tmp_path_factory.mktemp("page")
+    filled(folder / "life.db", folder / "shop")
+    with serving(url=folder / "life.db") as url:
+        yield url
+
+
+@pytest.fixture
+def show(browser: Browser, address: str) -> Iterator[Show]:
+    """Opens views; at the end nothing may have been asked for elsewhere, failed or acted."""
+    context = browser.new_context(viewport={"width": 1100, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    asked: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.extend(_complaint(message)))
+
+    def shown(view: str = "search", base: str = address) -> Page:
+        page.goto(f"{base}/#/{view}")
+        expect(page.locator("main section[aria-busy]")).to_have_count(0)
+        return page
+
+    yield shown
+    assert page.title() != "pwned"
+    assert {urlsplit(url).hostname for url in asked} <= {"127.0.0.1", None}
+    assert not [one for one in wrong if "404" not in one and "401" not in one]
+    context.close()
+
+
+def _complaint(message: ConsoleMessage) -> list[str]:
+    return [message.text] if message.type in ("error", "warning") else []
+
+
+def test_a_search_takes_each_score_apart_into_bars_that_add_up(show: Show) -> None:
+    page = show()
+    page.get_by_role("searchbox").fill("a new sail for the boat")
+    page.keyboard.press("Enter")
+    hits = page.locator(".hit")
+    expect(hits).to_have_count(10)
+    assert "sail" in hits.first.inner_text()
+    for number in range(hits.count()):
+        hit = hits.nth(number)
+        values = [_number(one) for one in hit.locator(".value").all_inner_texts()]
+        assert len(values) >= 3
+        score = float(hit.locator(".score").inner_text())
+        assert sum(values) == pytest.approx(score, abs=0.005 * (len(values) + 1))
+        lengths = [one.bounding_box() for one in hit.locator(".bar").all()]
+        widths = [box["width"] for box in lengths if box]
+        order = sorted(range(len(values)), key=lambda at: abs(values[at]))
+        assert widths[order[-1]] == max(widths)
+    assert page.locator(".bar.minus").count() > 0
+
+
+def test_filters_and_the_query_stand_in_the_address(show: Show) -> None:
+    page = show("search?q=zebra&source=late")
+    expect(page.locator(".hit")).to_have_count(1)
+    assert page.get_by_label("source").input_value() == "late"
+    page.get_by_label("source").fill("<b>evil</b>")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator(".hit header a")).to_have_text("<b>evil</b>")
+    assert "source=%3Cb%3E" in page.url
+    page.go_back()
+    expect(page.locator(".hit header a")).to_have_text("late")
+
+
+def test_stored_text_is_shown_and_never_acts(show: Show) -> None:
+    page = show("search?q=zebra")
+    expect(page.locator(".hit .text").first).to_have_text(EVIL)
+    page.locator(".hit header a").first.click()
+    expect(page.locator(".text.whole")).to_have_text(EVIL)
+    page.get_by_text("Metadata").click()
+    expect(page.locator("pre")).to_contain_text("<u>")
+    for view in ("tree", "memos", "entries"):
+        show(view)
+        assert page.locator("main img, main script, main b, main i, main u").count() == 0
+
+
+def test_the_tree_opens_and_closes_by_keyboard_down_to_its_leaves(show: Show) -> None:
+    page = show("tree")
+    branch = page.locator("details").first
+    branch.locator("> summary").focus()
+    page.keyboard.press("Enter")
+    expect(branch.locator("> .branches > *").first).to_be_visible()
+    assert branch.locator(".leaf, details").count() >= 2
+    page.keyboard.press("Enter")
+    expect(branch.locator("> .branches")).not_to_be_visible()
+    page.keyboard.press("Enter")
+    while branch.locator("details:not([open])").count():
+        branch.locator("details:not([open]) > summary").first.click()
+        expect(branch.locator("details[open] > .branches:empty")).to_have_count(0)
+    texts = branch.locator(".leaf")
+    assert texts.count() == int(branch.locator("> summary .count").inner_text())
+
+
+def test_memos_stand_on_a_time_line_and_open_to_their_lines(show: Show) -> None:
+    page = show("memos")
+    topics = page.locator(".topic")
+    assert topics.all_inner_texts() == ["Ines in Porto", "Boat <b>sail</b>"]
+    lefts = [one.bounding_box() for one in page.locator(".lane .span").all()]
+    assert lefts[0] is not None
+    assert lefts[1] is not None
+    assert lefts[0]["x"] < lefts[1]["x"]
+    topics.nth(1).press("Enter")
+    expect(topics.nth(1)).to_have_attribute("aria-expanded", "true")
+    expect(page.locator(".lines li")).to_have_count(4)
+    expect(page.locator(".lines li").first).to_contain_text("my boat needs a new sail")
+
+
+def test_the_code_graph_leads_from_definition_to_definition(show: Show) -> None:
+    page = show("code?q=total of the items")
+    page.locator(".hit header a", has_text=re.compile(r"^Cart$")).first.click()
+    page.get_by_role("link", name="Cart.total", exact=True).first.click()
+    expect(page.locator(".columns h3")).to_have_text(["Called by (2)", "Calls (2)"])
+    assert page.locator("svg.graph .edge").count() == 4
+    page.locator("svg.graph a[href$='name=price']").click()
+    expect(page.locator("main h2")).to_have_text("price")
+    expect(page.locator(".columns li")).to_have_count(1)
+    expect(page.locator(".columns li a")).to_have_text("Cart.total")
+
+
+def test_pending_work_and_tokens_spent_are_told(show: Show) -> None:
+    page = show("status")
+    expect(page.locator(".figures strong").first).to_have_text("14")
+    row = page.locator("tbody tr")
+    assert row.locator("td, th").all_inner_texts() == ["ask", "served-model", "3", "4,200", "70"]
+
+
+def test_an_entry_is_forgotten_only_after_a_look_at_what_it_touches(
+    browser: Browser, tmp_path: Path, show: Show
+) -> None:
+    filled(tmp_path / "life.db", tmp_path / "shop")
+    with serving(url=tmp_path / "life.db") as url:
+        page = show("search?q=boat new sail&source=chat", base=url)
+        page.locator(".hit header a").first.click()
+        expect(page.locator(".text.whole")).to_contain_text("my boat needs a new sail")
+        expect(page.locator(".places .leaf")).to_have_count(1)
+        expect(page.locator("section strong")).to_have_text(["Boat <b>sail</b>"])
+        page.get_by_role("button", name="Forget this entry…").click()
+        warning = page.locator(".warn")
+        expect(warning).to_contain_text("Forget 1 entry for good?")
+        expect(warning).to_contain_text("1 leaf of the tree")
+        expect(warning).to_contain_text("1 memo rests on it: Boat <b>sail</b>")
+        expect(page.get_by_role("button", name="Keep")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(warning).to_have_count(0)
+        page.get_by_role("button", name="Forget this entry…").click()
+        page.get_by_role("button", name="Forget for good").click()
+        expect(page.locator(".forgetting")).to_contain_text("Forgot 1 entry")
+        show("entries?source=chat", base=url)
+        expect(page.locator(".brief")).to_have_count(11)
+    assert b"my boat needs a new sail" not in (tmp_path / "life.db").read_bytes()
+
+
+def test_a_server_with_keys_asks_for_one_and_keeps_it_for_the_tab(
+    browser: Browser, path: Path, make_key: MakeKey
+) -> None:
+    with Memory.open(path, space="ann", embedder=HashingEmbedder()) as memory:
+        memory.add("Ann likes tea.")
+    key = make_key("ann")
+    page = browser.new_page()
+    with serving(url=path) as url:
+        page.goto(f"{url}/#/search?q=tea")
+        for tried in ("tr_wrong", key):
+            expect(page.get_by_role("dialog")).to_be_visible()
+            page.get_by_label("Key", exact=True).fill(tried)
+            page.get_by_role("button", name="Open").click()
+        expect(page.locator(".hit .text")).to_have_text("Ann likes tea.")
+        page.reload()
+        expect(page.locator(".hit .text")).to_have_text("Ann likes tea.")
+        assert key not in page.url
+    page.close()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_a_phone(show: Show, view: str) -> None:
+    page = show()
+    page.set_viewport_size({"width": 360, "height": 640})
+    show(view)
+    if view == "memos":
+        page.locator(".topic").first.click()
+        expect(page.locator(".lines li").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_text_can_be_read_in_light_and_dark(show: Show, view: str, theme: str) -> None:
+    page = show(view)
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    poor = page.evaluate(CONTRASTS)
+    assert poor == []
+
+
+def test_the_theme_follows_the_system_until_it_is_chosen(show: Show) -> None:
+    page = show()
+    grounds = []
+    for system in ("light", "dark"):
+        page.emulate_media(color_scheme="light" if system == "light" else "dark")
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert grounds[0] != grounds[1]
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == grounds[0]
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == grounds[0]
+
+
+def test_everything_is_in_reach_of_the_keyboard(show: Show) -> None:
+    page = show("tree")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    show("status")
+    page.evaluate("document.activeElement.blur()")
+    names = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.textContent.trim()"))
+    assert names == [
+        "Skip to content", "treering", "Search", "Tree", "Memos", "Entries", "Code", "Status",
+    ]  # fmt: skip
+
+
+def _number(shown: str) -> float:
+    return float(shown.replace("−", "-"))
+
+
+CONTRASTS = """() => {
+  const channel = (value) =>
+    (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map(Number).map(channel);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor;
+      if (!/, 0\\)$|transparent/.test(color)) return color;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const said = [...element.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
+    if (!said || !element.checkVisibility()) continue;
+    if (element.closest("svg, noscript, :disabled")) continue;
+    const [one, other] = [light(getComputedStyle(element).color), light(ground(element))];
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    if (ratio < 4.5) poor.push(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""

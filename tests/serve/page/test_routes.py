@@ -1,0 +1,141 @@
+"""What the page asks for beyond the REST interface, and how its files are served."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.code.repositories import SHOP
+from tests.conftest import Open
+from tests.memo.talk import messages, place
+from tests.serve.conftest import MakeKey, Serve, bearer
+
+
+def test_the_page_allows_nothing_from_elsewhere_and_nothing_inline(client: TestClient) -> None:
+    for name in ("/", "/page/app.js", "/page/style.css"):
+        answer = client.get(name)
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert client.get("/").headers["content-type"] == "text/html; charset=utf-8"
+    assert client.get("/page/none.js").status_code == 404
+    assert client.get("/page/../app.py").status_code == 404
+
+
+def test_no_file_of_the_page_reads_markup_from_a_text() -> None:
+    files = resources.files("treering.serve.page").joinpath("static").iterdir()
+    texts = {file.name: file.read_text("utf-8") for file in files}
+    assert {"index.html", "app.js", "style.css"} <= texts.keys()
+    for name, text in texts.items():
+        for acting in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert acting not in text, name
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        assert "https://" not in text, name
+
+
+def test_with_keys_the_page_is_open_and_what_it_shows_is_not(
+    serve: Serve, make_key: MakeKey
+) -> None:
+    key = make_key("ann")
+    client = serve()
+    assert client.get("/").status_code == 200
+    assert client.get("/page/api.js").status_code == 200
+    for path in ("entries/x/story", "code/neighbours?path=a&definition=b"):
+        assert client.get(f"/v1/page/{path}").status_code == 401
+        assert client.get(f"/v1/page/{path}", headers=bearer(key)).status_code == 404
+
+
+def test_a_story_tells_where_an_entry_went(open_memory: Open, serve: Serve) -> None:
+    memory = open_memory()
+    memory.add(messages(6))
+    memo = place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
+    memory.settle()
+    first = next(memory.entries())
+    [leaf] = memory.tree.find(first.id)
+    found = serve().get(f"/v1/page/entries/{first.id}/story").json()
+    assert found["entry"]["text"] == first.text
+    [one] = found["places"]
+    assert one["leaf"]["number"] == leaf.number
+    above = [node.number for node in memory.tree.path(leaf.number)]
+    assert [node["number"] for node in one["above"]] == above
+    assert [one["id"] for one in found["memos"]] == [memo.id]
+
+
+def test_a_preview_names_what_forgetting_touches_and_touches_nothing(
+    open_memory: Open, serve: Serve
+) -> None:
+    memory = open_memory()
+    memory.add(messages(12))
+    memory.add("Elsewhere.", source="notes")
+    memo = place(memory, "Boat", "It needs a sail.", 4, 5)
+    memory.settle()
+    client = serve()
+    found = client.post("/v1/page/forget-preview", json={"source": "chat"}).json()
+    assert found["count"] == 12
+    assert found["sources"] == ["chat"]
+    assert found["leaves"] == 12
+    assert [one["id"] for one in found["memos"]] == [memo.id]
+    leaves = [
+        leaf for entry in memory.entries(source="chat") for leaf in memory.tree.find(entry.id)
+    ]
+    above = {node.number for leaf in leaves for node in memory.tree.path(leaf.number)}
+    assert {node["number"] for node in found["summaries"]} == above
+    assert not found["partial"]
+    assert memory.stats().entries == 13
+    one = next(memory.entries())
+    alone = client.post("/v1/page/forget-preview", json={"ids": [one.id, one.id]}).json()
+    assert (alone["count"], alone["leaves"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("which", "status"), [({}, 422), ({"ids": ["x"]}, 404), ({"source": "none"}, 404)]
+)
+def test_a_preview_of_nothing_is_refused(
+    client: TestClient, which: dict[str, object], status: int
+) -> None:
+    assert client.post("/v1/page/forget-preview", json=which).status_code == status
+
+
+def test_the_neighbours_of_a_definition_are_who_calls_it_and_whom_it_calls(
+    open_memory: Open, serve: Serve, tmp_path: Path
+) -> None:
+    open_memory().code.index(shop(tmp_path / "shop"))
+    client = serve()
+
+    def around(path: str, definition: str) -> dict[str, Any]:
+        where = {"path": path, "definition": definition}
+        answer = client.get("/v1/code/neighbours", params=where)
+        found: dict[str, Any] = answer.json()
+        return {"status": answer.status_code} | found
+
+    found = around("shop/cart.py", "Cart.total")
+    assert found["center"]["kind"] == "method"
+    assert found["text"].startswith("def total(self):")
+    assert {(one["path"], one["definition"], one["calls"]) for one in found["callees"]} == {
+        ("shop/prices.py", "price", 1),
+        ("shop/prices.py", "vat", 1),
+    }
+    assert {(one["path"], one["definition"], one["calls"]) for one in found["callers"]} == {
+        ("shop/cart.py", "Cart.again", 1),
+        ("tests/test_cart.py", "test_total", 1),
+    }
+    members = around("shop/cart.py", "Cart")["members"]
+    assert [one["definition"] for one in members] == [
+        "Cart.__init__", "Cart.add", "Cart.total", "Cart.again",
+    ]  # fmt: skip
+    assert around("none.py", "Cart")["status"] == 404
+    assert "it has Cart" in around("shop/cart.py", "Dog")["detail"]
+
+
+def shop(root: Path) -> Path:
+    """The small repository, written out."""
+    for name, text in SHOP.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root

@@ -1,0 +1,151 @@
+"""Write the tables of measured figures into the pages from the committed results.
+
+Run as ``python -m tools.document_results``; it also draws ``docs/plots``. A test compares the
+result with what is committed, so no page can claim what no results file says. A table stands
+between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from treering.bench import plots
+from treering.bench.perf import report as speed
+from treering.bench.policy.registry import GROUPS
+from treering.bench.report import Scores, budget_table, overview
+from treering.bench.results import read
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PLOTS = ROOT / "docs" / "plots"
+DRAWN = "locomo"  # its recall by tokens is drawn as an example of all
+PAGES = ("docs/measuring.md", "README.md")
+
+_PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
+_FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
+_PEERS = (
+    *("peer:lancedb-hybrid", "peer:llamaindex-hybrid", "peer:chroma", "peer:lancedb"),
+    *("peer:llamaindex", "peer:mem0"),
+)
+_MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
+
+
+def tables(page: str) -> Mapping[str, Callable[[], str]]:
+    """The tables of a page, by the name they are marked with."""
+    known = ("treering", *_PLAIN)
+    if page == "README.md":
+        return {"overview": lambda: _overview("", known)}
+    return {
+        "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, "raptor")),
+        "budgets": _budgets,
+        "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
+        "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
+        "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
+        "w": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:w"])),
+        "answers": _answers,
+        "code": _code,
+        "forgetting": _forgetting,
+        "perf": _perf,
+    }
+
+
+def document(page: str, text: str) -> str:
+    """The text of a page with every marked table written anew."""
+    known = tables(page)
+
+    def written(found: re.Match[str]) -> str:
+        name = found["name"]
+        return f"<!-- {name} -->\n{known[name]()}<!-- /{name} -->"
+
+    return _MARKED.sub(written, text)
+
+
+def scores(folder: str) -> list[Scores]:
+    """All results files of a folder of the results."""
+    return [Scores.of(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]
+
+
+def _overview(folder: str, policies: Sequence[str]) -> str:
+    return overview(scores(folder), policies, policies[0])
+
+
+def _budgets() -> str:
+    policies = ("treering", "context", *_PLAIN, "raptor")
+    pages = []
+    for one in scores(""):
+        measured = [policy for policy in policies if policy in one.by_policy]
+        pages.append(budget_table(one, measured))
+    return "\n".join(pages)
+
+
+def _answers() -> str:
+    found = scores("answers")
+    policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
+    return overview(found, policies, "treering")
+
+
+def _code() -> str:
+    found = scores("code")
+    policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
+    return overview(found, [p for p in policies if not p.startswith("map")], "lexical")
+
+
+def _forgetting() -> str:
+    figures = json.loads((RESULTS / "forgetting.json").read_text(encoding="utf-8"))
+    head = ["stage", "one model left out", "whole tasks apart", "requirements, one model left out"]
+    rows = [
+        [
+            stage,
+            _score(figures["leave_one_model_out"][stage]["round"]),
+            _score(figures["whole_tasks_apart"][stage]["round"]),
+            _score(figures["leave_one_model_out"][stage]["requirement"]),
+        ]
+        for stage in figures["leave_one_model_out"]
+    ]
+    for name, measured in figures["baselines"].items():
+        known = measured.get("requirement")
+        rows.append([name, _score(measured["round"]), "", _score(known) if known else ""])
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _score(figures: Mapping[str, Any]) -> str:
+    return " / ".join(f"{figures[key]:.3f}" for key in ("precision", "recall", "f1"))
+
+
+def _perf() -> str:
+    pages = []
+    for file in sorted((RESULTS / "perf").glob("*.jsonl")):
+        timings = speed.read(file)
+        pages.append(f"{speed.table(timings)}\n\nLimits: {speed.limits(timings.operations)}.\n")
+    return "\n".join(pages)
+
+
+def draw(folder: Path) -> None:
+    """The plots that the pages show: recall by tokens, sweeps, growth."""
+    for one in scores(""):
+        if one.run.benchmark == DRAWN:
+            plots.plot_budgets(one, folder / f"{DRAWN}-budgets.svg")
+    for one in scores("sweeps"):
+        plots.plot_sweeps(one, folder, one.run.benchmark, "svg")
+    for file in sorted((RESULTS / "perf").glob("*.jsonl")):
+        timings = speed.read(file)
+        for operation in timings.operations:
+            name = f"{file.stem}-{operation.replace(' ', '-')}.svg"
+            speed.plot(timings, operation, folder / name)
+
+
+def main() -> None:
+    """Write all pages and plots."""
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(document(page, path.read_text(encoding="utf-8")), encoding="utf-8")
+    draw(PLOTS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""From fragments to exchanges: a message is shown with what it answers, and with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from treering.chat.policy import Exchange
+from treering.facts import store as facts
+from treering.journal import entries
+from treering.journal.contract import Reader
+from treering.records import Entry, Hit
+
+MAX_MESSAGES = 4  # of a round: the user's, the model's, and what tools said between
+
+
+def exchanges(
+    reader: Reader, space: int, hits: Sequence[Hit], without: frozenset[str]
+) -> list[Exchange]:
+    """The exchanges that hits belong to, best first; messages in ``without`` are left out of them.
+
+    A text, and a chat whose messages have no roles, has no exchanges: there each hit stands for
+    itself.
+    """
+    members: dict[str, Exchange] = {}
+    found: dict[tuple[str, int], Exchange] = {}
+    for hit in hits:
+        before = members.get(hit.entry_id) if hit.role else None
+        if before is None:
+            before = Exchange(_messages(reader, space, hit, without), 0.0)
+            members |= dict.fromkeys(before.entries, before)
+        score = found[before.key].score if before.key in found else 0.0
+        found[before.key] = replace(before, score=score + max(hit.score, 0.0))
+    return _newer_first(sorted(found.values(), key=lambda one: -one.score))
+
+
+def _messages(reader: Reader, space: int, hit: Hit, without: frozenset[str]) -> tuple[Hit, ...]:
+    if not hit.role:
+        return (hit,)
+    seqs = entries.exchange(reader, space, hit.source, hit.position, MAX_MESSAGES)
+    marks = facts.marks(reader, seqs)
+    whole = tuple(
+        _whole(entry, hit, marks.get(seq, facts.NOTHING))
+        for seq, entry in sorted(entries.by_seq(reader, seqs).items())
+        if entry.id not in without
+    )
+    return whole if any(one.entry_id == hit.entry_id for one in whole) else (hit,)
+
+
+def _whole(entry: Entry, found: Hit, against: facts.Marks) -> Hit:
+    """An entry of the round of a hit, as a hit."""
+    return replace(
+        found,
+        text=entry.text,
+        entry_id=entry.id,
+        position=entry.position,
+        start=0,
+        end=len(entry.text),
+        at=entry.at,
+        speaker=entry.speaker,
+        role=entry.role,
+        session=entry.session,
+        metadata=entry.metadata,
+        superseded_by=against.superseded_by,
+        stale=against.stale,
+    )
+
+
+def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
+    """Every exchange behind those whose statements supersede its own."""
+    home: Mapping[str, Exchange] = {entry: one for one in ranked for entry in one.entries}
+    ordered: dict[tuple[str, int], Exchange] = {}
+    for one in ranked:
+        for first in (*(home[newer] for newer in _newer(one) if newer in home), one):
+            ordered.setdefault(first.key, first)
+    return list(ordered.values())
+
+
+def _newer(one: Exchange) -> Iterable[str]:
+    return (hit.superseded_by.entry_id for hit in one.hits if hit.superseded_by)

@@ -1,0 +1,55 @@
+"""MemoChat's respond stage: evidences from chosen memos, and dialogue no memo stands for yet."""
+
+from __future__ import annotations
+
+import json
+
+from treering.chat.policy import QUERY_CHARS, Evidence, Materials, Sources, Turn, newest, tokens
+from treering.memo.record import LINE_JOIN
+from treering.memo.record import Evidence as MemoEvidence
+from treering.recall.context import CountTokens
+
+RECENT_SHARE = 0.5  # the paper's: memos are written once the recent dialogue fills half the window
+NUMBER_TOKENS = 5  # of an evidence's "(n)" and the blank line before it
+
+
+class FromMemos:
+    """The paper: memos are written as they fall due, and those the message is about are chosen."""
+
+    name = "memo"
+    writes_memos = True
+
+    def materials(self, turn: Turn, sources: Sources) -> Materials:
+        """Topics, summaries and dialogues of the chosen memos, and the recent dialogue."""
+        history = turn.history
+        written = sources.written(history[-1].source) if history else frozenset()
+        unwritten = [entry for entry in history if entry.id not in written]
+        recent = newest(unwritten, int(turn.room * RECENT_SHARE), turn.count)
+        left = turn.room - tokens(recent, turn.count)
+        evidences = []
+        for chosen in sources.chosen(turn.message[-QUERY_CHARS:]):
+            evidence = _fitting(chosen, left, turn.count)
+            if evidence is not None:
+                evidences.append(evidence)
+                left -= turn.count(evidence.text) + NUMBER_TOKENS
+        return Materials(tuple(evidences), recent)
+
+
+def _fitting(chosen: MemoEvidence, room: int, count: CountTokens) -> Evidence | None:
+    """A memo with as many of its lines as fit; None if not even its summary does."""
+    ids = chosen.memo.entry_ids
+    for lines in range(len(chosen.dialogues), -1, -1):
+        text = _shown(chosen, lines)
+        if count(text) + NUMBER_TOKENS <= room:
+            return Evidence(text, ids[:lines], ids[lines:])
+    return None
+
+
+def _shown(chosen: MemoEvidence, lines: int) -> str:
+    """As in table 8, in JSON: a quotation mark in a text does not end it."""
+    told = {
+        "Related Topics": chosen.topic,
+        "Related Summaries": chosen.summary,
+        "Related Dialogs": LINE_JOIN.join(chosen.dialogues[:lines]),
+    }
+    return json.dumps(told, ensure_ascii=False)

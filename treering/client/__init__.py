@@ -1,0 +1,1 @@
+"""A memory on a server: the calls of ``Memory`` over HTTP."""

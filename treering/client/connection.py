@@ -1,0 +1,229 @@
+"""Requests to a treering server: sent again while it is busy, its problems raised as errors.
+
+Every request may safely be sent twice: what changes something carries an idempotency key or has the
+same effect the second time.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from treering import errors
+from treering.errors import MissingExtra, ServerError, ServerUnavailable, TreeringError
+
+try:
+    import httpx2
+    from pydantic import TypeAdapter, ValidationError
+    from pydantic_core import to_json
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of(missing.name or "httpx2", "client") from missing
+
+T = TypeVar("T")
+Fields = Mapping[str, Any]
+
+ATTEMPTS = 4
+FIRST_WAIT_S = 0.5  # before the second attempt, then twice as long each time
+MAX_WAIT_S = 10.0
+"""What a server may ask for with Retry-After; one that needs longer is reported as unavailable."""
+
+TIMEOUT = httpx2.Timeout(10.0, read=600.0)
+"""A language model on a CPU may take minutes for a reply; connecting takes seconds or fails."""
+
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_BY_STATUS: Mapping[int, type[TreeringError]] = {
+    HTTPStatus.UNAUTHORIZED: errors.KeyUnknown,
+    HTTPStatus.FORBIDDEN: errors.AccessDenied,
+    HTTPStatus.NOT_FOUND: errors.UnknownName,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errors.InputError,
+    HTTPStatus.UNPROCESSABLE_ENTITY: errors.InputError,
+    HTTPStatus.TOO_MANY_REQUESTS: errors.ServerUnavailable,
+    HTTPStatus.SERVICE_UNAVAILABLE: errors.ServerUnavailable,
+}
+"""For problems that name no error of treering, such as those of a proxy in between."""
+
+
+class Connection:
+    """A server and the space asked for. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        url: str,
+        space: str | None,
+        api_key: str | None,
+        transport: httpx2.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        headers = {}
+        if space is not None:
+            headers["X-Treering-Space"] = space
+        if api_key is not None:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self.url = url.rstrip("/")
+        self._pause = pause
+        self._client = httpx2.Client(
+            base_url=f"{self.url}/v1",
+            headers=httpx2.Headers(headers, encoding="utf-8"),
+            timeout=TIMEOUT,
+            transport=transport,
+        )
+
+    def get(self, kind: type[T], path: str, params: Fields | None = None) -> T:
+        """What a route answers, read as ``kind``."""
+        return self._read(kind, self._send("GET", path, params=_given(params)))
+
+    def send(self, kind: type[T], method: str, path: str, body: Fields | None = None) -> T:
+        """What a route makes of a body, read as ``kind``. Raises InputError for what is no JSON."""
+        return self._read(kind, self._send(method, path, content=_encoded(body)))
+
+    def post(self, kind: type[T], path: str, body: Fields, *, once: bool = False) -> T:
+        """As ``send``; ``once``: what it does must not be done twice."""
+        headers = {"Idempotency-Key": secrets.token_hex(16)} if once else {}
+        return self._read(kind, self._send("POST", path, content=_encoded(body), headers=headers))
+
+    def lines(self, path: str) -> Iterator[str]:
+        """The lines of a reply as they arrive, without line ends."""
+        with self._streamed("GET", path) as response:
+            yield from _lines(response)
+
+    def upload(self, kind: type[T], path: str, lines: Iterable[str]) -> T:
+        """What a route makes of lines. They are sent once: there may be no second reading."""
+        content = (f"{line}\n".encode() for line in lines)
+        with _translated(self.url):
+            response = self._client.post(path, content=content)
+        return self._read(kind, _checked(response))
+
+    def events(self, path: str, body: Fields) -> Generator[tuple[str, bytes], None, None]:
+        """Server-sent events as they arrive: name and data."""
+        with self._streamed("POST", path, content=_encoded(body)) as response:
+            name = ""
+            for line in _lines(response):
+                field, _, value = line.partition(": ")
+                if field == "event":
+                    name = value
+                elif field == "data":
+                    yield name, value.encode()
+                    name = ""
+
+    def close(self) -> None:
+        """Close the connections; a second call does nothing."""
+        self._client.close()
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        if self._client.is_closed:
+            raise ServerError("this memory is closed; open it again")
+        options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
+        for attempt in range(ATTEMPTS):
+            with _translated(self.url):
+                response = self._client.request(method, path, **options)
+            wait = _wait(response, attempt)
+            if response.status_code not in _BUSY or wait is None:
+                break
+            self._pause(wait)
+        return _checked(response)
+
+    @contextmanager
+    def _streamed(self, method: str, path: str, **options: Any) -> Iterator[httpx2.Response]:
+        headers = {"Content-Type": "application/json"}
+        with (
+            _translated(self.url),
+            self._client.stream(method, path, headers=headers, **options) as response,
+        ):
+            if response.is_error:
+                response.read()
+            yield _checked(response)
+
+    def _read(self, kind: type[T], response: httpx2.Response) -> T:
+        try:
+            found: T = _adapter(kind).validate_json(response.content or b"null")
+        except ValidationError as error:
+            raise ServerError(
+                f"{self.url} answered in another form than expected ({error.error_count()} "
+                "differences); are client and server of the same version?"
+            ) from error
+        return found
+
+
+def error_of(status: int, body: bytes) -> TreeringError:
+    """The error that a problem document, or another body with that status, stands for."""
+    try:
+        problem = json.loads(body)
+        kind, detail = str(problem["type"]), str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        kind, detail = "", f"the server answered with status {status}"
+    named = getattr(errors, kind.rpartition(":")[2], None)
+    if isinstance(named, type) and issubclass(named, TreeringError):
+        return named(detail)
+    return _BY_STATUS.get(status, ServerError)(detail)
+
+
+def decoded(kind: type[T], data: bytes) -> T:
+    """JSON as a value of that type."""
+    found: T = _adapter(kind).validate_json(data)
+    return found
+
+
+def _lines(response: httpx2.Response) -> Iterator[str]:
+    """Lines as they arrive. Unlike ``iter_lines`` it ends them at line feeds alone: texts hold
+    other characters that may end a line.
+    """
+    rest = b""
+    for piece in response.iter_bytes():
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line.decode() for line in whole)
+
+
+def _checked(response: httpx2.Response) -> httpx2.Response:
+    if response.is_success:
+        return response
+    raise error_of(response.status_code, response.content)
+
+
+def _wait(response: httpx2.Response, attempt: int) -> float | None:
+    """Seconds until the next attempt; None if there is to be none."""
+    if attempt + 1 == ATTEMPTS:
+        return None
+    asked = response.headers.get("retry-after", "")
+    wait = float(asked) if asked.isdecimal() else FIRST_WAIT_S * 2**attempt
+    return wait if wait <= MAX_WAIT_S else None
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx2.TransportError as error:
+        raise ServerUnavailable(f"{url} cannot be reached or broke off: {error}") from error
+    except (httpx2.InvalidURL, UnicodeEncodeError) as error:
+        raise errors.InputError(f"{url}: {error}") from error
+
+
+def _given(params: Fields | None) -> dict[str, Any]:
+    """Parameters of an address: those that are given, as JSON has them."""
+    plain = json.loads(_encoded(params) or b"{}")
+    found = {key: value for key, value in plain.items() if value is not None}
+    return {
+        key: json.dumps(value) if isinstance(value, dict) else value for key, value in found.items()
+    }
+
+
+def _encoded(body: Fields | None) -> bytes | None:
+    try:
+        return None if body is None else to_json(body)
+    except (ValueError, UnicodeEncodeError) as error:
+        raise errors.InputError(f"this cannot be sent as JSON: {error}") from error
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """The reader of a type; making one takes a thousand times as long as using it."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}

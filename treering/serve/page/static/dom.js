@@ -1,0 +1,83 @@
+// Elements from values. Text only ever becomes text: nothing here reads markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: `on` holds listeners, `style` custom properties, the rest are attributes. */
+export function h(tag, props = {}, ...children) {
+  return filled(document.createElement(tag), props, children);
+}
+
+/** The same for SVG. */
+export function s(tag, props = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), props, children);
+}
+
+function filled(element, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else if (name === "style") {
+      for (const [key, one] of Object.entries(value)) element.style.setProperty(key, one);
+    } else if (value === true) {
+      element.setAttribute(name, "");
+    } else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(name, value);
+    }
+  }
+  return put(element, children);
+}
+
+/** Append `children`: elements, texts, lists of either; what is nothing is left out. */
+export function put(element, ...children) {
+  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  return element;
+}
+
+/** Put `children` in place of what an element holds. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  return put(element, children);
+}
+
+/** Tell those who do not see the page. */
+export function say(text) {
+  document.getElementById("live").textContent = text;
+}
+
+/** "1 entry", "2 entries". */
+export function counted(count, one, many = `${one}s`) {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+}
+
+/** A time for people, or nothing. */
+export function when(text) {
+  if (!text) return null;
+  const date = new Date(text);
+  const shown = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return h("time", { datetime: text, title: text }, shown);
+}
+
+/** An address of this page. */
+export function to(view, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const tail = given.length ? `?${new URLSearchParams(given)}` : "";
+  return `#/${view}${tail}`;
+}
+
+/** A labelled field of a form. */
+export function field(label, control) {
+  return h("label", {}, h("span", {}, label), control);
+}
+
+/** A select with its options, given as texts or [value, text] pairs. */
+export function select(name, options, chosen) {
+  return h("select", { name }, options.map((one) => {
+    const [value, text] = Array.isArray(one) ? one : [one, one];
+    return h("option", { value, selected: value === chosen }, text);
+  }));
+}
+
+/** What is shown where there is nothing to show. */
+export function nothing(text) {
+  return h("p", { class: "nothing" }, text);
+}

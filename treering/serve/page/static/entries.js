@@ -1,0 +1,116 @@
+// Entries as they were added; one entry's story; forgetting, after a look at what it touches.
+
+import { get, post } from "/page/api.js";
+import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { leaf } from "/page/tree.js";
+
+const PAGE = 50;
+const FILTERS = ["source", "speaker", "session", "since", "until"];
+
+export async function entries(page, query) {
+  const where = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
+  const list = h("ol", { class: "entries" });
+  put(page,
+    h("form", { class: "fields", on: { submit: (event) => {
+      event.preventDefault();
+      location.hash = to("entries", Object.fromEntries(new FormData(event.target)));
+    } } },
+    FILTERS.map((name) => field(name, h("input", { name, value: query[name] ?? "" }))),
+    h("button", {}, "Filter")),
+    list);
+  await more(list, where, null);
+  if (!list.childElementCount) fill(list, nothing("No entry."));
+  else if (Object.keys(where).length) put(page, forgetting({ ...where }, "Forget all of these…"));
+}
+
+async function more(list, where, cursor) {
+  const page = await get("entries", { ...where, limit: PAGE, cursor });
+  put(list, page.entries.map((one) => h("li", {}, brief(one))));
+  if (!page.next) return;
+  const button = h("button", { type: "button", class: "quiet", on: { click: async () => {
+    item.remove();
+    await more(list, where, page.next);
+  } } }, "More");
+  const item = h("li", {}, button);
+  put(list, item);
+}
+
+function brief(entry) {
+  return h("article", { class: "brief" },
+    h("header", {},
+      h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.source),
+      entry.speaker ? h("span", { class: "who" }, entry.speaker) : null,
+      when(entry.at ?? entry.added)),
+    h("p", { class: "text clamp" }, entry.text));
+}
+
+export async function entry(page, _, id) {
+  const story = await get(`page/entries/${encodeURIComponent(id)}/story`);
+  const found = story.entry;
+  put(page,
+    h("header", { class: "facts" },
+      fact("Source", h("a", { href: to("entries", { source: found.source }) }, `${found.source} #${found.position}`)),
+      found.speaker ? fact("Speaker", found.speaker) : null,
+      found.session ? fact("Session", h("a", { href: to("entries", { session: found.session }) }, found.session)) : null,
+      found.at ? fact("Time", when(found.at)) : null,
+      fact("Added", when(found.added)),
+      fact("Id", h("code", {}, found.id))),
+    h("p", { class: `text whole ${found.kind}` }, found.text),
+    Object.keys(found.metadata).length ? h("details", {}, h("summary", {}, "Metadata"), h("pre", {}, JSON.stringify(found.metadata, null, 2))) : null,
+    h("h2", {}, "Where it went"),
+    story.places.length ? h("ol", { class: "places" }, story.places.map(place)) : nothing("It is not in the tree yet."),
+    part("Memos that rest on it", story.memos, (memo) => h("p", {}, h("strong", {}, memo.topic), ` ${memo.claims.map((claim) => claim.text).join(" ")}`)),
+    part("What it states", story.facts, (one) => h("p", {},
+      `${one.subject}, ${one.slot}: `, h("strong", {}, one.value),
+      one.superseded_by ? h("span", { class: "tag" }, "superseded") : null)),
+    forgetting({ ids: [found.id] }, "Forget this entry…"));
+}
+
+const fact = (name, value) => h("div", {}, h("span", { class: "name" }, name), " ", value);
+
+function part(title, found, show) {
+  return found.length ? [h("h2", {}, title), found.map(show)] : null;
+}
+
+function place(one) {
+  return h("li", {}, h("ol", { class: "path" }, one.above.map((node) => h("li", {}, node.text || "…"))), leaf(one.leaf));
+}
+
+/** A button that shows what would go; only then one that does it. */
+function forgetting(which, label) {
+  const box = h("section", { class: "forgetting", "aria-live": "polite" });
+  const start = h("button", { type: "button", class: "danger quiet", on: { click: async () => {
+    try {
+      look(box, start, which, await post("page/forget-preview", which));
+    } catch (error) {
+      fill(box, start, h("p", { class: "problem", role: "alert" }, error.message));
+    }
+  } } }, label);
+  return fill(box, start);
+}
+
+function look(box, start, which, found) {
+  const cancel = h("button", { type: "button", class: "quiet", on: { click: () => { fill(box, start); start.focus(); } } }, "Keep");
+  const atLeast = found.partial ? "at least " : "";
+  fill(box, h("div", { class: "card warn" },
+    h("h2", {}, `Forget ${counted(found.count, "entry", "entries")} for good?`),
+    h("ul", {},
+      h("li", {}, `from ${counted(found.sources.length, "source")}: ${found.sources.slice(0, 5).join(", ")}${found.sources.length > 5 ? ", …" : ""}`),
+      h("li", {}, `${atLeast}${counted(found.leaves, "leaf", "leaves")} of the tree; ${counted(found.summaries.length, "summary", "summaries")} above would be written anew`),
+      h("li", {}, `${counted(found.memos.length, "memo")} ${found.memos.length === 1 ? "rests" : "rest"} on it${found.memos.length ? `: ${found.memos.map((memo) => memo.topic).join(", ")}` : ""}`)),
+    h("details", {}, h("summary", {}, "The entries"), h("ol", {}, found.entries.map((one) => h("li", { class: "clamp" }, one.text))),
+      found.count > found.entries.length ? h("p", {}, `… and ${found.count - found.entries.length} more`) : null),
+    found.summaries.length ? h("details", {}, h("summary", {}, "The summaries"), h("ul", {}, found.summaries.map((node) => h("li", {}, node.text || "…")))) : null,
+    h("div", { class: "row" },
+      h("button", { type: "button", class: "danger", on: { click: () => go(box, which) } }, "Forget for good"), cancel)));
+  cancel.focus();
+}
+
+async function go(box, which) {
+  const done = await post("forget", which);
+  const derived = Object.entries(done.views).map(([view, count]) => `${count} ${view}`).join(", ");
+  const bytes = done.scrubbed ? "The file was rewritten without it." : "The file is being read; its bytes are cleaned when the memory settles.";
+  const text = `Forgot ${counted(done.entries.length, "entry", "entries")}${derived ? ` and ${derived}` : ""}. ${bytes}`;
+  fill(box, h("p", { class: "card" }, text));
+  say(text);
+}

@@ -1,0 +1,80 @@
+// Search, with the score taken apart: each term is a bar, and the bars add up.
+
+import { post } from "/page/api.js";
+import { counted, field, fill, h, nothing, put, say, select, to, when } from "/page/dom.js";
+
+const OWN = new Set(["lexical", "dense"]);
+const FILTERS = ["source", "speaker", "session", "since", "until"];
+
+export async function search(page, query) {
+  const results = h("div", { class: "results" });
+  put(page, form(query), results);
+  if (!query.q) {
+    fill(results, nothing("Ask for something: each hit shows why it was picked. Press / to come back here."));
+    page.querySelector("input[type=search]").focus();
+    return;
+  }
+  const wanted = { query: query.q, k: Number(query.k ?? 10), mode: query.mode ?? "hybrid" };
+  for (const name of FILTERS) if (query[name]) wanted[name] = query[name];
+  if (query.relations === "none") wanted.relations = [];
+  const hits = await post("search", wanted);
+  say(counted(hits.length, "hit"));
+  if (!hits.length) fill(results, nothing("Nothing found."));
+  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, widest(hits)))));
+}
+
+function form(query) {
+  const filters = FILTERS.map((name) =>
+    field(name, h("input", { name, value: query[name] ?? "", placeholder: name === "since" ? "2026-05-03" : "" })));
+  return h("form", { class: "ask", role: "search", on: { submit: sent } },
+    h("div", { class: "row" },
+      h("input", { type: "search", name: "q", value: query.q ?? "", "aria-label": "Search the memory", placeholder: "What do you want to know?", autocomplete: "off" }),
+      h("button", {}, "Search")),
+    h("details", { open: FILTERS.some((name) => query[name]) },
+      h("summary", {}, "Filters and ranking"),
+      h("div", { class: "fields" }, filters,
+        field("hits", select("k", ["5", "10", "25", "50"], query.k ?? "10")),
+        field("own score", select("mode", ["hybrid", "lexical", "dense"], query.mode ?? "hybrid")),
+        field("relations", select("relations", [["", "as fits the content"], ["none", "none"]], query.relations ?? "")))));
+}
+
+function sent(event) {
+  event.preventDefault();
+  const given = Object.fromEntries(new FormData(event.target));
+  if (given.k === "10") delete given.k;
+  if (given.mode === "hybrid") delete given.mode;
+  location.hash = to("search", given);
+}
+
+function legend() {
+  return h("p", { class: "legend" },
+    h("span", { class: "swatch own" }), " own score ",
+    h("span", { class: "swatch related" }), " what related fragments add. The terms sum to the score.");
+}
+
+const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
+
+function shown(hit, most) {
+  return h("li", {}, h("article", { class: "hit" },
+    h("header", {},
+      h("a", { href: `#/entry/${encodeURIComponent(hit.entry_id)}` }, hit.source),
+      hit.speaker ? h("span", { class: "who" }, hit.speaker) : null,
+      when(hit.at),
+      h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
+    h("p", { class: `text ${hit.kind}` }, hit.text),
+    bars(hit.why, most)));
+}
+
+/** One row a term: its name, a bar from the middle, its value. */
+export function bars(why, most) {
+  const raw = { lexical: why.bm25 && `BM25 ${why.bm25.toFixed(2)}`, dense: why.cosine && `cosine ${why.cosine.toFixed(2)}` };
+  return h("dl", { class: "bars" }, Object.entries(why.terms).map(([name, value]) => h("div", { title: raw[name] },
+    h("dt", {}, name),
+    h("dd", {},
+      h("span", { class: "track", "aria-hidden": "true" },
+        h("span", {
+          class: `bar ${OWN.has(name) ? "own" : "related"} ${value < 0 ? "minus" : "plus"}`,
+          style: { "--share": Math.min(Math.abs(value) / most, 1).toFixed(4) },
+        })),
+      h("span", { class: "value" }, `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`)))));
+}

@@ -1,0 +1,99 @@
+"""An entry's story, and what forgetting would touch: composed of what the views know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from treering.errors import InputError, UnknownName
+from treering.facts.view import Fact
+from treering.ingest.where import Where, to_filter
+from treering.memo.record import Memo
+from treering.memory import Memory
+from treering.records import Entry, Filter
+from treering.tree.node import TreeNode
+
+SHOWN = 20
+"""Entries that a preview names; the count tells the rest."""
+
+FOLLOWED = 500
+"""Entries whose traces in the tree a preview follows: about a second of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A leaf of the tree that an entry's text stands on, and the summaries above, top first."""
+
+    leaf: TreeNode
+    above: tuple[TreeNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """An entry, where it went and what was derived from it."""
+
+    entry: Entry
+    places: tuple[Place, ...]
+    memos: tuple[Memo, ...]
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What ``forget`` would touch. ``entries`` are the first of ``count``.
+
+    ``summaries`` would be written anew and ``memos`` checked again; with ``partial``, there are
+    more than were looked at.
+    """
+
+    count: int
+    sources: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    leaves: int
+    summaries: tuple[TreeNode, ...]
+    memos: tuple[Memo, ...]
+    partial: bool
+
+
+def story(memory: Memory, entry_id: str) -> Story:
+    """Raises UnknownName."""
+    entry = memory.get(entry_id)
+    tree = memory.tree
+    places = tuple(Place(leaf, tuple(tree.path(leaf.number))) for leaf in tree.find(entry_id))
+    facts = tuple(one for one in memory.facts.all() if one.entry_id == entry_id)
+    return Story(entry, places, _memos(memory, [entry_id]), facts)
+
+
+def preview(memory: Memory, ids: Sequence[str], where: Where) -> Preview:
+    """Raises UnknownName when nothing matches, InputError without any condition."""
+    if not ids and to_filter(where) == Filter():
+        raise InputError("forget what? Give ids, or a filter such as source")
+    doomed = list(_doomed(memory, ids, where))
+    if not doomed:
+        raise UnknownName("nothing to forget: no entry matches")
+    followed = [one.id for one in doomed[:FOLLOWED]]
+    tree = memory.tree
+    leaves = {leaf.number: leaf for one in followed for leaf in tree.find(one)}
+    above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
+    return Preview(
+        count=len(doomed),
+        sources=tuple(dict.fromkeys(one.source for one in doomed)),
+        entries=tuple(islice(doomed, SHOWN)),
+        leaves=len(leaves),
+        summaries=tuple(above[number] for number in sorted(above)),
+        memos=_memos(memory, [one.id for one in doomed]),
+        partial=len(doomed) > FOLLOWED,
+    )
+
+
+def _doomed(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
+    if to_filter(where) == Filter():
+        return [memory.get(one) for one in dict.fromkeys(ids)]
+    wanted = set(ids)
+    return (one for one in memory.entries(**where) if not wanted or one.id in wanted)
+
+
+def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:
+    wanted = set(ids)
+    return tuple(one for one in memory.memos.list() if wanted.intersection(one.entry_ids))
