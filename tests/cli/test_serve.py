@@ -19,6 +19,7 @@ import pytest
 
 from tests.cli.conftest import Process, Treering, record, records
 from tests.embedders import HashingEmbedder
+from tests.llm.chat_server import playing, says
 from treering import Memory
 
 TIMEOUT_S = 60
@@ -132,3 +133,20 @@ def test_keys_are_made_listed_and_removed(treering: Treering) -> None:
 def test_keys_of_no_memory_are_not_looked_for(treering: Treering, tmp_path: Path) -> None:
     assert treering("serve", "key", "list").exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_upstream_key_comes_from_the_environment_and_is_not_told(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_UPSTREAM_KEY", "sk-secret")
+    with (
+        playing(says("Hello.")) as model,
+        serving(process, "--upstream", model.url) as (running, url),
+    ):
+        asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+        answer = httpx2.post(f"{url}/v1/chat/completions", json=asked)
+        assert answer.json()["choices"][0]["message"]["content"] == "Hello."
+        assert model.requests[0].headers["authorization"] == "Bearer sk-secret"
+        running.terminate()
+        _, told = running.communicate(timeout=TIMEOUT_S)
+    assert "sk-secret" not in told

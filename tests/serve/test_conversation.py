@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from treering.serve.proxy.conversation import CLOSING, OPENING, Reply, Request, Said, unknown
 
+DEEP = b'{"messages": [' + b"[" * 990 + b"]" * 990 + b"]}"
+
 
 def request(*messages: Any, **more: Any) -> Request:
     found = Request.of(json.dumps({"model": "m", "messages": messages, **more}).encode())
@@ -55,7 +57,8 @@ def test_what_both_sides_say_in_words_is_said_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [b"", b"{", b"[]", b'{"messages": {}}', b"\xff", b"[" * 100_000, b'{"model": "m"}']
+    "sent",
+    [b"", b"{", b"[]", b'{"messages": {}}', b"\xff", b"[" * 100_000, b'{"model": "m"}', DEEP],
 )
 def test_what_is_no_chat_request_is_left_to_the_upstream_server(sent: bytes) -> None:
     assert Request.of(sent) is None
@@ -118,11 +121,51 @@ def test_memories_stand_before_the_last_question_as_data_that_cannot_break_out()
 
 def test_memories_join_a_question_of_several_parts() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:,"}}
-    sent = json.loads(request(user([picture])).with_memories("[1] note"))
-    block, same = sent["messages"][0]["content"]
+    asked = [picture, {"type": "text", "text": "Who is this?"}]
+    sent = json.loads(request(user(asked)).with_memories("[1] note"))
+    block, *same = sent["messages"][0]["content"]
     assert block["type"] == "text"
     assert "[1] note" in block["text"]
-    assert same == picture
+    assert same == asked
+
+
+def test_memories_stand_before_the_last_question_that_has_words() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    asked = request(user("Who?"), user([picture]), user(None), user(" "))
+    assert asked.question() == "Who?"
+    sent = json.loads(asked.with_memories("[1] note"))
+    assert sent["messages"][0]["content"].endswith("Who?")
+    assert sent["messages"][1:] == asked.body["messages"][1:]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+MESSAGE = JSON | st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "system"]) | JSON, "content": JSON}
+)
+
+
+@given(st.lists(MESSAGE, max_size=5), JSON)
+def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
+    asked = request(*messages, user=name)
+    assert len(asked.conversation()) == 16
+    for one in asked.said():
+        assert one.text.encode()
+    if asked.question() is not None:
+        assert len(json.loads(asked.with_memories("note"))["messages"]) == len(messages)
+
+
+@given(st.lists(JSON, max_size=4), st.booleans())
+def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
+    reply = Reply(streams=streams)
+    for one in found:
+        reply.feed(b"data: " if streams else b"")
+        reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
+    said = reply.said()
+    assert said is None or said.text
 
 
 def chunk(text: str | None, index: int = 0) -> bytes:
@@ -144,8 +187,10 @@ def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> No
 def test_a_reply_at_once_is_its_first_choice() -> None:
     reply = Reply(streams=False)
     choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
-    reply.feed(json.dumps({"model": "served", "choices": choices}).encode())
+    usage = {"prompt_tokens": 11, "completion_tokens": 3}
+    reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
     assert reply.said() == Said("assistant", "a")
+    assert reply.tokens == (11, 3)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"choices": 7}', b'{"choices": [{}]}'])

@@ -32,7 +32,7 @@ from tests.llm.chat_server import (
 from tests.serve.conftest import MakeKey
 from tests.serve.live import serving
 from treering import Memory
-from treering.records import Entry
+from treering.records import Entry, Spent
 from treering.serve.proxy.conversation import CLOSING, OPENING
 
 
@@ -268,6 +268,15 @@ def test_a_model_that_cannot_embed_delays_memories_not_the_answer(
         answer = client.chat.completions.create(model="m", messages=[user("Hi")])
         assert answer.choices[0].message.content == "Hello."
     assert held(open_memory) == [("user", "Hi"), ("assistant", "Hello.")]
+
+
+def test_what_chats_cost_is_in_the_ledger(path: Path, open_memory: Open) -> None:
+    acts = (says("one"), streams(chunk("two"), USAGE_CHUNK), streams(chunk("three")))
+    with between(path, *acts) as (client, _):
+        client.chat.completions.create(model="m", messages=[user("a")])
+        for said in ("b", "c"):
+            list(client.chat.completions.create(model="m", messages=[user(said)], stream=True))
+    assert open_memory().stats().spent == (Spent("proxy", "served-model", 2, 22, 5),)
 
 
 def test_a_budget_of_nothing_adds_nothing(path: Path) -> None:

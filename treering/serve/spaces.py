@@ -15,17 +15,19 @@ from pydantic_core import to_json
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import LLMNotConfigured
+from treering.journal import entries, ledger
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
-from treering.memory import Memory, space_embedder
+from treering.memory import Memory
 from treering.recall.search import check_queries
-from treering.records import Hit
+from treering.records import Hit, Spent
 from treering.serve.batch import Batcher
 from treering.serve.metrics import Metrics
 from treering.serve.settings import READ_THREADS, WAIT_THREADS, WRITE_THREADS, Settings
 from treering.serve.traces import Traces
+from treering.views import space_embedder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,6 +99,11 @@ class Spaces:
     async def run_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that waits for a language model or goes over everything."""
         return await self._in(self._wait, partial(work, *args, **kwargs))
+
+    def spend(self, space: str, cost: Spent) -> None:
+        """Add to the ledger what was spent on a space's behalf."""
+        with self.database.write() as writer:
+            ledger.spend(writer, entries.space_id(writer, space), cost)
 
     def probe(self) -> None:
         """Read from the file. Raises JournalError."""

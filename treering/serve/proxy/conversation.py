@@ -47,6 +47,7 @@ class Request:
         """The request of a body; None if it is none, which the upstream server may complain of."""
         try:
             body = json.loads(sent)
+            json.dumps([body])  # so deeply nested that it could not be sent on: leave it as it is
         except (ValueError, RecursionError):
             return None
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
@@ -65,12 +66,12 @@ class Request:
 
     def conversation(self) -> str:
         """What tells this conversation from others where the client does not: how it began."""
-        first = self.said()[:1]
-        return _digest(self.body.get("user"), *(one.digest for one in first))
+        user, first = self.body.get("user"), self.said()[:1]
+        return _digest(user if isinstance(user, str) else None, *(one.digest for one in first))
 
     def question(self) -> str | None:
         """The last thing the user said."""
-        asked = [one.text for one in self.said() if one.role == "user"]
+        asked = [said.text for one in self.body["messages"] if (said := _asks(one))]
         return asked[-1] if asked else None
 
     def with_memories(self, text: str) -> bytes:
@@ -80,7 +81,7 @@ class Request:
         not further up: what stands before stays the same from turn to turn, as caches like it.
         """
         messages = list(self.body["messages"])
-        at = max(place for place, one in enumerate(messages) if _role(one) == "user")
+        at = max(place for place, one in enumerate(messages) if _asks(one))
         block = f"{OPENING}\n{html.escape(text, quote=False)}\n{CLOSING}"
         content = messages[at].get("content")
         if isinstance(content, list):
@@ -119,6 +120,8 @@ class Reply:
         self._bytes = bytearray()
         self._pieces: list[str] = []
         self.model: str | None = None
+        self.tokens: tuple[int, int] | None = None
+        """Of the prompt and of the reply, if the server has counted them."""
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
@@ -143,10 +146,16 @@ class Reply:
         try:
             found = json.loads(content)
             self.model = found.get("model") or self.model
+            self.tokens = _tokens(found.get("usage")) or self.tokens
             pieces = [one[part].get("content") for one in found["choices"] if not one.get("index")]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # [DONE], a comment, an error: whatever it is, the client gets it as it is
         self._pieces += [piece for piece in pieces if isinstance(piece, str)]
+
+
+def _asks(message: object) -> Said | None:
+    said = _said(message)
+    return said if said is not None and said.role == "user" else None
 
 
 def _said(message: object) -> Said | None:
@@ -159,6 +168,12 @@ def _said(message: object) -> Said | None:
     if not isinstance(content, str) or not content.strip():
         return None
     return Said(role, _clean(content), name if isinstance(name, str) else None)
+
+
+def _tokens(usage: object) -> tuple[int, int] | None:
+    counts = usage if isinstance(usage, Mapping) else {}
+    prompt, reply = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    return (prompt, reply) if isinstance(prompt, int) and isinstance(reply, int) else None
 
 
 def _texts(parts: Iterable[object]) -> Iterable[str]:

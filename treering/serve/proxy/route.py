@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from treering.errors import EmbeddingError
 from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import Entry
+from treering.records import Entry, Spent
 from treering.serve.access import name_in
 from treering.serve.proxy.conversation import Reply, Request, Said, unknown
 from treering.serve.settings import Settings
@@ -102,7 +102,8 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, sent)
         turn = await _turn(request, asked)
-        ids, text = await turn.tenant.change(self._prepare, turn)
+        shown = await turn.tenant.change(self._remember, turn, turn.said, None)
+        ids, text = await turn.tenant.call(self._recall, turn, shown)
         body = asked.with_memories(text) if text else sent
         answer = await self._send(request, body, streams=asked.streams)
         if isinstance(answer, Response):
@@ -121,12 +122,8 @@ class Proxy:
 
     # ------------------------------------------------------------------ memory, in a thread
 
-    def _prepare(self, turn: Turn) -> tuple[list[str], str]:
-        """Remember what is new; return the ids and the text of what matters to the last question.
-
-        What the request itself says is not recalled.
-        """
-        shown = self._remember(turn, turn.said, None)
+    def _recall(self, turn: Turn, shown: Collection[str]) -> tuple[list[str], str]:
+        """The ids and the text of what matters to the last question, but for what is shown."""
         question, budget = turn.request.question(), self._settings.recall_budget
         if question is None or budget == 0:
             return [], ""
@@ -154,6 +151,10 @@ class Proxy:
         said = reply.said()
         if said is not None:
             self._remember(turn, [*turn.said, said], reply.model)
+        if reply.tokens is not None:
+            turn.tenant.spaces.spend(
+                turn.tenant.space, Spent("proxy", reply.model or "", 1, *reply.tokens)
+            )
 
     # ------------------------------------------------------------------ upstream
 
