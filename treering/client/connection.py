@@ -1,7 +1,7 @@
 """Requests to a treering server: sent again while it is busy, its problems raised as errors.
 
 A request is sent again where the server answers that it is busy. After a connection that broke off
-nobody knows whether it was done, and who calls decides: adding again what was added changes nothing.
+nobody knows whether it was done, and who calls decides; adding the same again changes nothing.
 """
 
 from __future__ import annotations
