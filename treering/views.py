@@ -74,14 +74,14 @@ class Views:
 
     # ------------------------------------------------------------------ keeping up to date
 
-    def build(self, progress: Progress | None = None, patience_s: float = BUILD_PATIENCE_S) -> None:
+    def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
         """Index what was added; what an embedder or the disk cannot do now stays queued.
 
         One thread builds, and goes on until nothing is queued: threads that add at the same time
         find their entries done, many in one batch. The entries are durable by then: an error here
         would read as if they were not. Raises JournalCorrupt.
         """
-        if not self._building.acquire(timeout=patience_s):
+        if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
         try:
             self._index(progress)
@@ -98,7 +98,7 @@ class Views:
             state = store.state(reader, self._space)
             fresh = store.untried(reader, state) if state else 0
         if 0 < fresh <= CATCH_UP_ENTRIES:
-            self.build(patience_s=0)  # what another thread builds now is not added yet
+            self.build(wait=False)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "
