@@ -22,8 +22,8 @@ from treering.split.stream import check_text
 Wording = Literal["plain", "mended", "printed"]
 """``plain`` is ours. ``printed`` is the paper's prompt, which says that 'end' is to be smaller than
 'start'; ``mended`` is that prompt with "not smaller". The paper's was made for models tuned on it:
-an untuned one of 0.5 billion parameters copied the banana and mango of its example in all of five replies, and to ours gave valid ranges at
-once in three of three. See ``benchmarks/memo_writing.py``."""
+an untuned one of 0.5 billion parameters copied the banana and mango of its example in all of five
+replies, and to ours gave valid ranges at once in three of three."""
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),
