@@ -307,10 +307,11 @@ class RemoteCode(CodeMemory):
         root: str | Path = ".",
         before: Files | None = None,
         after: Files | None = None,
+        diff: str | None = None,
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]:
-        worked = {"instruction": instruction, "before": before, "after": after}
+        worked = {"instruction": instruction, "before": before, "after": after, "diff": diff}
         worked |= {"note": note, "outcome": outcome} | _at(root if after is None else None)
         return self._connection.post(tuple[SessionBlock, ...], "/code/rounds", worked)
 
