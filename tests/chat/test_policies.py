@@ -174,11 +174,11 @@ def test_a_memo_that_is_too_long_loses_lines_and_keeps_its_summary() -> None:
 
 def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
     def reply(request: Request) -> Line:
-        if lines := re.search(r"Divide these (\d+) lines", request.text):
+        if lines := re.findall(r"Divide these (\d+) lines", request.text):
             return (
                 '[{"topic": "Porto", "summary": "user moved to Porto.", "start": 1, "end": 2},'
                 ' {"topic": "numbers", "summary": "user names numbers.", "start": 3, "end": '
-                f"{lines[1]}}}]"
+                f"{lines[-1]}}}]"
             )
         if "Topic Options" in request.text:
             return "2"
