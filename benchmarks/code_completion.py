@@ -28,7 +28,7 @@ from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.suites.repoeval import load
 from treering.code.completion import FRAGMENTS, completion_prompt
-from treering.code.index import ALPHA
+from treering.code.index import ALPHA, CodeHit, CodeIndex
 from treering.code.reply import code_of
 from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm
@@ -38,6 +38,8 @@ ASKED = (
     "indented as it stands in the file."
 )
 MAX_TOKENS = 256
+SHOWN_LINES = 40
+"""Lines before the hole that the prompt shows whatever is retrieved."""
 WAYS = {"file": None, "bm25": 0.0, "relation": ALPHA}
 """The weight of the code relation; None without fragments."""
 
@@ -60,6 +62,15 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
     for task, body in found[::step][:tasks]:
         prefix = "".join(task.text.splitlines(keepends=True)[: task.line - 1])
         yield task, prefix, body
+
+
+def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
+    """The best fragments that the prompt does not have anyway, right before the hole."""
+    found = index.search(task.query, k=2 * FRAGMENTS, alpha=alpha)
+    elsewhere = [hit for hit in found if hit.path != task.path
+                 or not task.line - SHOWN_LINES <= hit.last_line
+                 or hit.first_line > task.line]  # fmt: skip
+    return elsewhere[:FRAGMENTS]
 
 
 def score(reply: str, body: str, tokens: int) -> Scored:
@@ -85,7 +96,7 @@ def measure(
             for way, alpha in WAYS.items():
                 if time.monotonic() > end:
                     return found
-                hits = [] if alpha is None else index.search(task.query, k=FRAGMENTS, alpha=alpha)
+                hits = [] if alpha is None else retrieved(index, task, alpha)
                 prompt = completion_prompt(hits, prefix, budget, llm.count_tokens)
                 asked = [Message("system", ASKED), Message("user", prompt)]
                 reply = llm.complete(asked, max_tokens=MAX_TOKENS, temperature=0.0)

@@ -23,7 +23,7 @@ from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
-from treering.memory import DEFAULT_SPACE, Alpha, Memory
+from treering.memory import DEFAULT_SPACE, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
@@ -42,6 +42,7 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
+from treering.views import Alpha
 
 T = TypeVar("T")
 PAGE = 256

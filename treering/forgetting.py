@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from treering.code import marks
+from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
+from treering.journal.entries import Draft
 from treering.memo import store as memo
-from treering.records import Forgotten
+from treering.records import Filter, Forgotten
 from treering.tree import store as tree
 
 log = logging.getLogger("treering")
@@ -48,12 +49,33 @@ def forget(database: Database, space: int, seqs: Sequence[int]) -> Forgotten:
     return Forgotten(tuple(erased), tuple(sources), views, scrubbed)
 
 
+def matching(reader: Reader, space: int, entry_ids: Sequence[str], condition: Filter) -> list[int]:
+    """The entries of these ids that meet a filter; with no id, all that meet it.
+
+    Raises UnknownName for an id that is not there.
+    """
+    seqs = list(entries.matching(reader, space, condition))
+    if not entry_ids:
+        return seqs
+    wanted = {entries.find(reader, space, one)[0] for one in entry_ids}
+    return [seq for seq in seqs if seq in wanted]
+
+
 def remove(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:
     """Delete entries and what every view derived from them; return the derived rows by kind."""
+    for seq, silent in recorded.without_notes(writer, space, seqs):
+        rewrite(writer, space, seq, silent)
     gone = remove_derived(writer, space, seqs)
     work.forget_errors(writer, space)
     entries.erase(writer, seqs)
     return gone
+
+
+def rewrite(writer: Writer, space: int, seq: int, draft: Draft) -> None:
+    """Give an entry another content; what was derived from the old one goes and is made anew."""
+    remove_derived(writer, space, [seq])
+    entries.rewrite(writer, seq, draft)
+    work.enqueue(writer, space, store.VIEW, [seq])
 
 
 def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str, int]:

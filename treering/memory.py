@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,24 +15,18 @@ from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import policy_of
-from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
-from treering.embed.registry import DEFAULT, open_embedder
+from treering.embed.registry import open_embedder
 from treering.errors import (
-    EmbeddingError,
     InputError,
     JournalBusy,
-    JournalCorrupt,
-    JournalError,
-    LLMError,
     UnknownName,
 )
 from treering.facts.view import FactView
 from treering.fragments import store
-from treering.fragments.build import Builder, Progress, ensure_same_model
-from treering.fragments.store import State
+from treering.fragments.build import Progress
 from treering.ingest.drafts import (
     Envelope,
     checked_name,
@@ -42,13 +34,13 @@ from treering.ingest.drafts import (
 from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
 from treering.recall.context import CountTokens
-from treering.recall.search import Searcher, check_choice, check_queries
+from treering.recall.search import check_choice, check_queries
 from treering.records import (
     ALTITUDES,
     JSON,
@@ -66,25 +58,13 @@ from treering.records import (
     Stats,
 )
 from treering.relate import fit as fitting
-from treering.relate import settings as fitted
-from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import CODE, TOPIC, TREE, Chosen, Named, Plan, plan
+from treering.relate.registry import Chosen
 from treering.score.own import Mode
-from treering.tree.search import with_tree
 from treering.tree.view import TreeView
-
-log = logging.getLogger("treering")
+from treering.views import Alpha, Views, space_embedder
 
 DEFAULT_SPACE = "default"
-CATCH_UP_ENTRIES = 256
-"""A search first does up to this much pending work, such as a crash left: about a second of it."""
-
 REMOTE = ("http://", "https://")
-
-BUILD_PATIENCE_S = 2.0
-"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
-
-Alpha = float | Mapping[str, float]
 
 
 class Memory:
@@ -99,54 +79,11 @@ class Memory:
     ) -> None:
         self._database = database
         self._space = space
-        self._embedder = embedder
         self._intake = Intake(database, space)
-        self._building = threading.Lock()
-        self._builder = Builder(database, space, embedder)
-        self._searcher = Searcher(database, space, embedder)
         self._answerer = Answerer(database, space, llm)
-        self._facts = FactView(database, space)
-        self._code = CodeMemory(
-            database,
-            space,
-            embedder,
-            lambda: self._build(None),
-            lambda question, k: self.search(question, k=k, relations=("context", CODE)),
-        )
-        self._tree = TreeView(
-            database,
-            space,
-            lambda: self._embedder,
-            self._answerer.llm,
-            self._searcher,
-            self._defaults,
-        )
+        self._views = Views(database, space, embedder, self._answerer)
         self._conversations = Conversations(
-            database,
-            space,
-            self._answerer,
-            lambda count, hidden: MemorySources(
-                database,
-                space,
-                self._searcher,
-                self._defaults,
-                lambda: self.tree,
-                lambda: self.memos,
-                count,
-                hidden,
-            ),
-            self._catch_up,
-            self._intake,
-            lambda: self._build(None),
-            self._write_memos,
-        )
-        self._memos = MemoView(
-            database,
-            space,
-            lambda: self._embedder,
-            self._answerer.llm,
-            self._searcher.snapshot,
-            self._defaults,
+            database, space, self._answerer, self._views, self._intake
         )
 
     @classmethod
@@ -187,7 +124,7 @@ class Memory:
     @property
     def code(self) -> CodeMemory:
         """The code of this space: repositories indexed and searched, rounds of work remembered."""
-        return self._code
+        return self._views.code
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -232,8 +169,8 @@ class Memory:
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata)
         receipt = self._intake.add(content, source, envelope)
-        self._build(progress)
-        return replace(receipt, pending=self._pending())
+        self._views.build(progress)
+        return replace(receipt, pending=self._views.pending())
 
     def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
@@ -243,7 +180,7 @@ class Memory:
         Raises UnknownName, EmptyText, TextEncodingError.
         """
         self._intake.rewrite(entry_id, text)
-        self._build(None)
+        self._views.build()
         return self.get(entry_id)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
@@ -257,11 +194,7 @@ class Memory:
             scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
         # First: forgetting must not wait for a model that is down.
         scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
-        with self._building:
-            self._builder.build(progress)
-            self._facts.follow()
-        self._memos.settle(progress, upgrade=upgrade)
-        self._tree.settle(progress, upgrade=upgrade)
+        self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
                 f"{self._database.url} is still being read or written, so that what was forgotten "
@@ -310,10 +243,10 @@ class Memory:
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         check_choice("level", level, LEVELS)
-        self._catch_up()
-        chosen = self._plan(relations, alpha, tree=level != "texts")
+        self._views.catch_up()
+        chosen = self._views.plan(relations, alpha, tree=level != "texts")
         if level == "texts":
-            return self._searcher.search(queries, k, to_filter(where), mode, chosen)
+            return self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
         return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
 
     def context(
@@ -338,9 +271,9 @@ class Memory:
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
-        self._catch_up()
-        chosen = self._plan(relations, alpha, tree=altitude == "mixed")
-        view = self.tree if altitude == "mixed" else self._searcher
+        self._views.catch_up()
+        chosen = self._views.plan(relations, alpha, tree=altitude == "mixed")
+        view = self.tree if altitude == "mixed" else self._views.searcher
         return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
 
     def ask(
@@ -460,7 +393,7 @@ class Memory:
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            seqs = _matching(reader, state, entry_ids, condition) if state else []
+            seqs = forgetting.matching(reader, state.space, entry_ids, condition) if state else []
         if not state or not seqs:
             raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
         return forgetting.forget(self._database, state.space, seqs)
@@ -470,7 +403,7 @@ class Memory:
     @property
     def memos(self) -> MemoView:
         """What has been talked about, by topic: read it, search it, correct it."""
-        return self._memos
+        return self._views.memos
 
     @property
     def tree(self) -> TreeView:
@@ -478,13 +411,12 @@ class Memory:
 
         It takes in what was added since it was last used; whoever does not use it pays nothing.
         """
-        self._grow()
-        return self._tree
+        return self._views.tree
 
     @property
     def facts(self) -> FactView:
         """What was stated of people and things, and what later statements superseded."""
-        return self._facts
+        return self._views.facts
 
     def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -493,29 +425,15 @@ class Memory:
         is found is kept only where it gains over the shipped defaults on held-out ones. Raises
         InputError when there is too little text to tell.
         """
-        self._catch_up()
-        snapshot = self._searcher.snapshot()
-        if snapshot is None:
-            raise InputError(f"space {self._space!r} is empty; add something first")
-        with self._database.read() as reader:
-            reports = fitting.fit(reader, snapshot, self._embedder, DEFAULTS, progress)
-        with self._database.write() as writer:
-            space = self._id(writer)
-            before = ledger.settings(writer, space)
-            ledger.save_settings(writer, space, fitted.updated(before, reports))
-        return reports
+        self._views.catch_up()
+        return self._views.fit(progress)
 
     def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.
 
         Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
         """
-        model = open_embedder(embedder)
-        self._builder.reembed(model, progress)
-        self._embedder = model
-        self._code.use(model)
-        self._builder = Builder(self._database, self._space, model)
-        self._searcher.use(model)
+        self._views.reembed(open_embedder(embedder), progress)
         return self.stats()
 
     def export(self) -> Iterator[str]:
@@ -534,8 +452,8 @@ class Memory:
         Raises InputError naming the line that cannot be read.
         """
         receipt = self._intake.restore(lines)
-        self._build(progress)
-        return replace(receipt, pending=self._pending())
+        self._views.build(progress)
+        return replace(receipt, pending=self._views.pending())
 
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
@@ -550,112 +468,3 @@ class Memory:
     def check(self) -> list[str]:
         """Problems found in the file; empty if it is sound."""
         return self._database.check()
-
-    # ------------------------------------------------------------------ inside
-
-    def _id(self, writer: Writer) -> int:
-        return entries.space_id(writer, self._space)
-
-    def _build(self, progress: Progress | None, patience_s: float = BUILD_PATIENCE_S) -> None:
-        """Bring the views up to date; what an embedder or the disk cannot do now stays queued.
-
-        One thread builds, and goes on until nothing is queued: threads that add at the same time
-        find their entries done, many in one batch. The entries are durable by then: an error here
-        would read as if they were not.
-        """
-        if not self._building.acquire(timeout=patience_s):
-            return
-        try:
-            self._builder.build(progress)
-            self._facts.follow()
-            self._code.follow()
-        except JournalCorrupt:
-            raise
-        except (EmbeddingError, JournalError) as error:
-            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
-        finally:
-            self._building.release()
-
-    def _grow(self) -> None:
-        """Let the tree follow; what the disk cannot do now is done by the next change or settle."""
-        try:
-            self._tree.grow()
-        except JournalError as error:
-            log.warning("the tree is delayed; settle() retries: %s", error)
-
-    def _write_memos(self, source: str) -> None:
-        """Write the memos of a conversation that are due; what cannot be written stays queued."""
-        try:
-            self._memos.settle(source=source)
-        except (LLMError, EmbeddingError) as error:
-            log.warning("memos are delayed and stay queued; settle() retries: %s", error)
-
-    def _catch_up(self) -> None:
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            fresh = store.untried(reader, state) if state else 0
-        if 0 < fresh <= CATCH_UP_ENTRIES:
-            self._build(None, patience_s=0)  # what another thread builds now is not added yet
-        elif fresh:
-            log.warning(
-                "%d entries or fragments of space %r are not indexed yet and may be missed; "
-                "settle() indexes them",
-                fresh,
-                self._space,
-            )
-
-    def _pending(self) -> int:
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            return store.unfinished(reader, state) if state else 0
-
-    def _defaults(self) -> Plan:
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            found = ledger.settings(reader, state.space) if state else {}
-        return fitted.load(found)
-
-    def _plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
-        """``tree``: relatives in the tree are among the default relations."""
-        defaults = self._defaults()
-        if relations is None and tree:
-            defaults = with_tree(defaults, self.tree.relation())
-        if relations is not None and not isinstance(relations, str):
-            relations = [self._relation(one) for one in relations]
-        return plan(defaults, relations, alpha)
-
-    def _relation(self, one: Named) -> Named:
-        if one == TREE:
-            return self.tree.relation()
-        if one == CODE:
-            return self._code.relation()
-        return self._memos.relation() if one == TOPIC else one
-
-
-def space_embedder(
-    database: Database,
-    space: str,
-    embedder: str | Embedder | None,
-    opening: Callable[[str | Embedder], Embedder] = open_embedder,
-) -> Embedder:
-    """The embedding model asked for, or the one that a space was built with.
-
-    Raises ModelMismatch, UnknownName.
-    """
-    with database.read() as reader:
-        state = store.state(reader, space)
-    if embedder is None:
-        embedder = state.model.name if state and state.model else DEFAULT
-    model = opening(embedder)
-    ensure_same_model(state, model, space)
-    return model
-
-
-def _matching(
-    reader: Reader, state: State, entry_ids: Sequence[str], condition: Filter
-) -> list[int]:
-    seqs = list(entries.matching(reader, state.space, condition))
-    if not entry_ids:
-        return seqs
-    wanted = {entries.find(reader, state.space, one)[0] for one in entry_ids}
-    return [seq for seq in seqs if seq in wanted]

@@ -50,6 +50,12 @@ def test_what_was_not_said_is_not_supported(claim: str) -> None:
     assert not supported(claim)
 
 
+def test_a_language_without_spaces_is_checked_by_its_characters() -> None:
+    lines = ("user: 我姐姐上周搬到了波尔图。",)
+    assert supported("姐姐搬到波尔图。", lines)
+    assert not supported("天气预报有雷暴雨。", lines)
+
+
 def test_each_sentence_has_its_own_verdict() -> None:
     summary = "Ines moved to Porto. She bought a yacht there."
     found = Check(HashingEmbedder())(summary, LINES)

@@ -42,6 +42,7 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (code.CodeMap, CodeMemory.map, set()),
         (code.CodeTree, CodeMemory.index, set()),
         (code.Worked, CodeMemory.record, set()),
+        (code.Wanted, CodeMemory.generate, set()),
         (code.Asked, CodeMemory.about, set()),
         (code.Forsaken, CodeMemory.forget_rounds, set()),
         (code.Noted, CodeMemory.note, set()),

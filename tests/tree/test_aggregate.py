@@ -4,6 +4,7 @@ import pytest
 
 from tests.tree.talking import echo
 from treering.errors import LLMUnavailable
+from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import ScriptedLLM
 from treering.tree.aggregate import Extractive, Written
 
@@ -54,6 +55,25 @@ def test_a_failing_model_fails_the_aggregate() -> None:
     llm = ScriptedLLM([LLMUnavailable("down")])
     with pytest.raises(LLMUnavailable):
         Written(llm).aggregate("Ana sails.", ["Ana fishes."], entries=1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        ("Ana sails. Ben fishes. They m", "Ana sails. Ben fishes."),
+        ("Ana sails. Ben fishes.", "Ana sails. Ben fishes."),
+        ("- Ana sails\n- Ben fish", "- Ana sails"),
+        ("Ana sails and Ben", "Ana sails and Ben"),
+    ],
+)
+def test_a_reply_that_its_limit_cut_ends_with_a_whole_sentence(reply: str, kept: str) -> None:
+    llm = ScriptedLLM([Reply(reply, Usage(1, 10, 10), "scripted", "length")])
+    assert Written(llm).aggregate("Ana sails.", ["Ben fishes."], entries=1).text == kept
+
+
+def test_a_reply_that_ended_by_itself_is_taken_as_it_is() -> None:
+    llm = ScriptedLLM(["Ana sails. And Ben"])
+    assert Written(llm).aggregate("Ana.", ["Ben."], entries=1).text == "Ana sails. And Ben"
 
 
 def test_extraction_keeps_its_limit_and_costs_nothing() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
 from treering.tree.otd import otd_revenue
-from treering.tree.revenue import revenue, separation
+from treering.tree.revenue import apart, revenue, separation
 from treering.tree.shape import ROOT, Tree
 
 
@@ -97,3 +97,16 @@ def test_beta_is_lower_for_data_that_blur_into_each_other() -> None:
 
 def test_without_any_case_there_is_nothing_against_beta_one() -> None:
     assert separation(grown(random_vectors(2))).least == 1.0
+
+
+@given(st.integers(0, 1000), st.integers(2, 25), st.sampled_from([-1.0, 0.1, 0.4]))
+def test_what_is_apart_is_the_similarity_of_leaves_that_meet_only_at_the_root(
+    seed: int, count: int, base: float
+) -> None:
+    tree = grown(random_vectors(count, seed=seed), settings(base))
+    leaves = list(tree.leaves())
+    weights = similarities(np.stack([tree.vector(leaf) for leaf in leaves]))
+    pairs = list(itertools.combinations(range(count), 2))
+    topic = [(*tree.path(leaf), leaf)[0] for leaf in leaves]
+    between = sum(weights[i, j] for i, j in pairs if topic[i] != topic[j])
+    assert apart(tree) == pytest.approx(between / sum(weights[i, j] for i, j in pairs), abs=1e-5)

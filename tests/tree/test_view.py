@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
 from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.tree.node import TreeNode
@@ -231,27 +232,78 @@ def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
     assert b"anchor" not in path.read_bytes()
 
 
-def test_what_is_erased_while_a_summary_is_written_does_not_get_into_it(path: Path) -> None:
+@contextmanager
+def settling_while_asked_about(
+    memory: Callable[[ScriptedLLM], Memory], word: str, answer: Callable[[Request], Line] = echo
+) -> Iterator[Memory]:
+    """A full memory whose settlement waits in every call that shows the model a word."""
     asked, go_on = threading.Event(), threading.Event()
 
     def hold(request: Request) -> None:
-        if "anchor" in request.text:
+        if word in request.text:
             asked.set()
             assert go_on.wait(WAIT_S)
 
-    with Memory.open(
-        path, embedder=WordEmbedder(), llm=ScriptedLLM(echo, before_reply=hold)
-    ) as memory:
-        fill(memory)
-        settling = threading.Thread(target=memory.settle)
+    def settle() -> None:
+        with suppress(LLMUnavailable):
+            opened.settle()
+
+    with memory(ScriptedLLM(answer, before_reply=hold)) as opened:
+        fill(opened)
+        settling = threading.Thread(target=settle)
         settling.start()
         assert asked.wait(WAIT_S)
-        memory.forget(source="note 11")
-        go_on.set()
-        settling.join(WAIT_S)
-        memory.settle()
+        try:
+            yield opened
+        finally:
+            go_on.set()
+            settling.join(WAIT_S)
+        assert not settling.is_alive()
+
+
+@pytest.fixture
+def opening(path: Path) -> Callable[[ScriptedLLM], Memory]:
+    return lambda llm: Memory.open(path, embedder=WordEmbedder(), llm=llm)
+
+
+def test_what_is_forgotten_while_a_summary_is_written_does_not_get_into_it(
+    path: Path, opening: Callable[[ScriptedLLM], Memory]
+) -> None:
+    with settling_while_asked_about(opening, "anchor") as memory:
+        receipt = memory.forget(source="note 11")
+        assert receipt.scrubbed
+        assert receipt.views["summaries"] > 0
+    assert b"anchor" not in path.read_bytes()
+    with opening(ScriptedLLM(echo)) as memory:
         assert not any("anchor" in node.text for node in everything(memory))
-        assert memory.stats().pending == {}
+        assert memory.settle().pending == {}
+        assert not any("anchor" in node.text for node in everything(memory))
+        assert all(node.text for node in summaries(memory))
+    assert b"anchor" not in path.read_bytes()
+
+
+def test_what_is_replaced_while_a_summary_is_written_does_not_get_into_it(
+    path: Path, opening: Callable[[ScriptedLLM], Memory]
+) -> None:
+    with settling_while_asked_about(opening, "anchor") as memory:
+        entry = next(one for one in memory.entries() if "anchor" in one.text)
+        memory.replace(entry.id, "Ana found a compass near the harbour")
+    with opening(ScriptedLLM(echo)) as memory:
+        assert memory.settle().pending == {}
+        assert not any("anchor" in node.text for node in everything(memory))
+        assert any("compass" in node.text for node in summaries(memory))
+    assert b"anchor" not in path.read_bytes()
+
+
+def test_why_a_call_failed_is_not_noted_if_what_it_was_about_is_forgotten_meanwhile(
+    path: Path, opening: Callable[[ScriptedLLM], Memory]
+) -> None:
+    def quoting(request: Request) -> Line:
+        return LLMUnavailable(f"cannot summarise {request.text[-200:]}")
+
+    with settling_while_asked_about(opening, "anchor", quoting) as memory:
+        assert memory.forget(source="note 11").scrubbed
+    assert b"anchor" not in path.read_bytes()
 
 
 def test_forgetting_one_of_two_equal_texts_keeps_the_leaf(memory: Memory) -> None:
@@ -527,3 +579,54 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.draw("pdf")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="traversal"):
         memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
+
+
+def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
+    path: Path, memory: Memory, tmp_path: Path
+) -> None:
+    fill(memory)
+    memory.settle()
+    topics = memory.tree.stats().shape.topics
+    assert memory.tree.replant(base=0.05, max_depth=4).threshold.base == 0.05
+    deep = memory.tree.draw()
+    assert memory.tree.stats().shape.topics < topics
+    assert memory.tree.stats().shape.max_depth <= 4
+    assert {node.made_by for node in summaries(memory)} == {None}
+    memory.settle()
+    with Memory.open(path, embedder=WordEmbedder()) as again:
+        assert again.tree.settings() == memory.tree.settings()
+        again.add("Ana moors the boat", source="more")
+        assert again.tree.draw() == memory.tree.draw() != deep
+    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+        other.tree.replant(base=0.05, max_depth=4)
+        fill(other)
+        other.add("Ana moors the boat", source="more")
+        shapes = [[node.text for node in everything(one) if node.leaf] for one in (other, memory)]
+        assert shapes[0] == shapes[1]
+    memory.tree.replant(base=0.9)
+    assert memory.tree.stats().shape.topics > 6
+
+
+def test_what_is_erased_while_the_tree_grows_anew_stays_away(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    memory.forget(source="note 11")
+    memory.tree.replant(base=0.1)
+    memory.settle()
+    assert not any("anchor" in node.text for node in everything(memory))
+    assert memory.stats().pending == {}
+
+
+def test_settings_travel_with_an_export_and_nonsense_is_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
+    fill(memory)
+    memory.tree.replant(base=0.2, form="printed", route="content")
+    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+        lines = list(memory.export())
+        other.import_(lines)
+        assert other.tree.settings() == memory.tree.settings()
+        with pytest.raises(InputError, match="none of a tree"):
+            other.import_([lines[0].replace('"route"', '"rout"'), *lines[1:]])
+    with pytest.raises(InputError, match="max_depth is 0"):
+        memory.tree.replant(max_depth=0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from treering.answer import Answer, Answerer
 from treering.chat.policy import Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
+from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import EmptyText, InputError, LLMReplyError, TextEncodingError
 from treering.fragments import store
@@ -19,6 +19,7 @@ from treering.llm.contract import Reply
 from treering.recall.context import CountTokens
 from treering.records import Entry
 from treering.split.stream import check_text
+from treering.views import Views
 
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
@@ -33,29 +34,23 @@ class Conversations:
         database: Database,
         space: str,
         answerer: Answerer,
-        sources: Callable[[CountTokens, frozenset[str]], Sources],
-        ready: Callable[[], None],
+        views: Views,
         intake: Intake,
-        index: Callable[[], None],
-        write_memos: Callable[[str], None],
     ) -> None:
         self._database = database
         self._space = space
         self._answerer = answerer
-        self._sources = sources
-        self._ready = ready
+        self._views = views
         self._intake = intake
-        self._index = index
-        self._write_memos = write_memos
 
     def prompt(
         self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
     ) -> ChatPrompt:
         """What a model would be shown for a message; nothing is kept."""
         check_message(message, budget, count)
-        self._ready()
+        self._views.catch_up()
         history = self._history(source, budget)
-        return build(message, history, policy, self._sources(count, frozenset()), budget, count)
+        return build(message, history, policy, self._sources(count), budget, count)
 
     def reply(self, message: str, policy: Policy, source: str, budget: int) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
@@ -73,6 +68,9 @@ class Conversations:
             pieces, prompt, lambda reply: self._answered(source, policy, prompt, reply)
         )
 
+    def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
+        return MemorySources(self._database, self._space, self._views, count, hidden)
+
     def _asked(self, message: str, policy: Policy, source: str, budget: int) -> ChatPrompt:
         """The prompt for a message, which is durable on return.
 
@@ -82,7 +80,7 @@ class Conversations:
         llm = self._answerer.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
-        self._ready()
+        self._views.catch_up()
         history = self._history(source, within)
         hidden: frozenset[str] = frozenset()
         if history and (history[-1].role, history[-1].text) == ("user", message):
@@ -104,9 +102,9 @@ class Conversations:
             ) from error
         text = reply.text.strip()
         self._keep(source, "assistant", text)
-        self._index()
+        self._views.build()
         if policy.writes_memos:
-            self._write_memos(source)
+            self._views.write_memos(source)
         context = prompt.materials.context
         return Answer(text=text, context=context, usage=reply.usage, model=reply.model)
 

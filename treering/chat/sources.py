@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 
@@ -14,13 +14,10 @@ from treering.journal.contract import Database
 from treering.memo.choose import related
 from treering.memo.record import Evidence as MemoEvidence
 from treering.memo.record import Memo
-from treering.memo.view import MemoView
 from treering.recall.context import Candidate, CountTokens, assemble, shown, since
-from treering.recall.search import Searcher
 from treering.records import Context, Filter, Hit, Newer
-from treering.relate.registry import Plan
-from treering.tree.search import with_tree
 from treering.tree.view import TreeView
+from treering.views import Views
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
 
@@ -35,19 +32,13 @@ class MemorySources:
         self,
         database: Database,
         space: str,
-        searcher: Searcher,
-        plan: Callable[[], Plan],
-        tree: Callable[[], TreeView],
-        memos: Callable[[], MemoView],
+        views: Views,
         count: CountTokens,
         hidden: frozenset[str],
     ) -> None:
         self._database = database
         self._space = space
-        self._searcher = searcher
-        self._plan = plan
-        self._tree = tree
-        self._memos = memos
+        self._views = views
         self._count = count
         self._hidden = hidden
         self._chosen: dict[str, tuple[MemoEvidence, ...]] = {}
@@ -67,15 +58,15 @@ class MemorySources:
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
-        tree = self._tree()
-        plan = with_tree(self._plan(), tree.relation())
+        tree = self._views.tree
+        plan = self._views.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
         found = tree.context(query, condition, "hybrid", plan, budget, self._count)
         return [_evidence(hit, tree) for passage in found.passages for hit in passage.hits]
 
     def memos(self, query: str) -> Sequence[Evidence]:
         """See ``Sources``."""
-        view = self._memos()
+        view = self._views.memos
         pinned = [memo for memo in view.list() if memo.pinned]
         found = dict.fromkeys((*pinned, *related(view.search(query, k=MEMOS))))
         with self._database.read() as reader:
@@ -86,17 +77,18 @@ class MemorySources:
     def chosen(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
         if query not in self._chosen:  # a prompt that must be made smaller asks again
-            self._chosen[query] = self._memos().choose(query).evidences
+            self._chosen[query] = self._views.memos.choose(query).evidences
         return self._chosen[query]
 
     def written(self, source: str) -> frozenset[str]:
         """See ``Sources``."""
-        memos = self._memos().list(source=source)
+        memos = self._views.memos.list(source=source)
         return frozenset(entry for memo in memos for entry in memo.entry_ids)
 
     def _candidates(self, query: str, without: frozenset[str]) -> Generator[Candidate, None, None]:
         condition = Filter(omit=without | self._hidden)
-        return self._searcher.candidates(query, condition, "hybrid", self._plan())
+        plan = self._views.defaults()
+        return self._views.searcher.candidates(query, condition, "hybrid", plan)
 
 
 def _evidence(hit: Hit, tree: TreeView) -> Evidence:

@@ -169,13 +169,12 @@ def perf(
     earlier = speed.read(against) if against else None
     model = open_embedder(EMBEDDER)
     header = this_run(speed.BENCHMARK, "", 0, {"max_n": max_n, "embedder": model.name})
-    timed = []
+    timings = speed.Timings(header, ())
     for one in time_operations(operation or OPERATIONS, max_n, model, installed() if peers else {}):
         _log.print(f"{one.operation} {one.n:,} {one.system}: {one.ratio:.2f} × limit")
-        timed.append(one)
-    timings = speed.Timings(header, tuple(timed))
-    if out:
-        speed.write(out, timings)
+        timings = speed.Timings(header, (*timings.timed, one))
+        if out:
+            speed.write(out, timings)  # each time, so that a run that is cut short is not lost
     for name in timings.operations if plot else ():
         speed.plot(timings, name, Path(plot or ".") / f"perf-{name.replace(' ', '-')}.{form}")
     slower = speed.slower(timings, earlier, tolerance) if earlier else []

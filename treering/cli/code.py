@@ -15,6 +15,7 @@ from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.code.check import DEPTH
 from treering.code.check import check as compare
+from treering.code.coder import JudgeName
 from treering.code.guard import Undone
 from treering.code.index import ALPHA, CodeHit
 from treering.code.rounds import story_of
@@ -209,6 +210,36 @@ def check(
     if report:
         note("if that is meant, cite what is undone in the commit message, by its id")
         raise typer.Exit(UNDONE)
+
+
+@command(app)
+def generate(
+    run: Run,
+    instruction: Annotated[str, typer.Argument(help="What to write or change, or - for stdin.")],
+    definition: Annotated[
+        str,
+        typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
+    ],
+    judge: Annotated[
+        JudgeName, typer.Option(help="What decides whether more code is to be shown.")
+    ] = "names",
+    root: Root = None,
+) -> None:
+    """Have the language model write a definition, warned of what its draft would undo."""
+    with run.memory() as memory:
+        made = memory.code.generate(
+            stdin.argument(instruction), definition=definition, root=root, judge=judge
+        )
+    record = _plain(made.block) | {
+        "regenerated": made.regenerated,
+        "undone": [str(finding) for finding in made.undone],
+        "shown": [f"{block.path}::{block.qualified}" for block in made.context],
+    }
+    run.out.emit(record, made.code)
+    if made.regenerated:
+        note("the first draft undid an earlier round and was written again")
+    for finding in made.undone:
+        note(f"likely undone still: {finding}")
 
 
 @command(app)

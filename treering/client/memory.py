@@ -24,7 +24,7 @@ from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.tokens import estimate_tokens
-from treering.memory import DEFAULT_SPACE, Alpha, Memory
+from treering.memory import DEFAULT_SPACE, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
@@ -41,6 +41,7 @@ from treering.records import (
 )
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
+from treering.views import Alpha
 
 API_KEY = "TREERING_API_KEY"
 """The environment's variable for the key, where none is given."""

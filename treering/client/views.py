@@ -12,11 +12,14 @@ from typing_extensions import override
 from treering.client.absent import without
 from treering.client.connection import Connection
 from treering.code.check import DEPTH, CheckReport
+from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
 from treering.code.memory import CodeMemory, Progress
+from treering.code.neighbours import Neighbourhood
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
 from treering.errors import InputError
@@ -279,6 +282,13 @@ class RemoteCode(CodeMemory):
         return self._connection.post(str, "/code/map", wanted)
 
     @override
+    def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood:
+        which = {"path": path, "definition": definition} | _at(root)
+        return self._connection.get(Neighbourhood, "/code/neighbours", which)
+
+    @override
     def repositories(self) -> list[str]:
         return self._connection.get(list[str], "/code/repositories")
 
@@ -301,6 +311,20 @@ class RemoteCode(CodeMemory):
         worked = {"instruction": instruction, "before": before, "after": after}
         worked |= {"note": note, "outcome": outcome} | _at(root if after is None else None)
         return self._connection.post(tuple[SessionBlock, ...], "/code/rounds", worked)
+
+    @override
+    def generate(
+        self,
+        instruction: str,
+        *,
+        definition: str,
+        root: str | Path | None = None,
+        judge: JudgeName = "names",
+        budget: int = CONTEXT_BUDGET,
+    ) -> Generated:
+        wanted = {"instruction": instruction, "definition": definition} | _at(root)
+        wanted |= {"judge": judge, "budget": budget}
+        return self._connection.post(Generated, "/code/generate", wanted)
 
     @override
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:

@@ -112,6 +112,19 @@ def all_pieces(files: Mapping[str, str]) -> dict[str, Piece]:
     return {key: one for path, text in files.items() for key, one in pieces(path, text).items()}
 
 
+def in_class(signature: str, code: str, language: str) -> str:
+    """The code of a method in the header of its class, where a method needs one to parse."""
+    if language == "python":
+        return _wrapped(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
+    return _wrapped(signature, code, language) if language in _IN_BRACES else code
+
+
+def _wrapped(signature: str, method: str, language: str) -> str:
+    if language == "python":
+        return f"{signature}:\n{method}"
+    return f"{signature} {{\n{method}\n}}"
+
+
 def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[Piece]:
     outer = [_is_outer(parsed.definitions, index) for index in range(len(parsed.definitions))]
     yield Piece(path, "", language, _shell(parsed, NONE, outer), first_line=1)
@@ -157,9 +170,7 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     inside = parsed.definitions[definition.parent] if definition.parent != NONE else None
     if inside is None or not (language == "python" or language in _IN_BRACES):
         return textwrap.dedent(text), 0
-    if language == "python":
-        return f"{inside.signature}:\n{text}", 1
-    return f"{inside.signature} {{\n{text}\n}}", 1
+    return _wrapped(inside.signature, text, language), 1
 
 
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:

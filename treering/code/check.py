@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from treering.code.behaviour import behaviour
-from treering.code.changes import DefinitionChange, Piece, all_pieces, changes, pieces
+from treering.code.changes import DefinitionChange, all_pieces, changes, pieces
 from treering.code.git import STAGED, WORKING_TREE, Commit, Git
-from treering.code.guard import Brought, Undone, arrivals, undone
+from treering.code.guard import Brought, Undone, arrivals, brought, undone
 from treering.code.recorded import Recorded, sequence
-from treering.code.session import SessionBlock
 from treering.errors import InputError
 
 DEPTH = 50
 """Commits looked at for each changed file: older fixes are seldom undone by accident, and reading
 them is what a check takes its time for."""
-
-REJECTED = "rejected"
-"""The outcome of a round that may be undone."""
 
 _CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
 _VERSIONS = 512  # parsed versions of files kept while one check runs
@@ -83,7 +78,7 @@ class Check:
         moved = arrivals(found)
         altered = [one for one in found if one.before is not None and one.after is not None]
         commits = self._commits(old, altered)
-        rounds = {one.piece.key: list(self._rounds(one)) for one in altered}
+        rounds = {one.piece.key: self._rounds(one) for one in altered}
         reports = [
             report
             for one in altered
@@ -94,13 +89,18 @@ class Check:
             undone=tuple(one for one in reports if not one.name.startswith(intended)),
             definitions=len(altered),
             rounds=sum(map(len, rounds.values())),
-            commits=len({brought.name for some in commits.values() for brought in some}),
+            commits=len({commit.name for some in commits.values() for commit in some}),
         )
 
     def history(self, revision: str, key: str) -> list[Brought]:
         """What the commits up to ``revision`` did to one definition, oldest first."""
         path, _, _ = key.partition("::")
         return self._of_file(revision, path, {key}).get(key, [])
+
+    def _rounds(self, change: DefinitionChange) -> list[Brought]:
+        """What recorded rounds did to a definition that changes."""
+        assert change.before is not None
+        return brought(sequence(self._known.get(change.before.key, ())))
 
     def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> dict[str, list[Brought]]:
         wanted: dict[str, set[str]] = {}
@@ -128,30 +128,16 @@ class Check:
                 was = before.get(f"{commit.before}::{qualified}")
                 now = after.get(f"{commit.path}::{qualified}")
                 if now is not None and (was is None or was.dense() != now.dense()):
-                    brought = Brought(commit.message, commit.sha, commit.at, "commit", was, now)
-                    found[key].append(brought)
+                    found[key].append(
+                        Brought(commit.message, commit.sha, commit.at, "commit", was, now)
+                    )
         return found
-
-    def _rounds(self, change: DefinitionChange) -> Iterator[Brought]:
-        """The recorded rounds of a definition that were not rejected."""
-        assert change.before is not None
-        earlier: SessionBlock | None = None
-        for block in sequence(self._known.get(change.before.key, ())):
-            if block.instruction and block.code and block.outcome != REJECTED:
-                was = _piece(earlier) if earlier is not None and earlier.code else None
-                yield Brought(block.instruction, block.id, block.at, "round", was, _piece(block))
-            earlier = block
 
 
 def _names(commit: Commit) -> tuple[str, str]:
     """What git calls a file before and after a commit; empty where it was not there."""
     before = f"{commit.parent}:{commit.before}" if commit.parent and commit.before else ""
     return before, f"{commit.sha}:{commit.path}" if commit.path else ""
-
-
-def _piece(block: SessionBlock) -> Piece:
-    runs = behaviour(block.code, block.definition, block.language) is not None
-    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
 
 
 def _in_order(

@@ -20,6 +20,7 @@ from typing import Literal
 from treering.code.behaviour import Part, PartKind, behaviour
 from treering.code.changes import DefinitionChange, Piece
 from treering.code.diff import Statement, statements
+from treering.code.session import SessionBlock
 
 Origin = Literal["round", "commit"]
 Parts = Counter[Part]
@@ -32,6 +33,9 @@ SEVERAL = 3
 GOES_BACK = 0.5
 """The least share of what a round replaced that returns, and of what it brought that goes: from
 here on a definition is nearer to what it was before the round than to what it was after it."""
+
+REJECTED = "rejected"
+"""The outcome of a round that may be undone."""
 
 _CATCHES = ("except", "catch", "rescue")
 _MEMORY = 4096  # behaviours kept: a file's history has the same versions again and again
@@ -80,6 +84,25 @@ class Undone:
     now: tuple[Line, ...]
 
 
+def brought(blocks: Sequence[SessionBlock]) -> list[Brought]:
+    """What the rounds of one sequence did, oldest first; those that were rejected do not count."""
+    found = []
+    earlier: SessionBlock | None = None
+    for block in blocks:
+        if block.instruction and block.code and block.outcome != REJECTED:
+            was = piece_of(earlier) if earlier is not None and earlier.code else None
+            now = piece_of(block)
+            found.append(Brought(block.instruction, block.id, block.at, "round", was, now))
+        earlier = block
+    return found
+
+
+def piece_of(block: SessionBlock) -> Piece:
+    """The definition that a block left; on which lines of its file is not known."""
+    runs = behaviour(block.code, block.definition, block.language) is not None
+    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
+
+
 def undone(
     change: DefinitionChange, history: Sequence[Brought], moved: Parts
 ) -> tuple[Undone, ...]:
@@ -122,13 +145,13 @@ def _parts(code: str, name: str, language: str) -> tuple[Part, ...]:
 def _in_function(old: Piece, new: Piece, round_: Brought, moved: Parts) -> Iterator[Undone]:
     before, after = parts_of(round_.before), parts_of(round_.after)
     then, now = parts_of(old), parts_of(new)
-    brought = (after - before) & then
-    lost = brought - now - moved
+    came = (after - before) & then
+    lost = came - now - moved
     if not lost:
         return
     replaced = before - after
     back = (replaced - then) & now
-    if before == now or _is_reversal(brought, lost, replaced, back):
+    if before == now or _is_reversal(came, lost, replaced, back):
         yield _undone(old, new, round_, _standing(old, lost), _standing(new, back))
         return
     # What a commit that created a definition had in it may have been there for no reason.
@@ -137,7 +160,7 @@ def _in_function(old: Piece, new: Piece, round_: Brought, moved: Parts) -> Itera
         yield _undone(old, new, round_, _standing(old, dropped), ())
 
 
-def _is_reversal(brought: Parts, lost: Parts, replaced: Parts, back: Parts) -> bool:
+def _is_reversal(came: Parts, lost: Parts, replaced: Parts, back: Parts) -> bool:
     """Whether what a round replaced has returned in the place of what it brought."""
     telling = any(part.kind in TELLING for part in back) and any(
         part.kind in TELLING for part in lost
@@ -145,7 +168,7 @@ def _is_reversal(brought: Parts, lost: Parts, replaced: Parts, back: Parts) -> b
     return (
         (telling or back.total() >= SEVERAL)
         and back.total() >= GOES_BACK * replaced.total()
-        and lost.total() >= GOES_BACK * brought.total()
+        and lost.total() >= GOES_BACK * came.total()
     )
 
 

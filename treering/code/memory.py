@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy as np
 from treering.code import marks, store
 from treering.code.blocks import CodeBlock, code_block
 from treering.code.check import DEPTH, CheckReport, check
+from treering.code.coder import Coder, JudgeName, Model
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
 from treering.code.joined import About, CodeNames
@@ -45,7 +48,13 @@ class CodeMemory:
     """The code of a space. All methods may be called from any thread."""
 
     def __init__(
-        self, database: Database, space: str, embedder: Embedder, build: Build, recall: Recall
+        self,
+        database: Database,
+        space: str,
+        embedder: Embedder,
+        build: Build,
+        recall: Recall,
+        model: Model,
     ) -> None:
         self._database = database
         self._space = space
@@ -53,6 +62,7 @@ class CodeMemory:
         self._rounds = Rounds(database, space, build)
         self._names = Names(database, self._rounds, self._indexes)
         self._recall = recall
+        self._coder = Coder(self._rounds, model, self._similarity)
         self._lock = threading.RLock()
         self._loaded: dict[int, tuple[int, CodeIndex]] = {}
 
@@ -153,10 +163,7 @@ class CodeMemory:
         """
         index = self._open(root)[1]
         names = {one.name for _, one in index.definitions()}
-        return ContextMemory(
-            lambda query, k: self.blocks(query, k, root=root),
-            judge or NameJudge(names.__contains__),
-        )
+        return self._context(judge or NameJudge(names.__contains__), root, index)
 
     def record(
         self,
@@ -181,6 +188,33 @@ class CodeMemory:
         """
         round_ = Round.of(instruction, note, outcome)
         return self._rounds.record(round_, Path(root), before, after)
+
+    def generate(
+        self,
+        instruction: str,
+        *,
+        definition: str,
+        root: str | Path | None = None,
+        judge: JudgeName = "names",
+        budget: int = CONTEXT_BUDGET,
+    ) -> Generated:
+        """One round with the language model on a definition (CodeMEM, figure 2).
+
+        The model sees the code that matters, as the context memory of this definition holds it,
+        and the last round on it with those of like instruction; what it writes is compared with
+        all earlier rounds and, if it is likely to undo one, written again. The result is recorded.
+        No file is changed and nothing is run.
+
+        ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
+        repository, where several are indexed; with none indexed there is no context. ``judge``
+        decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
+        ``budget`` is the tokens of code shown.
+
+        Raises InputError, UnknownName, LLMError.
+        """
+        index = None if root is None and not self.repositories() else self._open(root)[1]
+        contexts = partial(self._context, root=root, index=index)
+        return self._coder.round(instruction, definition, judge, index, contexts, budget)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -259,6 +293,20 @@ class CodeMemory:
         """Note what recorded rounds have changed, so that what speaks of it is marked; cheap."""
         self._rounds.follow()
 
+    def _context(
+        self, judge: Judge, root: str | Path | None, index: CodeIndex | None
+    ) -> ContextMemory:
+        if index is None:
+            return ContextMemory(lambda _query, _k: (), judge)
+        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
+
+    def _similarity(self, one: str, other: str) -> float:
+        """The cosine of two instructions."""
+        if one == other:
+            return 1.0
+        vectors = _unit_rows(self._embedder.embed([one, other]))
+        return float(vectors[0] @ vectors[1])
+
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""
         found: dict[str, CodeBlock] = {}
@@ -332,8 +380,10 @@ class CodeMemory:
         if index is None or revision != repository.revision:
             with self._database.read() as reader:
                 files, calls = store.load(reader, repository)
+                fragments = sum(len(file.fragments) for file in files.values())
+                gain = store.gain(reader, repository, fragments)
             index = CodeIndex(repository.unit)
-            index.update(files, calls=calls)
+            index.restore(files, calls, gain)
             self._loaded[repository.id] = (repository.revision, index)
         return index
 
@@ -399,6 +449,7 @@ class CodeMemory:
             store.save_files(writer, repository, made, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             marks.save_noticed(writer, space, repository.id, changed, gone)
+            store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         self._loaded[repository.id] = (repository.revision + 1, index)
 

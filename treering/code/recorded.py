@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
@@ -39,6 +39,8 @@ class Recorded:
     former: str = ""
     before: str = ""
     seq: int = 0
+    noted: str = ""
+    """The id of the round whose instruction the note was written from, if a model wrote it."""
 
 
 def is_inside(path: str) -> bool:
@@ -60,6 +62,7 @@ def draft(recorded: Recorded, previous: str) -> Draft:
         "code": block.code,
         "before": recorded.before,
         "former": recorded.former,
+        "noted": recorded.noted,
         "language": block.language,
         "note": block.note,
         "outcome": block.outcome,
@@ -106,7 +109,9 @@ def read(entry: Entry, seq: int = 0) -> Recorded | None:
         id=entry.id,
         at=entry.at or entry.added,
     )
-    return Recorded(block, texts["former"], texts["before"], seq) if block.language else None
+    if not block.language:
+        return None
+    return Recorded(block, texts["former"], texts["before"], seq, texts["noted"])
 
 
 def is_any(reader: Reader, space: int, after: int) -> bool:
@@ -134,6 +139,23 @@ def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
         (space, SOURCE, _AFTER, after),
     )
     return (int(row[0]) for row in rows)
+
+
+def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[tuple[int, Draft]]:
+    """Blocks whose notes were written from rounds that are to be forgotten, without these notes."""
+    if set(forgotten).isdisjoint(_seqs(reader, space, 0)):
+        return []
+    known = load(reader, space)
+    ids = {one.block.id for one in known if one.seq in forgotten}
+    changed = []
+    for sequence in sequences(known).values() if ids else ():
+        previous = ""
+        for one in sequence:
+            if one.noted in ids and one.seq not in forgotten:
+                silent = replace(one, noted="", block=replace(one.block, note=""))
+                changed.append((one.seq, draft(silent, one.before or previous)))
+            previous = one.block.code
+    return changed
 
 
 def sequences(recorded: Iterable[Recorded]) -> dict[str, list[Recorded]]:

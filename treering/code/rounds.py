@@ -9,12 +9,11 @@ from pathlib import Path
 
 from treering import forgetting
 from treering.code import marks, recorded
-from treering.code.behaviour import behaviour
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.check import DEPTH, Check
 from treering.code.diff import change
 from treering.code.git import WORKING_TREE, Git
-from treering.code.guard import Brought
+from treering.code.guard import Brought, piece_of
 from treering.code.recorded import Recorded
 from treering.code.session import SessionBlock
 from treering.errors import InputError
@@ -80,23 +79,38 @@ class Rounds:
         self._build()
         return tuple(replace(one.block, id=id_) for (one, _), id_ in zip(made, ids, strict=True))
 
-    def note(self, definition: str, note: str, outcome: str) -> SessionBlock:
-        """Write the note of a definition's last block, now that its reception is known."""
+    def add(self, block: SessionBlock, found: str) -> SessionBlock:
+        """Store a block that a model has written; ``found`` is the code that it found, if that is
+        not what the last block left."""
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            older = recorded.sequences(recorded.load(writer, space)).get(block.key)
+            previous = found or (older[-1].block.code if older else "")
+            id_ = self._store(writer, space, Recorded(block, before=found), previous)
+        self._build()
+        return replace(block, id=id_)
+
+    def note(
+        self, definition: str, note: str, outcome: str = "", *, noted: str = "", place: int = -1
+    ) -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known.
+
+        ``noted`` is the block whose instruction told, where a model wrote the note from it, and
+        ``place`` the block's place in its sequence.
+        """
         check_text(note, "the note")
         check_text(outcome, "the outcome")
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             known = recorded.sequences(recorded.load(writer, space))
             sequence = known[recorded.named(definition, known)]
-            last = sequence[-1]
-            block = replace(last.block, note=note, outcome=outcome or last.block.outcome)
-            previous = last.before or (sequence[-2].block.code if len(sequence) > 1 else "")
-            changed = recorded.draft(replace(last, block=block), previous)
-            forgetting.remove_derived(writer, space, [last.seq])
-            entries.rewrite(writer, last.seq, changed)
-            marks.save_recorded(writer, space, [last])
-            work.enqueue(writer, space, store.VIEW, [last.seq])
-            if last.block.note:
+            old = sequence[place]
+            block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
+            at = len(sequence) + place
+            previous = old.before or (sequence[at - 1].block.code if at else "")
+            changed = recorded.draft(replace(old, block=block, noted=noted), previous)
+            forgetting.rewrite(writer, space, old.seq, changed)
+            if old.block.note:
                 work.enqueue(writer, space, forgetting.VIEW, [0])
         self._build()
         return block
@@ -175,8 +189,8 @@ def story_of(
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*known, *there})
     commits = Check(git, known, DEPTH).history(git.head(), key)
-    blocks = recorded.sequence(known.get(key, []))
-    return tuple(sorted([*map(_as_block, commits), *blocks], key=_when))
+    asked = [block for block in recorded.sequence(known.get(key, [])) if block.instruction]
+    return tuple(sorted([*map(_as_block, commits), *asked], key=_when))
 
 
 def _check_paths(paths: Iterable[str]) -> None:
@@ -213,10 +227,7 @@ def _is_later(block: SessionBlock, committed: Committed) -> bool:
 
 
 def _piece(block: SessionBlock, old: Piece | None) -> Piece:
-    if old is not None:
-        return replace(old, code=block.code)
-    runs = behaviour(block.code, block.definition, block.language) is not None
-    return Piece(block.path, block.definition, block.language, block.code, is_function=runs)
+    return piece_of(block) if old is None else replace(old, code=block.code)
 
 
 def _blocks(

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from treering.fragments.table import Snapshot
 from treering.relate.contract import MISSING, Floats, Items, Stacked
 from treering.score.lexical import Lexical
-from treering.score.terms import terms
+from treering.score.terms import Terms
 
 
-def widened(base: Snapshot, texts: Sequence[str], vectors: Floats, version: int) -> Snapshot:
-    """The fragments, then ``texts``, which are in no document or session, by nobody, at no time.
+def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:
+    """The fragments, then texts, which are in no document or session, by nobody, at no time.
 
-    ``vectors`` has a unit row a text, or an all-zero row for one that is not embedded. The new rows
-    have no fragment and no entry, and are scored as the kind that most fragments have.
+    ``texts`` are the terms of each. ``vectors`` has a unit row a text, or an all-zero row for one
+    that is not embedded. The new rows have no fragment and no entry, and are scored as the kind
+    that most fragments have.
     """
     more = len(texts)
     missing = np.full(more, MISSING)
@@ -48,11 +49,10 @@ def _extended(items: Items, vectors: Floats) -> Items:
     )
 
 
-def _with_texts(lexical: Lexical, texts: Sequence[str]) -> Lexical:
+def _with_texts(lexical: Lexical, texts: Sequence[Terms]) -> Lexical:
     if not texts:
         return lexical
-    found = [terms(text) for text in texts]
-    return lexical.extended(np.concatenate(found), np.array([len(one) for one in found]))
+    return lexical.extended(np.concatenate(texts), np.array([len(one) for one in texts]))
 
 
 def _usual(kind: NDArray[np.int8]) -> int:

@@ -21,7 +21,8 @@ from treering.split.text import sentences
 _TITLE: Final = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e)|\b[A-Z])\.$")
 """What ends in a full stop without ending a sentence."""
 
-_WORD: Final = re.compile(r"\w+(?:'\w+)*")
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff"  # Chinese and Japanese: a character is a word
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:'\w+)*")
 _NAME: Final = re.compile(r"(?<![.!?:]\s)(?<=\s)[A-Z][\w'-]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d),\s?(?=\d{3}\b)")
 _NUMBER: Final = re.compile(r"\d+")

@@ -18,6 +18,8 @@ LINE_JOIN: Final = " ### "
 Origin = Literal["written", "fallback", "edited"]
 """Written by a language model, put in place of a reply that could not be read, or by a person."""
 
+Chooser = Literal["model", "search"]
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -143,7 +145,7 @@ class Choice:
 
     query: str
     evidences: tuple[Evidence, ...]
-    by: Literal["model", "search"]
+    by: Chooser
     usage: Usage = field(default_factory=Usage)
 
     @property

@@ -30,6 +30,7 @@ from treering.relate.defaults import Weighted
 from treering.relate.group import GroupOperator
 from treering.relate.registry import Plan
 from treering.score.own import Mode
+from treering.score.terms import terms
 
 TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
@@ -137,7 +138,7 @@ def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
 def _space(reader: Reader, space: int, base: Snapshot, version: int) -> Space:
     memos = store.current(reader, space)
     vectors = _vectors(reader, space, base, memos)
-    snapshot = widened(base, [text_of(one) for one in memos], vectors, version)
+    snapshot = widened(base, [terms(text_of(one)) for one in memos], vectors, version)
     group = {entry: at for at, one in enumerate(memos) for entry in one.covered}
     lines = [group.get(int(entry), MISSING) for entry in base.entry]
     codes = np.array([*lines, *range(len(memos))], dtype=np.int64)

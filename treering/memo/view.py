@@ -23,7 +23,7 @@ from treering.memo import changes, choose, due, search, store
 from treering.memo.choose import Picked
 from treering.memo.claims import claims_of
 from treering.memo.lines import spoken
-from treering.memo.record import Choice, Claim, Evidence, Memo, MemoHit, Span
+from treering.memo.record import Choice, Chooser, Claim, Evidence, Memo, MemoHit, Span
 from treering.memo.search import MemoSearch, Topic
 from treering.memo.settle import Progress, Settler
 from treering.memo.store import Stored
@@ -140,17 +140,17 @@ class MemoView:
         memos are always among those chosen.
         """
         hits = self.search(query, k=choose.MOST_RANKED, source=source)
-        picked, by = self._picked(query, [hit.memo for hit in hits]), "model"
-        if picked.memos is None:
-            picked, by = replace(picked, memos=tuple(choose.related(hits))), "search"
+        picked = self._picked(query, [hit.memo for hit in hits])
+        chosen = choose.related(hits) if picked.memos is None else picked.memos
         pinned = [one for one in self.list(source=source) if one.pinned]
         with self._reading() as (reader, space):
             evidences = tuple(
                 Evidence(one, one.topic, one.stated, tuple(map(spoken, lines)))
-                for one in dict.fromkeys((*pinned, *(picked.memos or ())))
+                for one in dict.fromkeys((*pinned, *chosen))
                 if (lines := store.lines(reader, space, one))
             )
-        return Choice(query, evidences, "model" if by == "model" else "search", picked.usage)
+        by: Chooser = "search" if picked.memos is None else "model"
+        return Choice(query, evidences, by, picked.usage)
 
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
@@ -362,8 +362,10 @@ def _claims(summary: str) -> tuple[Claim, ...]:
 
 
 def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
-    """A memo's spans with only some of its lines; the database fills in what follows from them."""
-    return tuple(replace(span, entry_ids=tuple(lines)) for span in memo.spans[:1])
+    """A memo's spans with only some of its lines."""
+    kept = (tuple(one for one in span.entry_ids if one in lines) for span in memo.spans)
+    both = zip(memo.spans, kept, strict=True)
+    return tuple(replace(span, entry_ids=found) for span, found in both if found)
 
 
 def _time(value: When, what: str) -> datetime | None:

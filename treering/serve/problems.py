@@ -101,8 +101,10 @@ def of_error(error: TreeringError) -> Response:
     status = status_of(error)
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
+    # What is wrong with the file names its path, which is nothing to clients.
+    detail = str(type(error).__doc__) if isinstance(error, errors.JournalError) else str(error)
     headers = _HEADERS.get(status)
-    return problem(status, str(error), kind=type(error).__name__, headers=headers)
+    return problem(status, detail, kind=type(error).__name__, headers=headers)
 
 
 def register(app: FastAPI) -> None:

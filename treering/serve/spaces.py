@@ -20,13 +20,14 @@ from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
-from treering.memory import Memory, space_embedder
+from treering.memory import Memory
 from treering.recall.search import check_queries
 from treering.records import Hit, Spent
 from treering.serve.batch import Batcher
 from treering.serve.metrics import Metrics
 from treering.serve.settings import READ_THREADS, WAIT_THREADS, WRITE_THREADS, Settings
 from treering.serve.traces import Traces
+from treering.views import space_embedder
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from treering.llm.contract import LLM, Message, Usage
+from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.tree.extract import Count, central_sentences
 
@@ -15,6 +16,9 @@ EXTRACTIVE: Final = "extractive"
 SUMMARY_TOKENS: Final = 128
 """A summary's limit. The bundled embedder reads 256 tokens and represents short texts best; the
 paper's own topmost summaries have 200."""
+
+CUT: Final = "length"
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s|$)|[。！？]|\n")
 
 PROMPT_SHARE: Final = 0.75
 """Of the context window, for the texts to merge; the rest is for the instructions and the reply."""
@@ -96,7 +100,7 @@ class Written:
             )
             asked = [Message("user", prompt)]
             reply = self.llm.complete(asked, max_tokens=self.limit, temperature=0.0)
-            current, usage = reply.text.strip(), usage + reply.usage
+            current, usage = _whole(reply), usage + reply.usage
             entries += len(batch)
         return Aggregate(current, self.made_by, usage)
 
@@ -108,3 +112,12 @@ class Written:
             if room < 0 and size:
                 return list(waiting[:size])
         return list(waiting)
+
+
+def _whole(reply: Reply) -> str:
+    """A reply without the sentence that its limit cut off; all of it where there is no other."""
+    text = reply.text.strip()
+    if reply.finish_reason != CUT:
+        return text
+    ends = [end.end() for end in _SENTENCE_END.finditer(text)]
+    return text[: ends[-1]].rstrip() if ends else text

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.tree.family import FIXED_POINT
-from treering.tree.shape import Tree
+from treering.tree.shape import ROOT, Tree
 
 SAMPLED_LEAVES: Final = 500
 """Newcomers that β is estimated with; its low quantile moves by less than 0.01 beyond that."""
@@ -45,6 +45,23 @@ def revenue(tree: Tree) -> float:
         products = _square(tree, node) - sum(_square(tree, child) for child in children)
         total += (pairs + products) / 4 * (tree.leaf_count - size)
     return total
+
+
+def apart(tree: Tree) -> float:
+    """The share of all similarity, ``Σ w_ij``, between leaves that meet only at the root.
+
+    Such pairs earn no revenue, whatever hierarchy is below. NaN for fewer than two leaves.
+    """
+    if tree.leaf_count < 2:
+        return float("nan")
+    topics = sum(_pairs(tree, topic) for topic in tree.children(ROOT))
+    return 1 - topics / _pairs(tree, ROOT)
+
+
+def _pairs(tree: Tree, node: int) -> float:
+    """The similarity of all pairs of leaves at or below a node."""
+    size = tree.leaves_below(node)
+    return (size * (size - 1) + _square(tree, node) - size) / 4
 
 
 def separation(tree: Tree, *, seed: int = 0) -> Separation:

@@ -23,9 +23,10 @@ from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
 from treering.relate.tree import TreeOperator, TreeRelation
 from treering.score.own import Mode
+from treering.score.terms import Terms, terms
 from treering.tree import store
 from treering.tree.retrieve import collapsed, traversal
-from treering.tree.shape import ROOT, Tree
+from treering.tree.shape import NOWHERE, ROOT, Tree
 
 Allowed = NDArray[np.bool_]
 Method = Literal["related", "collapsed", "traversal"]
@@ -124,6 +125,7 @@ class TreeSearch:
         self._relations = Relations()
         self._key: tuple[int, int] | None = None
         self._wide: Wide | None = None
+        self._terms: dict[int, tuple[str, Terms]] = {}
         self._version = 0
 
     def wide(self, reader: Reader, space: int, tree: Tree, revision: int, base: Snapshot) -> Wide:
@@ -132,10 +134,26 @@ class TreeSearch:
         with self._lock:
             if self._wide is None or self._key != key:
                 self._version += 1
-                self._wide = _widen(reader, space, tree, base, self._version)
+                self._wide = self._widened(reader, space, tree, base)
                 self._key = key
                 _share(tree, self._wide, base)
             return self._wide
+
+    def _widened(self, reader: Reader, space: int, tree: Tree, base: Snapshot) -> Wide:
+        numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
+        before, self._terms = self._terms, {}
+        for number, text in zip(numbers.tolist(), texts, strict=True):
+            known = before.get(number)
+            same = known is not None and known[0] == text
+            self._terms[number] = known if known and same else (text, terms(text))
+        found = [self._terms[number][1] for number in numbers.tolist()]
+        snapshot = widened(base, found, vectors, self._version)
+        parents, of_fragments = places(reader, space, tree, base.fragment)
+        node = np.concatenate([of_fragments, numbers])
+        there = np.flatnonzero(node != MISSING)
+        first = there[np.unique(node[there], return_index=True)[1]]
+        row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
+        return Wide(snapshot, node, row, len(base), TreeRelation(parents, node))
 
     def rank(
         self,
@@ -182,17 +200,6 @@ def pick(
     return [found for found in traversal(tree, score, k, least=cut) if found[0] in wide.row]
 
 
-def _widen(reader: Reader, space: int, tree: Tree, base: Snapshot, version: int) -> Wide:
-    numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
-    snapshot = widened(base, texts, vectors, version)
-    parents, of_fragments = places(reader, space, tree, base.fragment)
-    node = np.concatenate([of_fragments, numbers])
-    there = np.flatnonzero(node != MISSING)
-    first = there[np.unique(node[there], return_index=True)[1]]
-    row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
-    return Wide(snapshot, node, row, len(base), TreeRelation(parents, node))
-
-
 def _share(tree: Tree, wide: Wide, base: Snapshot) -> None:
     """Let the tree read its leaves' vectors from the matrix that searches use."""
     standing = wide.node[: wide.texts]
@@ -203,10 +210,16 @@ def _share(tree: Tree, wide: Wide, base: Snapshot) -> None:
 
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
     """The parents of all nodes without the root, and the leaf each fragment stands on."""
-    standing = dict(store.standing(reader, space))
-    leaves = [standing.get(int(one), MISSING) for one in fragments]
-    nodes = np.array([leaf if leaf in tree else MISSING for leaf in leaves], dtype=np.int64)
     parents = tree.parents()
+    rows = sorted(store.standing(reader, space))
+    known, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    there = leaves < len(parents)
+    there[there] = parents[leaves[there]] != NOWHERE
+    known, leaves = known[there], leaves[there]
+    nodes = np.full(len(fragments), MISSING, dtype=np.int64)
+    if len(known):
+        place = np.minimum(np.searchsorted(known, fragments), len(known) - 1)
+        nodes = np.where(known[place] == fragments, leaves[place], MISSING)
     parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
     return parents, nodes
 

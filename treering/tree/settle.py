@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -45,19 +45,26 @@ class _Job:
 class _Queue:
     """The summaries to make. Those made afresh wait for the summaries among their children."""
 
+    total: int = 0
     ready: list[int] = field(default_factory=list)
     blocked: dict[int, set[int]] = field(default_factory=dict)
-    total: int = 0
+    waiting: dict[int, int] = field(default_factory=dict)
     finished: int = 0
+
+    def block(self, number: int, below: set[int]) -> None:
+        """Let a summary wait for those below it."""
+        self.blocked[number] = below
+        self.waiting.update(dict.fromkeys(below, number))
 
     def done(self, number: int) -> None:
         """Let what has waited for this one go on."""
         self.finished += 1
-        for node in [node for node, below in self.blocked.items() if number in below]:
-            self.blocked[node].discard(number)
-            if not self.blocked[node]:
-                del self.blocked[node]
-                self.ready.append(node)
+        above = self.waiting.pop(number, None)
+        if above is not None:
+            self.blocked[above].discard(number)
+            if not self.blocked[above]:
+                del self.blocked[above]
+                self.ready.append(above)
 
 
 class Settler:
@@ -109,7 +116,7 @@ class Settler:
         for number in sorted(known, key=tree.depth):
             below = {child for child in tree.children(number) if child in known}
             if below and self._from_children(known[number]):
-                queue.blocked[number] = below
+                queue.block(number, below)
             else:
                 queue.ready.append(number)
         return queue
@@ -176,13 +183,19 @@ class Settler:
                     ledger.spend(writer, state.space, _cost(result))
             self._grower.commit(writer, state.space, tree)
 
-    def _note(self, failed: Iterable[tuple[_Job, LLMError]]) -> None:
-        for job, error in failed:
-            with self._grower.writing() as found:
-                if found is not None:
-                    writer, state, _ = found
-                    target = [job.summary.number]
-                    work.failed(writer, state.space, store.SUMMARIES, target, str(error))
+    def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
+        """Note why calls failed; a reason may quote what the call was given."""
+        if not failed:
+            return
+        with self._grower.writing() as found:
+            if found is None:
+                return
+            writer, state, _ = found
+            known = store.summaries(writer, state.space, [job.summary.number for job, _ in failed])
+            for job, error in failed:
+                number = job.summary.number
+                if number in known and known[number].generation == job.summary.generation:
+                    work.failed(writer, state.space, store.SUMMARIES, [number], str(error))
 
 
 def _texts(reader: Reader, space: int, tree: Tree, wanted: list[int]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from treering.fragments import store as fragments
@@ -73,6 +74,14 @@ def save_state(writer: Writer, space: int, found: TreeState) -> None:
         " bound = excluded.bound, revision = excluded.revision",
         (space, found.model, found.mark, found.bound, found.revision),
     )
+
+
+def clear(writer: Writer, space: int) -> None:
+    """Drop every node, where fragments stand, and what was left to do."""
+    for table in ("node", "leaf"):
+        writer.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+    for view in (SUMMARIES, ERASED):
+        work.drop(writer, space, view)
 
 
 def nodes(reader: Reader, space: int) -> list[Node]:
@@ -193,16 +202,18 @@ class Said:
 def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
     """What leaves say; one whose fragments were erased is left out."""
     found = {}
-    for number in numbers:
-        standing_here = fragments_of(reader, space, number)
-        row = reader.row(
-            "SELECT e.text, f.start, f.stop, e.speaker, e.id, s.name FROM fragment f"
-            " JOIN entry e ON e.seq = f.entry JOIN source s ON s.id = e.source WHERE f.id = ?",
-            standing_here[:1] or [0],
+    for chunk in _pages(numbers):
+        rows = reader.rows(
+            "SELECT l.number, l.more, e.text, f.start, f.stop, e.speaker, e.id, s.name"
+            " FROM (SELECT number, MIN(fragment) AS first, COUNT(*) - 1 AS more FROM leaf"
+            f" WHERE space = ? AND number IN ({_marks(chunk)}) GROUP BY number) l"
+            " JOIN fragment f ON f.id = l.first"
+            " JOIN entry e ON e.seq = f.entry JOIN source s ON s.id = e.source",
+            [space, *chunk],
         )
-        if row is not None:
-            text = embedded_text(str(row[0])[row[1] : row[2]], row[3])
-            found[number] = Said(text, str(row[4]), str(row[5]), len(standing_here) - 1)
+        for number, more, text, start, stop, speaker, entry, source in rows:
+            leaf = embedded_text(str(text)[start:stop], speaker)
+            found[int(number)] = Said(leaf, str(entry), str(source), int(more))
     return found
 
 
@@ -219,12 +230,10 @@ def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
 def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
     """The depth of the leaf of each fragment, 1 below the root; one without a leaf is left out."""
     found: dict[int, int] = {}
-    for start in range(0, len(standing), PAGE):
-        chunk = standing[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
+    for chunk in _pages(standing):
         rows = reader.rows(
             "WITH RECURSIVE line (fragment, number, depth) AS ("
-            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({marks})"
+            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({_marks(chunk)})"
             " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
             " FROM line JOIN node ON node.space = ? AND node.number = line.number"
             " WHERE node.parent != ?)"
@@ -238,14 +247,16 @@ def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int
 def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
     """What is stored of summary nodes."""
     found = {}
-    for number in numbers:
-        row = reader.row(
-            "SELECT text, made_by, taken, afresh, generation FROM node"
-            " WHERE space = ? AND number = ? AND leaf = 0",
-            (space, number),
+    for chunk in _pages(numbers):
+        rows = reader.rows(
+            "SELECT number, text, made_by, taken, afresh, generation FROM node"
+            f" WHERE space = ? AND number IN ({_marks(chunk)}) AND leaf = 0",
+            [space, *chunk],
         )
-        if row is not None:
-            found[number] = Summary(number, row[0], row[1], int(row[2]), bool(row[3]), int(row[4]))
+        for number, text, made_by, taken, afresh, generation in rows:
+            found[int(number)] = Summary(
+                int(number), text, made_by, int(taken), bool(afresh), int(generation)
+            )
     return found
 
 
@@ -348,3 +359,14 @@ def _line(reader: Reader, space: int, number: int) -> list[int]:
             return line
         number = int(row[0])
         line.append(number)
+
+
+def _pages(numbers: Iterable[int]) -> Iterator[list[int]]:
+    """As many at a time as one statement takes."""
+    waiting = iter(numbers)
+    while chunk := list(islice(waiting, PAGE)):
+        yield chunk
+
+
+def _marks(chunk: Sequence[int]) -> str:
+    return ", ".join("?" * len(chunk))

@@ -110,7 +110,7 @@ def test_the_neighbours_of_a_definition_are_who_calls_it_and_whom_it_calls(
 
     def around(path: str, definition: str) -> dict[str, Any]:
         where = {"path": path, "definition": definition}
-        answer = client.get("/v1/page/code/neighbours", params=where)
+        answer = client.get("/v1/code/neighbours", params=where)
         found: dict[str, Any] = answer.json()
         return {"status": answer.status_code} | found
 

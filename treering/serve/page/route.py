@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treering.code.neighbours import Neighbourhood
 from treering.serve.page.story import Preview, Story, preview, story
 from treering.serve.rest.entries import Doomed
 from treering.serve.tenant import Asking
@@ -42,17 +41,6 @@ async def entry_story(entry_id: str, tenant: Asking) -> Story:
 async def forget_preview(which: Doomed, tenant: Asking) -> Preview:
     """What forgetting these entries would touch; nothing is changed."""
     return await tenant.call(preview, tenant.memory, which.ids, which.filters())
-
-
-@router.get("/code/neighbours")
-async def code_neighbours(
-    path: Annotated[str, Query()],
-    definition: Annotated[str, Query()],
-    tenant: Asking,
-    root: Annotated[str | None, Query()] = None,
-) -> Neighbourhood:
-    """A definition of indexed code: who calls it, whom it calls, its members."""
-    return await tenant.call(lambda: tenant.memory.code.neighbours(path, definition, root=root))
 
 
 def files() -> list[Route]:

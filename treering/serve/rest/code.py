@@ -10,25 +10,25 @@ from fastapi import Query as QueryParameter
 from pydantic import Field
 
 from treering.code.check import DEPTH, CheckReport
+from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
+from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
+from treering.code.neighbours import Neighbourhood
 from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.records import Forgotten
 from treering.score.own import Mode
 from treering.serve.paths import served, served_git
-from treering.serve.rest.wire import Body, Budget, K, Query
+from treering.serve.rest.wire import Body, Budget, K, PathText, Query
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
 
-MAX_PATH_CHARS = 4096
 MAX_DEPTH = 1_000  # commits that one check compares with
-NO_NUL = r"^[^\x00]*$"
-PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL)]
 
 
 class CodeSearch(Body):
@@ -78,6 +78,16 @@ class Noted(Body):
     definition: str
     note: str
     outcome: str = ""
+
+
+class Wanted(Body):
+    """What to write with the language model."""
+
+    instruction: Query
+    definition: str
+    root: PathText | None = None
+    judge: JudgeName = "names"
+    budget: Budget = CONTEXT_BUDGET
 
 
 class Asked(Body):
@@ -147,6 +157,12 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
     return await tenant.change(tenant.memory.code.record, **given)
 
 
+@router.post("/generate")
+async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+    """One round with the language model on a definition, recorded; no file is read or changed."""
+    return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
+
+
 @router.post("/rounds/forget")
 async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
@@ -157,6 +173,17 @@ async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
 async def about(asked: Asked, tenant: Asking) -> About:
     """What was said, done and what stands in the code, on a question."""
     return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
+
+
+@router.get("/neighbours")
+async def neighbours(
+    path: Annotated[PathText, QueryParameter()],
+    definition: str,
+    tenant: Asking,
+    root: Annotated[PathText | None, QueryParameter()] = None,
+) -> Neighbourhood:
+    """A definition of indexed code: who calls it, whom it calls, its members."""
+    return await tenant.call(tenant.memory.code.neighbours, path, definition, root=root)
 
 
 @router.post("/note")

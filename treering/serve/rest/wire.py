@@ -15,6 +15,11 @@ MAX_K = 1_000  # hits of one search; whoever needs all entries pages through the
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search: more go into another
 
+MAX_PATH_CHARS = 4096
+
+PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=r"^[^\x00]*$")]
+"""A path as a client writes it; whether it is read is for who takes it to decide."""
+
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 K = Annotated[int, Field(ge=1, le=MAX_K)]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]

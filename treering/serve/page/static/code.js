@@ -46,7 +46,7 @@ async function found(page, root, q) {
 const at = (root, path, name) => to("code", { root, path, name });
 
 async function around(page, root, query) {
-  const around = await get("page/code/neighbours", { root, path: query.path, definition: query.name });
+  const around = await get("code/neighbours", { root, path: query.path, definition: query.name });
   const list = (title, some) => h("section", {}, h("h3", {}, `${title} (${some.length})`),
     some.length ? h("ul", { class: "plain" }, some.map((one) => h("li", {},
       h("a", { href: at(root, one.path, one.definition) }, one.definition),

@@ -1,0 +1,193 @@
+"""``memory.code.generate``: whole rounds with a scripted model (CodeMEM, figure 2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.code.repositories import SHOP
+from treering import Memory
+from treering.code.reply import code_of
+from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.llm.scripted import Request, ScriptedLLM
+
+PLAIN = "def half(n):\n    return n / 2\n"
+GUARDED = """\
+def half(n):
+    if n < 0:
+        raise ValueError("n is negative")
+    return n / 2
+"""
+ASKED = (
+    "Write a function called 'half' that halves a number.",
+    "The function should raise a ValueError if the input is negative.",
+    "The function should return an integer where the input is even.",
+)
+
+
+def fenced(code: str) -> str:
+    return f"Here it is:\n```python\n{code}```\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in SHOP.items():
+        path = tmp_path / "repo" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "repo"
+
+
+def opened(file: Path, *script: str) -> tuple[Memory, ScriptedLLM]:
+    llm = ScriptedLLM(script)
+    return Memory.open(file, llm=llm), llm
+
+
+@pytest.fixture
+def rounds(file: Path) -> Iterator[tuple[Memory, Sequence[Request]]]:
+    """Two rounds on one function, and what the model was asked."""
+    memory, llm = opened(file, fenced(PLAIN), "Halves; errors are wanted.", fenced(GUARDED))
+    with memory:
+        for instruction in ASKED[:2]:
+            memory.code.generate(instruction, definition="m.py::half")
+        yield memory, llm.requests
+
+
+def test_a_round_is_written_and_recorded(rounds: tuple[Memory, Sequence[Request]]) -> None:
+    memory, _ = rounds
+    first, second = memory.code.log("half")
+    assert [first.instruction, second.instruction] == list(ASKED[:2])
+    assert second.code == GUARDED.rstrip("\n")
+    assert {s.type for s in second.change.added} == {"if_statement", "raise_statement"}
+
+
+def test_the_next_round_tells_the_note_of_the_one_before(
+    rounds: tuple[Memory, Sequence[Request]],
+) -> None:
+    memory, asked = rounds
+    assert memory.code.log("half")[0].note == "Halves; errors are wanted."
+    assert ASKED[1] in asked[1].text
+    assert "Note: Halves; errors are wanted." in asked[2].text
+    assert "return n / 2" in asked[2].text
+
+
+def test_what_rounds_cost_is_booked(rounds: tuple[Memory, Sequence[Request]]) -> None:
+    memory, _ = rounds
+    assert {one.operation: one.calls for one in memory.stats().spent} == {
+        "code": 2,
+        "code note": 1,
+    }
+
+
+def test_a_draft_that_undoes_a_round_is_written_again_with_what_it_loses(file: Path) -> None:
+    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(GUARDED))
+    memory, llm = opened(file, *script)
+    with memory:
+        made = [memory.code.generate(one, definition="m.py::half") for one in ASKED]
+    assert [one.regenerated for one in made] == [False, False, True]
+    assert made[2].draft == PLAIN.rstrip("\n")
+    assert made[2].code == GUARDED.rstrip("\n")
+    assert not made[2].undone
+    last = llm.requests[-1].text
+    assert f"undoes this earlier instruction, which still holds: {ASKED[1]}" in last
+    assert "Missing: raise ValueError" in last
+
+
+def test_what_is_undone_still_is_told(file: Path) -> None:
+    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(PLAIN))
+    memory, _ = opened(file, *script)
+    with memory:
+        for one in ASKED[:2]:
+            memory.code.generate(one, definition="m.py::half")
+        made = memory.code.generate(ASKED[2], definition="m.py::half")
+    assert ASKED[1] in {loss.instruction for loss in made.undone}
+
+
+def test_the_model_sees_the_code_that_matters_and_what_it_changes(file: Path, root: Path) -> None:
+    total = "def total(self):\n    return vat(sum(map(price, self.items)))\n"
+    memory, llm = opened(file, fenced(total))
+    with memory:
+        memory.code.index(root)
+        made = memory.code.generate("Write total with price and vat.", definition="Cart.total")
+        found, written = memory.code.log("Cart.total")
+    assert made.judgement.mode == "ADD"
+    assert "vat" in {block.qualified for block in made.context}
+    assert "def vat(amount):" in llm.requests[0].text
+    assert "for item in self.items:" in llm.requests[0].text  # as it was found
+    assert found.instruction == ""
+    assert written.code == "class Cart:\n    def total(self):\n" + (
+        "        return vat(sum(map(price, self.items)))"
+    )
+
+
+def test_the_context_is_kept_and_selected_between_rounds(file: Path, root: Path) -> None:
+    total = "def total(self):\n    return vat(price(self.items[0]))\n"
+    memory, _ = opened(file, fenced(total), "note", fenced(total))
+    with memory:
+        memory.code.index(root)
+        memory.code.generate("Write total with price and vat.", definition="Cart.total")
+        second = memory.code.generate("Let vat come last.", definition="Cart.total")
+    assert second.judgement.mode == "KEEP"
+    assert "vat" in {block.qualified for block in second.context}
+    assert "note" not in {block.qualified for block in second.context}
+
+
+def test_the_papers_judge_is_asked_where_it_is_chosen(file: Path, root: Path) -> None:
+    decision = json.dumps({"mode": "ADD", "action": "look", "target_context": ["price"]})
+    memory, llm = opened(file, decision, fenced("def total(self):\n    return 0\n"))
+    with memory:
+        memory.code.index(root)
+        made = memory.code.generate("Write total.", definition="Cart.total", judge="llm")
+    assert made.judgement.target_context == ("price",)
+    assert llm.left == 0
+
+
+def test_forgetting_a_round_takes_the_note_that_quotes_it(file: Path) -> None:
+    script = (fenced(PLAIN), "The user wants marmalade errors.", fenced(GUARDED))
+    memory, _ = opened(file, *script)
+    with memory:
+        memory.code.generate(ASKED[0], definition="m.py::half")
+        second = memory.code.generate("Raise marmalade errors.", definition="m.py::half")
+        memory.forget(second.block.id)
+        (left,) = memory.code.log("half")
+    assert (left.instruction, left.note) == (ASKED[0], "")
+    assert b"marmalade" not in file.read_bytes()
+
+
+def test_a_reply_without_the_definition_is_refused_and_nothing_recorded(file: Path) -> None:
+    memory, _ = opened(file, "I cannot do that.")
+    with memory:
+        with pytest.raises(LLMReplyError, match="was asked for half and did not write it"):
+            memory.code.generate(ASKED[0], definition="m.py::half")
+        with pytest.raises(UnknownName):
+            memory.code.log("half")
+
+
+def test_a_definition_that_cannot_be_placed_is_refused(file: Path) -> None:
+    memory, _ = opened(file)
+    with memory:
+        with pytest.raises(UnknownName, match="nothing is recorded of 'half'"):
+            memory.code.generate(ASKED[0], definition="half")
+        for path in ("../m.py", "notes.txt"):
+            with pytest.raises(InputError, match="no path of a source file"):
+                memory.code.generate(ASKED[0], definition=f"{path}::half")
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("x = 1", "x = 1"),
+        ("Say:\n```\nx = 1\n```\nand\n```python\ny = 2\nz = 3\n```", "y = 2\nz = 3\n"),
+        ("```python\ncut off", "cut off"),
+    ],
+)
+def test_the_code_of_a_reply_is_its_longest_fenced_block(reply: str, code: str) -> None:
+    assert code_of(reply) == code
