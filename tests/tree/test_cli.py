@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from typer.testing import CliRunner
@@ -62,3 +63,17 @@ def test_stats_prints_figures(path: Path) -> None:
     shown = run(path, "stats", "--quality")
     assert "4 nodes, 2 topics" in shown
     assert "odd one out" in shown
+
+
+def test_replant_grows_the_tree_by_the_thresholds_given(path: Path, tmp_path: Path) -> None:
+    path = Path(copy(path, tmp_path))
+    shown = run(path, "replant", "--base", "-1", "--max-depth", "1")
+    assert "0 summaries are pending" in shown
+    assert "3 nodes, 3 topics" in run(path, "stats")
+
+
+def test_plain_search_finds_summaries_and_says_how_deep_a_hit_stands(path: Path) -> None:
+    call = ["search", "boat", "-k", "3", "--level", "all", "--explain", "-m", str(path)]
+    shown = CliRunner().invoke(app, call, catch_exceptions=False).output
+    assert "summary of 2 texts" in shown
+    assert "level 1 of the tree" in shown

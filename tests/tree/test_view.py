@@ -579,3 +579,54 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.draw("pdf")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="traversal"):
         memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
+
+
+def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
+    path: Path, memory: Memory, tmp_path: Path
+) -> None:
+    fill(memory)
+    memory.settle()
+    topics = memory.tree.stats().shape.topics
+    assert memory.tree.replant(base=0.05, max_depth=4).threshold.base == 0.05
+    deep = memory.tree.draw()
+    assert memory.tree.stats().shape.topics < topics
+    assert memory.tree.stats().shape.max_depth <= 4
+    assert {node.made_by for node in summaries(memory)} == {None}
+    memory.settle()
+    with Memory.open(path, embedder=WordEmbedder()) as again:
+        assert again.tree.settings() == memory.tree.settings()
+        again.add("Ana moors the boat", source="more")
+        assert again.tree.draw() == memory.tree.draw() != deep
+    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+        other.tree.replant(base=0.05, max_depth=4)
+        fill(other)
+        other.add("Ana moors the boat", source="more")
+        shapes = [[node.text for node in everything(one) if node.leaf] for one in (other, memory)]
+        assert shapes[0] == shapes[1]
+    memory.tree.replant(base=0.9)
+    assert memory.tree.stats().shape.topics > 6
+
+
+def test_what_is_erased_while_the_tree_grows_anew_stays_away(memory: Memory) -> None:
+    fill(memory)
+    memory.settle()
+    memory.forget(source="note 11")
+    memory.tree.replant(base=0.1)
+    memory.settle()
+    assert not any("anchor" in node.text for node in everything(memory))
+    assert memory.stats().pending == {}
+
+
+def test_settings_travel_with_an_export_and_nonsense_is_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
+    fill(memory)
+    memory.tree.replant(base=0.2, form="printed", route="content")
+    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
+        lines = list(memory.export())
+        other.import_(lines)
+        assert other.tree.settings() == memory.tree.settings()
+        with pytest.raises(InputError, match="none of a tree"):
+            other.import_([lines[0].replace('"route"', '"rout"'), *lines[1:]])
+    with pytest.raises(InputError, match="max_depth is 0"):
+        memory.tree.replant(max_depth=0)

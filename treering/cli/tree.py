@@ -118,6 +118,34 @@ def stats(
         run.out.emit(judged, "\n".join(rows))
 
 
+@command(app)
+def replant(
+    run: Run,
+    base: Annotated[
+        float | None, typer.Option(help="The threshold at the root, a cosine; lower is deeper.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="How much the threshold rises with the depth.")
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(min=1, help="Levels at most.")] = None,
+    form: Annotated[
+        Literal["scaled", "printed"] | None,
+        typer.Option(help="The threshold of the paper's appendix, or that of its main text."),
+    ] = None,
+    route: Annotated[
+        Literal["leaves", "content"] | None,
+        typer.Option(help="Compare texts with the leaves below a summary, or with its own text."),
+    ] = None,
+) -> None:
+    """Grow the tree anew by other settings, which the space keeps."""
+    with run.memory() as memory:
+        settings = memory.tree.replant(
+            base=base, rate=rate, max_depth=max_depth, form=form, route=route
+        )
+        pending = memory.tree.stats().pending
+    run.out.emit(settings, f"{pending} summaries are pending; `treering settle` makes them")
+
+
 def _share(share: float) -> str:
     return "–" if isnan(share) else f"{share:.1%}"
 

@@ -27,6 +27,7 @@ from treering.memo import changes
 from treering.records import Receipt, Skipped
 from treering.relate import settings as fitted
 from treering.split.stream import check_text
+from treering.tree import planting
 
 Message = Mapping[str, Any]
 
@@ -95,6 +96,7 @@ class Intake:
         stream = iter(lines)
         settings = exchange.read_header(stream)
         fitted.load(settings)  # refuses what a later search would stumble over
+        planting.load(settings)
         numbering = Numbering()
         receipts: list[Receipt] = []
         with self._database.write() as writer:

@@ -13,9 +13,9 @@ import numpy as np
 from treering.fragments import store as fragments
 from treering.fragments.store import Model, State
 from treering.fragments.table import Snapshot
-from treering.journal import work
+from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
-from treering.tree import store
+from treering.tree import planting, store
 from treering.tree.rows import Rows
 from treering.tree.shape import ROOT, Node, Settings, Tree
 from treering.tree.store import NewLeaf, TreeState
@@ -35,12 +35,10 @@ class Grower:
         self,
         database: Database,
         space: str,
-        settings: Settings,
         snapshot: Callable[[], Snapshot | None],
     ) -> None:
         self._database = database
         self._space = space
-        self._settings = settings
         self._snapshot = snapshot
         self._lock = threading.RLock()
         self._tree: Tree | None = None
@@ -53,6 +51,25 @@ class Grower:
                 pass
         while self._grow_batch():
             pass
+
+    def settings(self) -> Settings:
+        """How the space's tree grows."""
+        with self._database.read() as reader:
+            state = fragments.state(reader, self._space)
+            return planting.load(ledger.settings(reader, state.space) if state else {})
+
+    def replant(self, settings: Settings) -> None:
+        """Drop the tree and its summaries; from now on it grows so, from the first text on."""
+        with self._lock, self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            before = ledger.settings(writer, space)
+            ledger.save_settings(writer, space, planting.updated(before, settings))
+            known = store.state(writer, space)
+            store.clear(writer, space)
+            if known is not None:
+                again = replace(known, mark=0, revision=known.revision + 1)
+                store.save_state(writer, space, again)
+        self.grow()
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Reader, State, Tree] | None]:
@@ -139,8 +156,9 @@ class Grower:
         known = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if known.model != model.id:
             known = replace(known, model=model.id, mark=0)
-        if self._tree is None or known != self._state:
-            self._tree = _load(reader, space, model, self._settings, known.bound, base)
+        settings = planting.load(ledger.settings(reader, space))
+        if self._tree is None or (known, settings) != (self._state, self._tree.settings):
+            self._tree = _load(reader, space, model, settings, known.bound, base)
             self._state = known
         return self._tree
 

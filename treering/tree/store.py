@@ -76,6 +76,14 @@ def save_state(writer: Writer, space: int, found: TreeState) -> None:
     )
 
 
+def clear(writer: Writer, space: int) -> None:
+    """Drop every node, where fragments stand, and what was left to do."""
+    for table in ("node", "leaf"):
+        writer.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+    for view in (SUMMARIES, ERASED):
+        work.drop(writer, space, view)
+
+
 def nodes(reader: Reader, space: int) -> list[Node]:
     """Every node of a space's tree."""
     rows = reader.rows(

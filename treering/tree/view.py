@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -44,7 +44,8 @@ from treering.tree.search import (
     with_tree,
 )
 from treering.tree.settle import ALL, Progress, Settler
-from treering.tree.shape import ROOT, Settings, Tree
+from treering.tree.shape import ROOT, Route, Settings, Tree
+from treering.tree.threshold import Form
 
 Format = Literal["outline", "dot", "mermaid", "html", "json"]
 FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
@@ -87,13 +88,12 @@ class TreeView:
         llm: Callable[[], LLM],
         searcher: Searcher,
         defaults: Callable[[], Plan],
-        settings: Settings | None = None,
     ) -> None:
         self._embedder = embedder
         self._llm = llm
         self._searcher = searcher
         self._defaults = defaults
-        self._grower = Grower(database, space, settings or Settings(), searcher.snapshot)
+        self._grower = Grower(database, space, searcher.snapshot)
         self._search = TreeSearch()
 
     # ------------------------------------------------------------------ keeping it up to date
@@ -115,7 +115,34 @@ class TreeView:
         self._reembed()
         Settler(self._grower, self._embedder(), aggregator, progress).run()
 
+    def replant(
+        self,
+        *,
+        base: float | None = None,
+        rate: float | None = None,
+        max_depth: int | None = None,
+        form: Form | None = None,
+        route: Route | None = None,
+    ) -> Settings:
+        """Grow the whole tree anew by other settings, which the space keeps; None leaves one as
+        it is.
+
+        ``base``, ``rate``, ``max_depth`` and ``form`` are those of ``Threshold``: a lower base
+        gives a deeper tree. ``route`` is that of ``Settings``. All summaries become pending work.
+        Raises InputError.
+        """
+        now = self.settings()
+        chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
+        given: dict[str, Any] = {n: value for n, value in chosen.items() if value is not None}
+        settings = Settings(replace(now.threshold, **given), route or now.route)
+        self._grower.replant(settings)
+        return settings
+
     # ------------------------------------------------------------------ looking at it
+
+    def settings(self) -> Settings:
+        """How the tree grows."""
+        return self._grower.settings()
 
     def roots(self) -> list[TreeNode]:
         """The topmost nodes, in the order their first text arrived."""
