@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from treering.code.behaviour import behaviour
+from treering.code.diff import statements
 from treering.code.language import language_of
 from treering.code.outline import NONE, Definition, ParsedFile
 from treering.code.parse import parse
@@ -17,6 +18,14 @@ MOVED = 0.5
 
 _IN_BRACES = frozenset({"javascript", "typescript", "tsx", "java", "csharp"})
 """Languages in which a method does not parse without its class around it."""
+
+
+_IMPORTS = frozenset(
+    {
+        *("import_statement", "import_from_statement", "future_import_statement"),
+        *("import_declaration", "use_declaration", "using_directive", "preproc_include"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
 
     A definition that is gone and one that is new are one where they are of one name and do about
     the same (it moved), or of other names and do the same (it was renamed). What differs in blank
-    lines alone has not changed. Files in languages that are not known are passed over.
+    lines alone has not changed, nor has what a class or file says beside its definitions where
+    only imports, comments and docstrings differ.
     """
     gone = {key: piece for key, piece in old.items() if key not in new}
     come = {key: piece for key, piece in new.items() if key not in old}
@@ -80,7 +90,7 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
     found = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
-        if key in old and old[key].dense() != piece.dense()
+        if key in old and _differ(old[key], piece)
     ]
     found += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
     kept = {piece.key for piece in matched.values()}
@@ -171,6 +181,18 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     if inside is None or not (language == "python" or language in _IN_BRACES):
         return textwrap.dedent(text), 0
     return _wrapped(inside.signature, text, language), 1
+
+
+def _differ(old: Piece, new: Piece) -> bool:
+    if old.dense() == new.dense():
+        return False
+    return new.is_function or _told(old) != _told(new)
+
+
+def _told(piece: Piece) -> list[str]:
+    """The statements of a class or file but imports."""
+    found = statements(piece.code, piece.language)
+    return [one.text for one in found if one.type not in _IMPORTS]
 
 
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
