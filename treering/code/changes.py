@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from treering.code.behaviour import behaviour
+from treering.code.behaviour import Part, behaviour
 from treering.code.diff import statements
 from treering.code.language import language_of
 from treering.code.outline import NONE, Definition, ParsedFile
@@ -197,26 +198,35 @@ def _told(piece: Piece) -> list[str]:
 
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""
-    left = [piece for piece in gone if piece.is_function]
+    left, new = [_Bag.of(one) for one in gone], [_Bag.of(one) for one in come]
     pairs = [
-        (_likeness(old, new), old, new)
-        for new in come
-        if new.is_function
+        (overlap(old.parts, one.parts), old.piece, one.piece)
+        for one in new
         for old in left
-        if old.language == new.language
+        if one.parts and old.parts and old.piece.language == one.piece.language
     ]
     taken: set[str] = set()
-    for likeness, old, new in sorted(pairs, key=lambda pair: -pair[0]):
-        enough = MOVED if _name(old) == _name(new) else RENAMED
-        if likeness >= enough and taken.isdisjoint({old.key, new.key}):
-            taken |= {old.key, new.key}
-            yield new.key, old
+    for likeness, was, now in sorted(pairs, key=lambda pair: -pair[0]):
+        enough = MOVED if _name(was) == _name(now) else RENAMED
+        if likeness >= enough and taken.isdisjoint({was.key, now.key}):
+            taken |= {was.key, now.key}
+            yield now.key, was
 
 
-def _likeness(old: Piece, new: Piece) -> float:
-    then = behaviour(old.code, old.qualified, old.language)
-    now = behaviour(new.code, new.qualified, new.language)
-    return overlap(then.of(), now.of()) if then and now else 0.0
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """A piece with its behaviour-bearing parts; none of what is no function."""
+
+    piece: Piece
+    parts: Counter[Part]
+
+    @classmethod
+    def of(cls, piece: Piece) -> _Bag:
+        """Read once, for a piece is compared with many."""
+        found = (
+            behaviour(piece.code, piece.qualified, piece.language) if piece.is_function else None
+        )
+        return cls(piece, found.of() if found else Counter())
 
 
 def _name(piece: Piece) -> str:
