@@ -4,11 +4,13 @@
 
 Alarms: every commit is checked against the history before it; nearly all changes in a history are
 meant, so an alarm counts as false, though some of them are true (a fix that was taken back).
-Missed undos: for every function that a commit changed and of which something still stands at the
-end of the range, the version before that commit is put back in its place, as a model does that
-rewrites from an old text. ``told`` is the share that is reported as undoing that very commit,
-``noticed`` the share that is reported at all; ``telling`` counts only commits that brought a guard,
-an error, a branch, a default or a decorator. Prints one JSON object; nothing is written.
+Missed undos: of every function that a commit changed and of which something still stands at the end
+of the range, that commit's change is taken out again, other changes since then staying (a
+three-way merge, as ``git revert`` does it; where it conflicts, the function is left out). Where
+nothing else has changed since, the function is again what it was, which is noticed by construction:
+``among later changes`` counts the others. ``told`` is the share that is reported as undoing that
+very commit, ``noticed`` the share that is reported at all; ``telling`` counts only commits that
+brought a guard, an error, a branch, a default or a decorator. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +57,19 @@ def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
     }
 
 
-def undos(git: Git, head: str, depth: int) -> Iterator[tuple[bool, bool, bool]]:
-    """For every earlier version put back: is it telling, noticed, and told?"""
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """An earlier change taken out of a function, and whether the guard saw it."""
+
+    later: bool
+    """Whether other changes came after it."""
+    telling: bool
+    noticed: bool
+    told: bool
+
+
+def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
+    """Every earlier change that still stands in part, taken out."""
     paths = [path for _, path in git.changed("", head)]
     check = Check(git, {}, depth)
     for key, piece in all_pieces(git.texts(head, paths)).items():
@@ -62,11 +77,28 @@ def undos(git: Git, head: str, depth: int) -> Iterator[tuple[bool, bool, bool]]:
         for round_ in history:
             if round_.before is None or not _still_stands(round_, piece):
                 continue
-            old = replace(round_.before, path=piece.path, qualified=piece.qualified)
-            change = DefinitionChange(piece, old)
+            code = taken_out(piece.code, round_.after.code, round_.before.code)
+            if code is None:
+                continue
+            change = DefinitionChange(piece, replace(piece, code=code))
             found = undone(change, history, arrivals([change]))
-            telling = any(part.kind in TELLING for part in _brought(round_, piece))
-            yield telling, bool(found), any(one.name == round_.name for one in found)
+            yield Undo(
+                later=code != round_.before.code,
+                telling=any(part.kind in TELLING for part in _brought(round_, piece)),
+                noticed=bool(found),
+                told=any(one.name == round_.name for one in found),
+            )
+
+
+def taken_out(now: str, after: str, before: str) -> str | None:
+    """``now`` without the change from ``before`` to ``after``; None where they conflict."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("now", "after", "before")]
+        for file, text in zip(files, (now, after, before), strict=True):
+            file.write_text(text + "\n")
+        command = ["git", "merge-file", "-p", "--quiet", *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.removesuffix("\n") if done.returncode == 0 else None
 
 
 def _brought(round_: Brought, piece: Piece) -> Counter[Any]:
@@ -77,14 +109,13 @@ def _still_stands(round_: Brought, piece: Piece) -> bool:
     return bool(_brought(round_, piece) - parts_of(round_.before))
 
 
-def shares(found: list[tuple[bool, bool, bool]]) -> dict[str, Any]:
-    """The shares of what was put back that is noticed and told."""
+def shares(found: list[Undo]) -> dict[str, Any]:
+    """The shares of what was taken out that are noticed and told."""
     size = max(len(found), 1)
-    noticed, told = sum(n for _, n, _ in found), sum(t for *_, t in found)
     return {
         "undos": len(found),
-        "noticed": round(noticed / size, 4),
-        "told": round(told / size, 4),
+        "noticed": round(sum(one.noticed for one in found) / size, 4),
+        "told": round(sum(one.told for one in found) / size, 4),
     }
 
 
@@ -97,12 +128,14 @@ def main() -> None:
     options = parser.parse_args()
     git = Git.at(options.repository)
     commits = git.commits(options.commits)
-    put_back = list(undos(git, commits[-1], options.depth))
+    every = list(undos(git, commits[-1], options.depth))
+    later = [one for one in every if one.later]
     report = {
         "head": commits[-1],
         "alarms": alarms(git, commits, options.depth),
-        "put back": shares(put_back),
-        "put back, telling": shares([one for one in put_back if one[0]]),
+        "taken out": shares(every),
+        "among later changes": shares(later),
+        "among later changes, telling": shares([one for one in later if one.telling]),
     }
     print(json.dumps(report))
 

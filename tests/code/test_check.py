@@ -114,7 +114,6 @@ def test_the_story_has_commits_and_rounds_in_order(memory: Memory, root: Path) -
     story = memory.code.log("half", root=root)
     assert [block.instruction for block in story] == [
         "Begin",
-        "",
         "Raise a ValueError for negative numbers.",
     ]
 

@@ -157,3 +157,23 @@ def test_of_two_processes_that_index_at_once_one_is_told(root: Path, file: Path)
         with pytest.raises(JournalBusy, match="again"):
             one.code.index(root, progress=interfere)
         assert one.code.index(root).unchanged == len(SHOP) + 2
+
+
+def test_a_relation_that_was_kept_is_the_one_that_would_be_found_anew(
+    root: Path, file: Path
+) -> None:
+    with opened(file) as memory:
+        memory.code.index(root)
+        (root / "shop/log.py").write_text("def note(text):\n    print(text)\n")
+        memory.code.index(root)
+        with_upkeep = memory.code.search("total", k=50)
+    with opened(file) as memory:
+        kept = memory.code.search("total", k=50)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("DELETE FROM code_relation")
+        database.commit()
+    with opened(file) as memory:
+        anew = memory.code.search("total", k=50)
+    for one, two, three in zip(with_upkeep, kept, anew, strict=True):
+        assert one.score == pytest.approx(two.score)
+        assert two.score == pytest.approx(three.score)

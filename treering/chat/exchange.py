@@ -67,12 +67,15 @@ def _whole(entry: Entry, found: Hit, against: facts.Marks) -> Hit:
 
 
 def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
-    """Every exchange behind those whose statements supersede its own."""
+    """Every exchange behind those whose statements supersede its own, which score as much."""
     home: Mapping[str, Exchange] = {entry: one for one in ranked for entry in one.entries}
     ordered: dict[tuple[str, int], Exchange] = {}
     for one in ranked:
-        for first in (*(home[newer] for newer in _newer(one) if newer in home), one):
-            ordered.setdefault(first.key, first)
+        for newer in _newer(one):
+            if newer in home:
+                first = home[newer]
+                ordered.setdefault(first.key, replace(first, score=max(first.score, one.score)))
+        ordered.setdefault(one.key, one)
     return list(ordered.values())
 
 

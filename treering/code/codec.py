@@ -1,9 +1,9 @@
-"""An indexed file as bytes: JSON for the outline, numpy's own format for the columns."""
+"""An indexed file as bytes: JSON for the outline, columns as they lie in memory."""
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import zlib
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from treering.code.cover import Trunk
 from treering.code.fragments import Lines
 from treering.code.graph import Candidates
-from treering.code.index import NO_TREE, IndexedFile
+from treering.code.index import NO_TREE, IndexedFile, Outline
 from treering.code.outline import Binding, Call, Definition, Import, ParsedFile, Span
+from treering.code.relation import CallGain
 from treering.code.resolve import Target
 
 _LEVEL = 1
@@ -32,13 +33,14 @@ def dump_file(file: IndexedFile) -> bytes:
         "bindings": parsed.bindings,
         "comments": parsed.comments,
         "has_errors": parsed.has_errors,
-        "fragments": file.fragments,
-        "size": file.trunk.fragments,
     }
     none = np.zeros((0, 2), dtype=np.uint32)
     arrays: dict[str, NDArray[Any]] = {
         "source": np.frombuffer(parsed.source, dtype=np.uint8),
         "outline": np.frombuffer(json.dumps(outline, default=_fields).encode(), dtype=np.uint8),
+        "fragments": np.array(
+            [[one.first, one.last, one.definition] for one in file.fragments], dtype=np.int32
+        ).reshape(-1, 3),
         "term_counts": np.array([len(one) for one in file.terms], dtype=np.int32),
         "terms": np.concatenate([none, *file.terms]),
         "parent": file.trunk.parent,
@@ -50,28 +52,65 @@ def dump_file(file: IndexedFile) -> bytes:
     }
     if file.vectors is not None:
         arrays["vectors"] = file.vectors
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return zlib.compress(buffer.getvalue(), _LEVEL)
+    return zlib.compress(_dump_arrays(arrays), _LEVEL)
 
 
 def load_file(data: bytes) -> IndexedFile:
     """The file that ``dump_file`` made ``data`` of."""
-    with np.load(io.BytesIO(zlib.decompress(data)), allow_pickle=False) as arrays:
-        outline = json.loads(arrays["outline"].tobytes())
-        bounds = np.cumsum(arrays["term_counts"])[:-1]
-        counted = np.split(arrays["terms"], bounds) if len(arrays["term_counts"]) else []
-        columns = {name: arrays[name] for name in ("parent", "calls", "definitions")}
-        entries = {name: arrays[name] for name in ("fragment", "node", "share")}
-        vectors = arrays["vectors"] if "vectors" in arrays.files else None
-        source = arrays["source"].tobytes()
+    arrays = _load_arrays(zlib.decompress(data))
+    bounds = np.cumsum(arrays["term_counts"])[:-1]
+    counted = np.split(arrays["terms"], bounds) if len(arrays["term_counts"]) else []
+    columns = {name: arrays[name] for name in ("parent", "calls", "definitions")}
+    entries = {name: arrays[name] for name in ("fragment", "node", "share")}
+    source = arrays["source"].tobytes()
+    outline = arrays["outline"].tobytes()
+    fragments = arrays["fragments"].tolist()
     return IndexedFile(
-        parsed=_parsed(outline, source),
-        fragments=tuple(Lines(*row) for row in outline["fragments"]),
+        outline=Outline(source, lambda: _parsed(json.loads(outline), source)),
+        fragments=tuple(Lines(*row) for row in fragments),
         terms=tuple(counted),
-        trunk=Trunk(**columns, fragments=outline["size"], **entries),
-        vectors=vectors,
+        trunk=Trunk(**columns, fragments=len(fragments), **entries),
+        vectors=arrays.get("vectors"),
     )
+
+
+def dump_gain(gain: CallGain) -> bytes:
+    """The bytes of what paths through calls add to a relation."""
+    arrays: dict[str, NDArray[Any]] = {
+        "row": gain.row.astype(np.int32),
+        "column": gain.column.astype(np.int32),
+        "value": gain.value,
+    }
+    return zlib.compress(_dump_arrays(arrays), _LEVEL)
+
+
+def load_gain(data: bytes) -> CallGain:
+    """What ``dump_gain`` made ``data`` of."""
+    arrays = _load_arrays(zlib.decompress(data))
+    return CallGain(
+        arrays["row"].astype(np.int64), arrays["column"].astype(np.int64), arrays["value"]
+    )
+
+
+def _dump_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Arrays by name: the length of a head, the head, and their bytes one after another.
+
+    numpy's own format has a head for each array, which takes longer to read than the array.
+    """
+    plain = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    shapes = [(name, one.dtype.str, one.shape) for name, one in plain.items()]
+    head = json.dumps(shapes).encode()
+    return b"".join([len(head).to_bytes(4, "little"), head, *(a.tobytes() for a in plain.values())])
+
+
+def _load_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    at = 4 + int.from_bytes(data[:4], "little")
+    found: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in json.loads(data[4:at]):
+        dtype, count = np.dtype(kind), math.prod(shape)
+        found[name] = np.frombuffer(data, dtype, count, at).reshape(shape)
+        at += count * dtype.itemsize
+    return found
 
 
 def dump_calls(candidates: Candidates) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from treering.code.fragments import Lines, Unit, cut
 from treering.code.graph import Candidates, CodeGraph
 from treering.code.outline import NONE, Definition, ParsedFile, SyntaxTree
 from treering.code.parse import parse
-from treering.code.relation import CUTOFF, CodeRelation
+from treering.code.relation import CUTOFF, CallGain, CodeRelation
 from treering.code.tokens import code_terms
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import Why
@@ -28,22 +28,42 @@ NEAR = np.float32(4)
 """What being the most related to the place counts, in standard deviations of the own score."""
 
 
+class Outline:
+    """A parsed file that may still have to be decoded: most of a repository is never looked at."""
+
+    def __init__(self, source: bytes, decode: Callable[[], ParsedFile]) -> None:
+        self.source = source
+        self._decode = decode
+        self._parsed: ParsedFile | None = None
+
+    @property
+    def parsed(self) -> ParsedFile:
+        """The file, decoded once."""
+        if self._parsed is None:
+            self._parsed = self._decode()
+        return self._parsed
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What the index keeps of one file; ``parsed`` without its syntax tree."""
+    """What the index keeps of one file."""
 
-    parsed: ParsedFile
+    outline: Outline
     fragments: tuple[Lines, ...]
     terms: tuple[Terms, ...]
     trunk: Trunk
     vectors: Floats | None = None
     """A unit row a fragment, or None where the repository is not embedded."""
 
+    @property
+    def parsed(self) -> ParsedFile:
+        """The parsed file, without its syntax tree."""
+        return self.outline.parsed
+
     def fragment_text(self, lines: Lines) -> str:
         """The text of a fragment."""
-        return b"\n".join(self.parsed.lines()[lines.first - 1 : lines.last]).decode(
-            errors="replace"
-        )
+        piece = self.outline.source.split(b"\n")[lines.first - 1 : lines.last]
+        return b"\n".join(piece).decode(errors="replace")
 
 
 _NO_TERMS = np.zeros((0, 2), dtype=np.uint32)
@@ -59,8 +79,9 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
         b"\n".join(lines[piece.first - 1 : piece.last]).decode(errors="replace")
         for piece in fragments
     )
+    bare = replace(parsed, tree=NO_TREE)
     return IndexedFile(
-        parsed=replace(parsed, tree=NO_TREE),
+        outline=Outline(parsed.source, lambda: bare),
         fragments=fragments,
         terms=tuple(code_terms(f"{path} {text}") for text in texts),
         trunk=trunk(parsed, fragments),
@@ -124,6 +145,11 @@ class CodeIndex:
         return self._calls
 
     @property
+    def gain(self) -> CallGain:
+        """What paths through calls add to the code relation."""
+        return self._relation.gain
+
+    @property
     def graph(self) -> CodeGraph:
         """The code graph."""
         return self._relation.graph
@@ -132,22 +158,40 @@ class CodeIndex:
         self,
         files: Mapping[str, IndexedFile],
         removed: Iterable[str] = (),
-        calls: Mapping[str, Candidates] | None = None,
     ) -> None:
-        """Take in new and changed files and drop those that are gone.
-
-        ``calls`` are the candidates of all calls of what there is then, where they are known.
-        """
+        """Take in new and changed files and drop those that are gone."""
         gone = {path for path in (*removed, *files) if path in self._files}
         kept = {path: file for path, file in self._files.items() if path not in gone}
         new = kept | dict(files)
-        if calls is None:
-            old_parsed = {path: file.parsed for path, file in self._files.items()}
-            new_parsed = {path: file.parsed for path, file in new.items()}
-            calls = updated_calls(old_parsed, new_parsed, self._calls)
-        self._calls = dict(calls)
+        old_parsed = {path: file.parsed for path, file in self._files.items()}
+        new_parsed = {path: file.parsed for path, file in new.items()}
+        self._calls = updated_calls(old_parsed, new_parsed, self._calls)
         trunks = {path: file.trunk for path, file in files.items()}
         self._relation.update(gone, trunks, self._calls)
+        self._count(gone, files, new)
+
+    def restore(
+        self,
+        files: Mapping[str, IndexedFile],
+        calls: Mapping[str, Candidates],
+        gain: CallGain | None,
+    ) -> None:
+        """Become the index of ``files``, given the candidates of their calls.
+
+        ``gain`` is what paths through calls add to the relation, where that is known.
+        """
+        self._calls = dict(calls)
+        trunks = {path: file.trunk for path, file in files.items()}
+        if gain is None:
+            self._relation.update((), trunks, self._calls)
+        else:
+            self._relation.restore(trunks, self._calls, gain)
+        self._count(set(), files, dict(files))
+
+    def _count(
+        self, gone: set[str], files: Mapping[str, IndexedFile], new: dict[str, IndexedFile]
+    ) -> None:
+        """Bring the terms up to date."""
         alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
         counted = [terms for file in files.values() for terms in file.terms]
         lexical = self._lexical if alive.all() else self._lexical.kept(alive)

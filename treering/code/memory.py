@@ -380,8 +380,10 @@ class CodeMemory:
         if index is None or revision != repository.revision:
             with self._database.read() as reader:
                 files, calls = store.load(reader, repository)
+                fragments = sum(len(file.fragments) for file in files.values())
+                gain = store.gain(reader, repository, fragments)
             index = CodeIndex(repository.unit)
-            index.update(files, calls=calls)
+            index.restore(files, calls, gain)
             self._loaded[repository.id] = (repository.revision, index)
         return index
 
@@ -447,6 +449,7 @@ class CodeMemory:
             store.save_files(writer, repository, made, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             marks.save_noticed(writer, space, repository.id, changed, gone)
+            store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         self._loaded[repository.id] = (repository.revision + 1, index)
 

@@ -50,6 +50,15 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
+class CallGain:
+    """The entries of M·C·Mᵀ: what paths through calls add between fragments, by their numbers."""
+
+    row: Nodes
+    column: Nodes
+    value: Weights
+
+
+@dataclass(frozen=True, slots=True)
 class Exposure:
     """One file's part of B: ``value[e]`` of fragment ``fragment[e]`` at trunk node ``node[e]``."""
 
@@ -134,6 +143,20 @@ class CodeRelation:
     def graph(self) -> CodeGraph:
         """The code graph of all files."""
         return self._state.graph
+
+    @property
+    def gain(self) -> CallGain:
+        """What paths through calls add: the part of the relation that takes time to find."""
+        return CallGain(self._state.row, self._state.column, self._state.value)
+
+    def restore(
+        self, trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], gain: CallGain
+    ) -> None:
+        """Become the relation of ``trunks``, whose ``gain`` is known."""
+        graph = code_graph(trunks, calls)
+        self._exposures = {path: exposure(trunk) for path, trunk in trunks.items()}
+        self._state = _State(trunks, graph, gain.row, gain.column, gain.value)
+        self._operator = None
 
     def update(
         self,

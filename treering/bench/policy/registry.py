@@ -15,6 +15,7 @@ from treering.bench.policy.fading import (
 from treering.bench.policy.fusing import FUSING
 from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
+from treering.bench.policy.persona import mpc
 from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import PARTIAL, PREFIX, SEARCHING, with_relations
 from treering.bench.policy.summarised import SUMMARISED
@@ -52,7 +53,8 @@ def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Po
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
     """
     fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
-    built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, raptor(), *UNRANKED)}
+    wholes = mpc(), raptor(), *UNRANKED
+    built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
     rated = (memory_stream_rated(llm, seed),) if llm else ()
     known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, Policy] = {}

@@ -10,7 +10,7 @@ from treering.bench.read import Row, json_items, only_file
 from treering.bench.registry import Benchmark, Data, register
 from treering.bench.task import Document, Piece, Question, Task
 
-_TOPIC = re.compile(r"[a-z]+-\d+")
+TOPIC = re.compile(r"[a-z]+-\d+")
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -21,7 +21,7 @@ def load(path: Path) -> Iterator[Task]:
     """
     for row in json_items(only_file(path, "mtbenchplus*.json")):
         *earlier, (label, last) = _rounds(row["conversations"])
-        topics = set(_TOPIC.findall(label))
+        topics = set(TOPIC.findall(label))
         evidence = frozenset(label for label, _ in earlier if label.rpartition("-")[0] in topics)
         asked = Question("Q", last[0].text, evidence=evidence, category=row["type"])
         pieces = tuple(piece for _, messages in earlier for piece in messages)

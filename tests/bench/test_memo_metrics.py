@@ -1,0 +1,93 @@
+"""Metrics of memos: hand-worked examples, and the instruction test set with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treering.bench.instructions import evaluate, instructions, read_spans
+from treering.bench.metrics.memos import (
+    Matched,
+    Span,
+    bert_score,
+    choices,
+    summaries,
+    topics,
+)
+from treering.llm.scripted import ScriptedLLM
+from treering.relate.contract import Floats
+
+REFERENCE = [Span("Porto", "user moved.", 1, 4), Span("numbers", "user counts.", 5, 8)]
+WORDS = {"user": 0, "moved": 1, "counts": 2, "sleeps": 3}
+
+
+def one_hot(text: str) -> Floats:
+    places = [WORDS[word.strip(".")] for word in text.split()]
+    return np.eye(len(WORDS), dtype=np.float32)[places]
+
+
+def test_topics_count_where_the_range_and_the_words_are_the_reference_s() -> None:
+    predicted = [Span("porto ", "", 1, 4), Span("digits", "", 5, 8), Span("Porto", "", 9, 9)]
+    found = topics(predicted, REFERENCE)
+    assert found.precision == pytest.approx(1 / 3)
+    assert found.recall == 1 / 2
+    assert found.f1 == pytest.approx(2 * 1 / (3 + 2))
+
+
+def test_summaries_count_by_range_and_then_by_likeness() -> None:
+    predicted = [Span("a", "user moved.", 1, 4), Span("b", "user sleeps.", 5, 8)]
+    assert summaries(predicted, REFERENCE).f1 == 1.0
+    # "user sleeps" shares one of two tokens with "user counts": precision, recall and F1 are 1/2.
+    assert summaries(predicted, REFERENCE, bert_score(one_hot)).f1 == pytest.approx(0.75)
+
+
+def test_a_range_that_is_off_by_one_matches_nothing() -> None:
+    assert topics([Span("Porto", "", 1, 5)], REFERENCE).f1 == 0.0
+
+
+def test_bert_score_matches_every_token_with_its_likeliest() -> None:
+    score = bert_score(one_hot)
+    assert score("user moved", "moved user") == 1.0
+    # Precision 1/1, recall 1/2.
+    assert score("user", "user moved") == pytest.approx(2 / 3)
+    assert score("moved", "sleeps") == 0.0
+    assert score("", "user") == 0.0
+
+
+def test_sums_of_rows_are_micro_averaged() -> None:
+    total = choices(frozenset({1, 2}), frozenset({1})) + choices(frozenset(), frozenset({3}))
+    assert total == Matched(1, 2, 2)
+    assert (total.precision, total.recall, total.f1) == (0.5, 0.5, 0.5)
+    assert Matched().f1 == 0.0
+
+
+def test_a_reply_without_a_list_is_unread_and_bad_entries_are_left_out() -> None:
+    assert read_spans("I cannot do that.") is None
+    assert read_spans('{"topic": "a"}') is None
+    assert read_spans('[{"topic": "a", "start": 1, "end": 2}, {"topic": "b"}, 3]') == [
+        Span("a", "", 1, 2)
+    ]
+
+
+def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
+    reference = [{"topic": "a", "summary": "user moved", "start": 1, "end": 2}]
+    no_summary = [{"topic": "a", "start": 1, "end": 2}]
+    rows = [
+        {"type": "writing_dialogsum", "text": "Write.", "answer": json.dumps(reference)},
+        {"type": "writing_topiocqa", "text": "Write.", "answer": json.dumps(no_summary)},
+        {"type": "retrieval_dialogsum", "text": "Choose.", "answer": "1#2"},
+        {"type": "chatting_dialogsum", "text": "Chat.", "answer": "user counts"},
+    ]
+    path = tmp_path / "test.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    llm = ScriptedLLM([json.dumps(reference), "Sorry.", "2", "user sleeps"])
+    scores = evaluate(instructions(path), llm, bert_score(one_hot))
+    assert scores.topic == Matched(1, 1, 2)
+    assert scores.summary == scores.summary_similar == Matched(1, 1, 1)
+    assert scores.choice == Matched(1, 1, 2)
+    assert scores.chat_similarity == pytest.approx(0.5)
+    assert (scores.unread, scores.chats, scores.usage.calls) == (1, 1, 4)
+    assert [request.text for request in llm.requests] == [row["text"] for row in rows]

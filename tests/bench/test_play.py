@@ -1,0 +1,76 @@
+"""Conversations in which the bot plays its own turns, and replies that are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from treering.bench.kept_replies import KeptReplies
+from treering.bench.play import conversations, converse, messages, needed_history, play
+from treering.errors import LLMUnavailable
+from treering.llm.contract import Message
+from treering.llm.scripted import Line, Request, ScriptedLLM
+
+
+def published(path: Path) -> Path:
+    labels = "stem-1-0", "math-2-0", "math-2-1", "stem-1-Q"
+    asked = "What is light?", "What is 1 + 1?", "And 2 + 2?", "Was it a wave?"
+    talk = [
+        turn
+        for label, text in zip(labels, asked, strict=True)
+        for turn in (
+            {"from": "human", "value": text, "turn-info": label},
+            {"from": "chatbot", "value": ""},
+        )
+    ]
+    row = {"id": "c1", "type": "retrospection", "conversations": talk}
+    file = path / "mtbenchplus1.json"
+    file.write_text(json.dumps([row]))
+    return file
+
+
+def test_the_bot_sees_the_round_before_and_its_words_are_put_in(tmp_path: Path) -> None:
+    [conversation] = conversations(published(tmp_path))
+    assert conversation.needed == {"stem-1-0"}
+    llm = ScriptedLLM(["A wave.", "2", "4"])
+    played = play(conversation, llm)
+    assert [one.bot for one in played.rounds] == ["A wave.", "2", "4"]
+    assert "user: What is 1 + 1? ### bot: 2" in llm.requests[2].text
+    assert "A wave." not in llm.requests[2].text
+    assert needed_history(played) == "user: What is light?\n\nbot: A wave."
+    assert [said["content"] for said in messages(played)][:2] == ["What is light?", "A wave."]
+
+
+def test_a_whole_conversation_goes_through_the_memory(open_memory: Open, tmp_path: Path) -> None:
+    [conversation] = conversations(published(tmp_path))
+    llm = ScriptedLLM(["A wave.", "2", "4", "Yes."])
+    memory = open_memory(llm=llm)
+    assert converse(memory, conversation, "auto", 800, source="talk") == "Yes."
+    assert len(list(memory.entries(source="talk"))) == 8
+    assert "What is light?" in llm.requests[-1].text
+
+
+def test_a_reply_is_asked_for_once_even_by_another_run(tmp_path: Path) -> None:
+    def line(request: Request) -> Line:
+        return f"Reply {len(llm.requests)}."
+
+    llm = ScriptedLLM(line)
+    path = tmp_path / "replies.jsonl"
+    asked = [Message("user", "Hi?")]
+    for _ in range(2):
+        kept = KeptReplies(llm, path)
+        first = kept.complete(asked, max_tokens=5, temperature=0.0)
+        assert (first.text, first.usage.calls) == ("Reply 1.", 1)
+        assert kept.complete(asked, max_tokens=6, temperature=0.0).text == "Reply 2."
+    assert len(llm.requests) == 2
+    assert list(kept.stream(asked, max_tokens=5, temperature=0.0)) == ["Reply 1."]
+
+
+def test_errors_are_not_kept(tmp_path: Path) -> None:
+    kept = KeptReplies(ScriptedLLM([LLMUnavailable("down"), "Hi."]), tmp_path / "replies.jsonl")
+    with pytest.raises(LLMUnavailable):
+        kept.complete([Message("user", "Hi?")], max_tokens=5, temperature=0.0)
+    assert kept.complete([Message("user", "Hi?")], max_tokens=5, temperature=0.0).text == "Hi."

@@ -1,0 +1,118 @@
+"""Metrics of MemoChat's three stages (section 4.1): writing, choosing, and chatting.
+
+Writing is scored as in named entity recognition: only an entry whose range equals a reference's
+counts, and then by its topic (exact match) or by its summary (a similarity from 0 to 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treering.relate.contract import Floats
+
+Similarity = Callable[[str, str], float]
+TokenVectors = Callable[[str], Floats]
+"""Unit vectors of a text's tokens, shape (tokens, dimension)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One entry of a memo: lines ``start`` to ``end``, counted from 1, both included."""
+
+    topic: str
+    summary: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What matched, of how many predicted and how many in the reference; sums over rows add up."""
+
+    matched: float = 0.0
+    predicted: int = 0
+    reference: int = 0
+
+    def __add__(self, other: Matched) -> Matched:
+        return Matched(
+            self.matched + other.matched,
+            self.predicted + other.predicted,
+            self.reference + other.reference,
+        )
+
+    @property
+    def precision(self) -> float:
+        """The share of what was predicted that matches."""
+        return self.matched / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the reference that was matched."""
+        return self.matched / self.reference if self.reference else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Micro-averaged over all rows that were added."""
+        total = self.predicted + self.reference
+        return 2 * self.matched / total if total else 0.0
+
+
+def topics(predicted: Sequence[Span], reference: Sequence[Span]) -> Matched:
+    """Topics that equal the reference's of the same range, case and white space aside."""
+    return _matched(predicted, reference, lambda one, other: float(_plain(one) == _plain(other)))
+
+
+def summaries(
+    predicted: Sequence[Span], reference: Sequence[Span], similarity: Similarity | None = None
+) -> Matched:
+    """Summaries like the reference's of the same range; by default every one of them counts 1."""
+    return _matched(predicted, reference, similarity or _same_range, lambda span: span.summary)
+
+
+def choices(predicted: frozenset[int], reference: frozenset[int]) -> Matched:
+    """Chosen options that are in the reference; NOTO is an option like any other."""
+    return Matched(len(predicted & reference), len(predicted), len(reference))
+
+
+def bert_score(vectors: TokenVectors) -> Similarity:
+    """BERTScore F1 (Zhang et al. 2020): every token is matched with its likeliest in the other.
+
+    Without idf weights and baseline rescaling. A text without tokens scores 0.
+    """
+
+    def score(candidate: str, reference: str) -> float:
+        ours, theirs = vectors(candidate), vectors(reference)
+        if not len(ours) or not len(theirs):
+            return 0.0
+        likeness = ours @ theirs.T
+        precision, recall = likeness.max(axis=1).mean(), likeness.max(axis=0).mean()
+        if precision + recall <= 0:
+            return 0.0
+        return float(np.clip(2 * precision * recall / (precision + recall), 0.0, 1.0))
+
+    return score
+
+
+def _matched(
+    predicted: Sequence[Span],
+    reference: Sequence[Span],
+    alike: Similarity,
+    text: Callable[[Span], str] = lambda span: span.topic,
+) -> Matched:
+    by_range = {(span.start, span.end): span for span in reference}
+    found = {
+        (span.start, span.end): span for span in predicted if (span.start, span.end) in by_range
+    }
+    matched = sum(alike(text(span), text(by_range[place])) for place, span in found.items())
+    return Matched(matched, len(predicted), len(reference))
+
+
+def _same_range(_: str, __: str) -> float:
+    return 1.0
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,115 @@
+"""Conversations that a model plays its own part in: MT-Bench+ leaves the bot's turns empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from treering.bench.read import Row, json_items, only_file
+from treering.bench.suites.mtbench_plus import TOPIC
+from treering.llm.contract import LLM, Message
+from treering.llm.prompts import load
+from treering.memory import Memory
+
+REPLY_TOKENS = 160
+"""Of a bot's turn. GPT-4's are two or three times as long; a small model repeats itself by then."""
+
+TEMPERATURE = 0.2  # MemoChat, table 2
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A user's turn, the bot's, and the label that says which topic it belongs to."""
+
+    label: str
+    user: str
+    bot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation of MT-Bench+: its rounds, then a question that comes back to some of them.
+
+    ``needed`` are the labels of the rounds the question needs, all those of its topics.
+    """
+
+    id: str
+    kind: str
+    rounds: tuple[Round, ...]
+    question: str
+    needed: frozenset[str]
+
+
+def conversations(path: Path) -> Iterator[Conversation]:
+    """The conversations of the published file."""
+    for row in json_items(only_file(path, "mtbenchplus*.json")):
+        yield _conversation(row)
+
+
+def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation:
+    """The conversation with the bot's turns written by ``llm``, which sees the round before.
+
+    No memory has a part in it, so that all policies are measured on the same words.
+    """
+    played: list[Round] = []
+    for one in conversation.rounds:
+        reply = llm.complete(
+            _messages(one.user, played[-1:]),
+            max_tokens=REPLY_TOKENS,
+            temperature=TEMPERATURE,
+            seed=seed,
+        )
+        played.append(Round(one.label, one.user, reply.text.strip()))
+    return Conversation(
+        conversation.id,
+        conversation.kind,
+        tuple(played),
+        conversation.question,
+        conversation.needed,
+    )
+
+
+def converse(
+    memory: Memory, conversation: Conversation, policy: str, budget: int, *, source: str
+) -> str:
+    """The paper's run: the bot plays its own turns through the memory; the reply to the question.
+
+    Raises the model's errors.
+    """
+    for one in conversation.rounds:
+        memory.chat(one.user, policy=policy, source=source, budget=budget)
+    return memory.chat(conversation.question, policy=policy, source=source, budget=budget).text
+
+
+def needed_history(conversation: Conversation) -> str:
+    """The rounds that the question needs, as a judge is shown them (MemoChat, table 9)."""
+    rounds = (one for one in conversation.rounds if one.label in conversation.needed)
+    return "\n\n".join(f"user: {one.user}\n\nbot: {one.bot}" for one in rounds)
+
+
+def messages(conversation: Conversation) -> list[dict[str, object]]:
+    """The rounds as messages that a memory takes in, each with its round's label."""
+    found: list[dict[str, object]] = []
+    for one in conversation.rounds:
+        about = {"round": f"{conversation.id} {one.label}"}
+        found.append({"role": "user", "content": one.user, "metadata": about})
+        found.append({"role": "assistant", "content": one.bot, "metadata": about})
+    return found
+
+
+def _messages(user: str, before: Sequence[Round]) -> list[Message]:
+    lines = [line for one in before for line in (f"user: {one.user}", f"bot: {one.bot}")]
+    asked = load("fragrel_chat_turn").fill(
+        evidences="None.", recent=" ### ".join(lines) or "None.", input=f"user: {user} ### bot:"
+    )
+    return [Message("system", load("fragrel_chat").fill()), Message("user", asked)]
+
+
+def _conversation(row: Row) -> Conversation:
+    asked = row["conversations"][::2]
+    *earlier, last = asked
+    topics = set(TOPIC.findall(last["turn-info"]))
+    rounds = tuple(Round(one["turn-info"], one["value"]) for one in earlier)
+    needed = frozenset(one.label for one in rounds if one.label.rpartition("-")[0] in topics)
+    return Conversation(row["id"], row["type"], rounds, last["value"], needed)

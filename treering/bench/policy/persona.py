@@ -1,0 +1,43 @@
+"""MPC's memory (Lee et al. 2023): summaries of what speakers tell of themselves, found densely.
+
+Its summariser is a language model. Without one, a turn's summary are its sentences in the first
+person; a turn that has none is not remembered, which is what the method is measured for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from treering.bench.metrics.evidence import Passage
+from treering.bench.policy.contract import Policy
+from treering.bench.policy.fusing import ranked
+from treering.bench.space import Space
+from treering.bench.task import Question
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e|[Ww]e|[Oo]ur)\b")
+
+
+def mpc() -> Policy:
+    """Persona summaries, ranked by the cosine of the turns they are made of."""
+
+    def pick(space: Space, question: Question) -> Sequence[Passage]:
+        told = [
+            replace(one, passage=short)
+            for one in space.scored(question)
+            if (short := _persona(space, one.passage)) is not None
+        ]
+        return ranked(told, np.array([one.cosine for one in told]))
+
+    return Policy("mpc", pick)
+
+
+def _persona(space: Space, passage: Passage) -> Passage | None:
+    """What a passage tells of its speaker, at its own length; None if that is nothing."""
+    kept = [found for found in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(found)]
+    text = " ".join(sentence.strip() for sentence in kept)
+    return replace(passage, text=text, tokens=space.count(text)) if kept else None
