@@ -10,7 +10,7 @@ from treering.facts.change import Known, superseded
 from treering.facts.statement import Statement
 from treering.journal import entries, work
 from treering.journal.contract import Reader, Row, Writer
-from treering.records import Newer
+from treering.records import Hit, Newer
 
 VIEW: Final = "fact"
 """Work whose targets are entries that have another text than when they were read."""
@@ -67,6 +67,21 @@ def unread(reader: Reader, space: int, limit: int) -> list[int]:
         (space, mark(reader, space).read, limit),
     )
     return [*work.queued(reader, space, VIEW, limit), *(int(row[0]) for row in rows)]
+
+
+def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
+    """The next entries that no model has judged."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (space, mark(reader, space).judged, limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def seq_of(reader: Reader, space: int, hit: Hit) -> int:
+    """The sequence number of a hit's entry; 0, which none has, if it has gone."""
+    row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, hit.entry_id))
+    return int(row[0]) if row else 0
 
 
 def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
