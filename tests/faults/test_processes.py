@@ -193,3 +193,44 @@ def test_a_truncated_file_says_what_to_do(path: Path, open_memory: Open) -> None
     os.truncate(path, path.stat().st_size // 3)
     with pytest.raises(JournalCorrupt, match=r"life\.db.*Restore a copy or import an export"):
         open_memory().search("Porto")
+
+
+OPEN_AND_CLOSE = (
+    "import sys\n"
+    "from tests.embedders import HashingEmbedder\n"
+    "from treering import Memory\n"
+    "Memory.open(sys.argv[1], embedder=HashingEmbedder()).close()\n"
+)
+
+
+def test_forgetting_does_not_let_another_process_take_the_log_away(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        [added] = memory.add("A sentence that will soon be forgotten.", source="a").ids
+        assert memory.forget(added).scrubbed
+        subprocess.run(
+            [sys.executable, "-c", OPEN_AND_CLOSE, str(path)],
+            check=True,
+            timeout=TIMEOUT_S,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+        memory.add("What is added after that must be there for others.", source="b")
+        with Memory.open(path, embedder=HashingEmbedder()) as other:
+            assert [entry.source for entry in other.entries()] == ["b"]
+
+
+def test_closing_one_of_two_memories_of_a_file_keeps_the_others_locks(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        with Memory.open(path, embedder=HashingEmbedder()) as other:
+            other.add("A sentence that will soon be forgotten.", source="a")
+            other.forget(source="a")
+        subprocess.run(
+            [sys.executable, "-c", OPEN_AND_CLOSE, str(path)],
+            check=True,
+            timeout=TIMEOUT_S,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+        memory.add("What is added after that must be there for others.", source="b")
+        with Memory.open(path, embedder=HashingEmbedder()) as third:
+            assert [entry.source for entry in third.entries()] == ["b"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import sqlite3
 import threading
 from collections import Counter
@@ -19,6 +18,7 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
+from treering.journal import residue
 from treering.journal.contract import Reader, Row, Value, Writer
 
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
@@ -124,8 +124,10 @@ class SqliteDatabase:
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
+        self._inode: residue.Inode | None = None
         try:
             self._prepare()
+            self._inode = residue.enter(path)
         except BaseException:
             self.close()
             raise
@@ -206,7 +208,13 @@ class SqliteDatabase:
             if self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S):
                 for connection in self._connections.values():
                     connection.close()
+                self._left()
             self._connections.clear()
+
+    def _left(self) -> None:
+        if self._inode is not None:
+            residue.leave(self._inode)
+            self._inode = None
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
@@ -323,7 +331,9 @@ class SqliteDatabase:
         return [file for file in names if file.is_file()]
 
     def _holds(self, needles: Sequence[bytes]) -> bool:
-        return any(_contains(file, needles) for file in self._files())
+        if self._inode is not None and residue.holds(self._inode, self._path, needles):
+            return True
+        return any(residue.log_holds(log, needles) for log in self._files()[1:])
 
 
 def _migrations() -> list[str]:
@@ -339,14 +349,6 @@ def _migrations() -> list[str]:
 def _version(reader: Reader) -> int:
     row = reader.row("PRAGMA user_version")
     return int(row[0]) if row else 0
-
-
-def _contains(file: Path, needles: Sequence[bytes]) -> bool:
-    with file.open("rb") as stream:
-        if file.stat().st_size == 0:
-            return False
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return any(content.find(needle) >= 0 for needle in needles)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
     try:
-        access = Access(settings, spaces)
+        access = Access(settings, spaces.database)
     except BaseException:
         spaces.close()
         raise

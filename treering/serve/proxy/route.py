@@ -152,9 +152,7 @@ class Proxy:
         if said is not None:
             self._remember(turn, [*turn.said, said], reply.model)
         if reply.tokens is not None:
-            turn.tenant.spaces.spend(
-                turn.tenant.space, Spent("proxy", reply.model or "", 1, *reply.tokens)
-            )
+            turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
     # ------------------------------------------------------------------ upstream
 
