@@ -141,7 +141,7 @@ def test_what_a_person_does_to_memos_is_no_testimony(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([reply % 9]))
     for number in range(13):
         memory.add(f"Row {number} on the river.", speaker="Ana", kind="chat", source="talk")
-    memory.settle()
+    memory.memos.settle()
     [memo] = memory.memos.list()
     memory.memos.edit(memo.id, summary="Ana lives in Berlin.")
     assert memory.facts.all() == []
