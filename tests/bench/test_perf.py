@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -76,6 +77,12 @@ def test_ways_take_turns_and_the_first_round_only_warms_up() -> None:
     found = in_turn("x", 1, ways, rounds=2)
     assert done == ["a", "b"] * 3
     assert [one.system for one in found] == [LIMIT, OURS]
+
+
+def test_the_best_round_counts_but_the_first() -> None:
+    waits = iter([0.0, 0.03, 0.002, 0.03])
+    [found] = in_turn("x", 1, {LIMIT: lambda: Event().wait(next(waits))}, rounds=3)
+    assert 0.002 <= found.value < 0.03
 
 
 def test_sizes_are_powers_of_ten_and_the_largest() -> None:

@@ -181,6 +181,15 @@ def test_all_rounds_of_a_definition_are_forgotten_at_once(memory: Memory) -> Non
         memory.code.log("fetch")
 
 
+def test_an_import_or_a_docstring_alone_is_no_change_of_a_file(memory: Memory) -> None:
+    before = {"client.py": PLAIN}
+    text = PLAIN.replace("import socket", '"""Talks."""\n\nimport os\nimport socket')
+    assert memory.code.record("Import.", before=before, after={"client.py": text}) == ()
+    after = {"client.py": f"{text}\nWAIT = 5\n"}
+    (block,) = memory.code.record("Wait.", before=before, after=after)
+    assert (block.definition, "WAIT = 5" in block.code) == ("", True)
+
+
 def test_a_deleted_file_ends_the_story_of_what_was_in_it(memory: Memory) -> None:
     memory.code.record("Write it.", after={"client.py": PLAIN})
     memory.code.record("Not needed.", before={"client.py": PLAIN}, after={})

@@ -226,6 +226,10 @@ class RemoteFacts(FactView):
     def changes(self) -> list[Change]:
         return self._connection.get(list[Change], "/facts/changes")
 
+    @override
+    def judge(self) -> int:
+        return self._connection.post(int, "/facts/judge", {})
+
 
 @without(
     {

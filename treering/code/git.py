@@ -24,6 +24,9 @@ WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
 STAGED = ":"
 
+_QUIETLY = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false")
+"""Names as they are, and no program started that a repository's own settings name."""
+
 _RECORD, _FIELD = "\x1e", "\x1f"
 _RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
 
@@ -215,7 +218,7 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
     """What git prints; None if it fails."""
-    command = ["git", "-C", str(folder), "-c", "core.quotePath=false", *arguments]
+    command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
     try:
         done = subprocess.run(
             command, input=stdin.encode(), capture_output=True, timeout=TIMEOUT_S, check=False

@@ -14,6 +14,7 @@ from treering.code import marks, store
 from treering.code.blocks import CodeBlock, code_block
 from treering.code.check import DEPTH, CheckReport, check
 from treering.code.coder import Coder, JudgeName, Model
+from treering.code.collector import paused
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
@@ -84,7 +85,7 @@ class CodeMemory:
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
         top = Path(root).resolve()
-        with self._lock:
+        with self._lock, paused():
             known = self._known(str(top))
             want = Wanted.of(known, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
@@ -386,7 +387,7 @@ class CodeMemory:
         """The repository's index, read again if another process has changed it."""
         revision, index = self._loaded.get(repository.id, (None, None))
         if index is None or revision != repository.revision:
-            with self._database.read() as reader:
+            with self._database.read() as reader, paused():
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)

@@ -120,7 +120,7 @@ class FactView:
             fact
             for fact in facts
             if wanted in (None, fact.subject)
-            and (fact.slot != DOES or fact.superseded_by is not None or fact.ends)
+            and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
         ]
 
     def current(self, subject: str | None = None) -> list[Fact]:
@@ -194,7 +194,8 @@ class FactView:
             store.put(writer, space, seq, entries.micros(entry.at or entry.added), found)
             groups |= {(one.subject, one.slot) for one in found}
         for group in sorted(groups):
-            store.decide(writer, space, group)
+            if not group[1].startswith(DOES) or store.has_end(writer, space, group):
+                store.decide(writer, space, group)
         work.claim(writer, space, store.VIEW, seqs)
         before = store.mark(writer, space)
         store.save_mark(writer, space, replace(before, read=max([before.read, *seqs])))
@@ -203,10 +204,10 @@ class FactView:
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:
     told = store.known(reader, space)
     found = entries.by_seq(reader, [one.entry for one in told])
-    marks = store.marks(reader, [one.entry for one in told])
+    against = store.newer_statements(reader, space)
     for one in told:
         said, entry = one.statement, found[one.entry]
-        against = marks.get(one.entry, store.NOTHING).superseded_by
+        newer = against.get((one.entry, said.subject, said.slot))
         yield Fact(
             subject=said.subject,
             slot=said.slot,
@@ -216,5 +217,5 @@ def _facts(reader: Reader, space: int) -> Iterable[Fact]:
             source=entry.source,
             at=entry.at,
             ends=said.sense == "ends",
-            superseded_by=against,
+            superseded_by=newer or against.get((one.entry, "", JUDGED)),
         )
