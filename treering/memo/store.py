@@ -108,6 +108,13 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     )
 
 
+def pinned(reader: Reader, space: int) -> list[Stored]:
+    """The pinned memos, in the order they were first made."""
+    return _load(
+        reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
+    )
+
+
 def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
     """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
     found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
@@ -187,6 +194,18 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         )
 
 
+def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
+    """The ids of the lines of a conversation that memos stand for."""
+    rows = reader.rows(
+        "SELECT e.id FROM source s JOIN entry e ON e.source = s.id"
+        " JOIN memo_line l ON l.entry = e.seq AND l.covered = 1"
+        " JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+        " WHERE s.space = ? AND s.name = ? AND v.deleted = 0",
+        (space, source),
+    )
+    return frozenset(str(row[0]) for row in rows)
+
+
 def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
     """Name and topic of the memos of an entry's conversation, in the order they were made."""
     rows = reader.rows(
@@ -199,7 +218,7 @@ def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
     return [(str(row[1]), str(row[2])) for row in rows]
 
 
-def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
+def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
     rows = (
         reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
@@ -207,7 +226,7 @@ def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
     )
     seqs = [int(row[0]) for row in rows if row is not None]
     found = entries.by_seq(reader, seqs)
-    return [found[seq] for seq in seqs]
+    return {seq: found[seq] for seq in seqs}
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
