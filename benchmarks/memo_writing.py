@@ -1,15 +1,18 @@
 """How well does a real small model write memos, and how well are its claims checked?
 
     python -m benchmarks.memo_writing DATA MODEL.gguf --replies FILE [--limit 5] [--seconds 300]
+    python -m benchmarks.memo_writing DATA MODEL.gguf --replies FILE --whole
     python -m benchmarks.memo_writing DATA --claims
 
 DATA holds ``memo_instructions``, ``locomo`` and ``mtbench_plus``. Dialogues of each are remembered
 and settled; what is counted is lines that no memo stands for although they were due, replies that
 were taken as they were, mended, asked for again, or replaced by the fallback, and claims that their
 lines do not support. Replies are kept in FILE by their prompt, so that a run that is out of time is
-continued by calling it again. ``--claims`` needs no model: it checks sentences that people wrote
-about DialogSum dialogues against their own dialogue, against another, and with a number or name
-exchanged.
+continued by calling it again. ``--whole`` has whole DialogSum conversations partitioned in one call
+and scores that as the paper does: precision, recall and F1 of topics and of summaries (BERTScore of
+the bundled embedder's tokens) whose range is the reference's. ``--claims`` needs no model: it
+checks sentences that people wrote about DialogSum dialogues against their own dialogue, against
+another, and with a number or name exchanged.
 """
 
 from __future__ import annotations
@@ -27,20 +30,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
+from treering.bench.metrics.memos import Matched, Span, bert_score, summaries, topics
 from treering.bench.read import json_items, json_lines
 from treering.embed.minilm import MiniLM
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.local import LocalLLM
 from treering.memo.claims import Check, Support, claims_of, names_of
+from treering.memo.lines import shown
 from treering.memo.record import Memo
-from treering.memo.write import Wording
+from treering.memo.write import Wording, partition
 from treering.memory import Memory
 
 WINDOW = 8192
 SHOWN = 8  # memos printed of each data set
 SEED = 1
 HELD_OUT = slice(150, 300)  # the thresholds were chosen on the first 150 dialogues
+_LINE = re.compile(r"^\(line \d+\) ((?:user|bot): .*)$", re.MULTILINE)
 NAMES = ("Margaret", "Oliver", "Berlin", "Toyota", "Wednesday")
 
 Dialogue = list[dict[str, str]]
@@ -119,11 +125,15 @@ class Count:
 
 def dialogsum(data: Path) -> Iterator[Dialogue]:
     """The conversations of the memo writing rows, joined from several of DialogSum."""
-    for row in json_lines(data / "memo_instructions" / "test_half.jsonl"):
-        if row["type"] == "writing_dialogsum":
-            found = re.findall(r"^\(line \d+\) (user|bot): (.*)$", row["text"], re.MULTILINE)
-            roles = {"user": "user", "bot": "assistant"}
-            yield [{"role": roles[who], "content": text} for who, text in found]
+    roles = {"user": "user", "bot": "assistant"}
+    for row in _writing_rows(data):
+        said = (line.partition(": ") for line in _LINE.findall(row["text"]))
+        yield [{"role": roles[who], "content": text} for who, _, text in said]
+
+
+def _writing_rows(data: Path) -> Iterator[dict[str, Any]]:
+    rows = json_lines(data / "memo_instructions" / "test_half.jsonl")
+    return (row for row in rows if row["type"] == "writing_dialogsum")
 
 
 def locomo(data: Path) -> Iterator[Dialogue]:
@@ -196,6 +206,30 @@ def writing(options: argparse.Namespace) -> None:
             print(f"   [{memo.origin}] {memo.topic}: {memo.stated} | {memo.unsupported}")
 
 
+def partitioning(options: argparse.Namespace) -> None:
+    """Print the paper's figures for whole conversations in one call each."""
+    model = LocalLLM(options.model, context_window=WINDOW)
+    llm = Recorded(model, options.replies, options.seconds)
+    alike = bert_score(MiniLM().token_vectors)
+    ranges, topic, summary, done = Matched(), Matched(), Matched(), 0
+    for row in islice(_writing_rows(options.data), options.limit):
+        lines = [shown(line) for line in _LINE.findall(row["text"])]
+        reference = [Span(**one) for one in json.loads(row["answer"])]
+        try:
+            made = partition(llm, lines, options.wording)
+        except LLMUnavailable as error:
+            print(error)
+            break
+        found = [Span(one.topic, one.summary, one.start, one.end) for one in made.parts]
+        ranges += summaries(found, reference)
+        topic += topics(found, reference)
+        summary += summaries(found, reference, alike)
+        done += 1
+    print(f"{model.model}, {options.wording}, {done} whole conversations")
+    for name, one in (("ranges", ranges), ("topics", topic), ("summaries", summary)):
+        print(f"  {name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F1 {one.f1:.3f}")
+
+
 def checking(data: Path) -> None:
     """Print how often the check is wrong about sentences that people wrote."""
     check = Check(MiniLM())
@@ -237,6 +271,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--claims", action="store_true")
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--replies", type=Path, default=Path("replies.jsonl"))
     parser.add_argument("--wording", choices=get_args(Wording), default="plain")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
@@ -246,7 +281,7 @@ def main() -> None:
     if options.claims:
         checking(options.data)
     if options.model:
-        writing(options)
+        (partitioning if options.whole else writing)(options)
 
 
 if __name__ == "__main__":

@@ -70,11 +70,16 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """A newer statement that contradicts an older one, and so holds instead of it."""
+    """A newer statement that contradicts an older one, and so holds instead of it.
+
+    ``of`` is the older statement, where its entry says other things, too, which still hold. The
+    newer one may lie outside a search's filter.
+    """
 
     entry_id: str
     text: str
     at: datetime | None = None
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

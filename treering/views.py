@@ -51,7 +51,7 @@ class Views:
         self._building = threading.Lock()
         self._builder = Builder(database, space, embedder)
         self.searcher = Searcher(database, space, embedder)
-        self.facts = FactView(database, space)
+        self.facts = FactView(database, space, self.searcher, llm)
         self.code = CodeMemory(database, space, embedder, self.build, self._beside_code, model)
         self._tree = TreeView(
             database, space, lambda: self._embedder, llm, self.searcher, self.defaults
@@ -113,6 +113,8 @@ class Views:
             self._index(progress)
         self.memos.settle(progress, upgrade=upgrade)
         self._tree.settle(progress, upgrade=upgrade)
+        if upgrade:
+            self.facts.judge()
 
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due; what cannot be written stays queued."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.llm.chat_server import playing, says
+from tests.serve.live import serving
 from treering import Memory
 
 pytest.importorskip("agents", reason="openai-agents is not installed")
@@ -84,6 +85,19 @@ def test_a_session_sees_and_clears_no_other_one(memory: Memory) -> None:
             assert await TreeringSession(name, memory).get_items() == left
 
     asyncio.run(act())
+
+
+def test_a_session_may_be_on_a_server(path: Path) -> None:
+    async def act(memory: Memory) -> None:
+        session = TreeringSession("s1", memory)
+        await session.add_items(ITEMS)
+        assert await session.get_items() == ITEMS
+        assert await session.pop_item() == ITEMS[-1]
+        await session.clear_session()
+        assert await session.get_items() == []
+
+    with serving(url=path) as url, Memory.open(url) as memory:
+        asyncio.run(act(memory))
 
 
 def test_a_runner_goes_on_where_the_last_run_ended(memory: Memory) -> None:

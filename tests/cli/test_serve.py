@@ -105,6 +105,17 @@ def test_it_serves_the_file_given(process: Process, tmp_path: Path) -> None:
     assert (tmp_path / "other.db").exists()
 
 
+def test_commands_take_the_address_of_a_server_for_a_memory(
+    process: Process, treering: Treering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TREERING_EMBEDDER")
+    with serving(process) as (_, url):
+        assert treering("-m", url, "add", "Ana moved to Porto.").exit_code == 0
+        assert "Porto" in treering("-m", url, "search", "Where is Ana?").stdout
+        assert treering("-m", url, "fit").exit_code == 2
+        assert record(treering("-m", url, "stats", "--json"))["entries"] == 1
+
+
 def test_an_address_that_is_taken_is_told(process: Process, treering: Treering) -> None:
     with serving(process) as (_, url):
         result = treering("serve", "--port", url.rpartition(":")[2])

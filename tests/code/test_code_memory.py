@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
+from treering.code.collector import paused
 from treering.errors import InputError, JournalBusy, UnknownName
 from treering.relate.contract import Floats
 
@@ -177,3 +179,15 @@ def test_a_relation_that_was_kept_is_the_one_that_would_be_found_anew(
     for one, two, three in zip(with_upkeep, kept, anew, strict=True):
         assert one.score == pytest.approx(two.score)
         assert two.score == pytest.approx(three.score)
+
+
+def test_the_cycle_collector_is_left_as_it_was(root: Path, file: Path) -> None:
+    assert gc.isenabled()
+    with opened(file) as memory:
+        memory.code.index(root)
+        with pytest.raises(UnknownName):
+            memory.code.index(root / "nowhere")
+    assert gc.isenabled()
+    with paused(), paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -162,3 +162,9 @@ def test_imported_rounds_mark_as_recorded_ones_do(
         other.import_(list(memory.export()))
         marks = {hit.source: hit.stale for hit in other.search("parse()", k=5)}
     assert marks["chat"] is not None
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
+def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
+    assert len(mentioned(text)) <= 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code.working import repository
+from tests.code.working import git, repository, write
 from treering import Memory
 from treering.errors import InputError, UnknownName
 
@@ -71,6 +71,30 @@ def test_the_working_tree_is_compared_with_the_commit_and_then_with_the_last_rou
     story = memory.code.log("fetch")
     assert [block.instruction for block in story] == ["", ASKED, "Retry three times."]
     assert [s.text for s in story[-1].change.deleted] == ["for attempt in range ( 2 ) :"]
+
+
+def test_a_diff_tells_what_the_files_were_before_it(memory: Memory, root: Path) -> None:
+    write(root, client=RETRYING)
+    diff = git(root, "diff")
+    write(root, other=PLAIN)  # not in the diff
+    (block,) = memory.code.record(ASKED, root=root, diff=diff)
+    assert (block.path, block.definition) == ("client.py", "Client.fetch")
+    assert "return socket.get(url)" in memory.code.log("fetch")[0].code
+    with pytest.raises(InputError, match="not both"):
+        memory.code.record(ASKED, root=root, diff=diff, after={})
+    with pytest.raises(InputError, match="cannot be read"):
+        memory.code.record(ASKED, root=root, diff="nothing")
+    write(root, client=PLAIN)
+    with pytest.raises(InputError, match="not what the files"):
+        memory.code.record(ASKED, root=root, diff=diff)
+
+
+def test_a_diff_that_leads_out_of_the_repository_is_refused(memory: Memory, root: Path) -> None:
+    out = "--- a/../secret.py\n+++ b/../secret.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    (root.parent / "secret.py").write_text("x = 2\n")
+    with pytest.raises(InputError):
+        memory.code.record(ASKED, root=root, diff=out)
+    assert (root.parent / "secret.py").read_text() == "x = 2\n"
 
 
 def test_a_renamed_and_a_moved_definition_keep_their_story(memory: Memory) -> None:
@@ -155,6 +179,15 @@ def test_all_rounds_of_a_definition_are_forgotten_at_once(memory: Memory) -> Non
     assert len(memory.code.forget_rounds("fetch").entries) == 1
     with pytest.raises(UnknownName, match=r"there are records of: client\.py::Client\.close"):
         memory.code.log("fetch")
+
+
+def test_an_import_or_a_docstring_alone_is_no_change_of_a_file(memory: Memory) -> None:
+    before = {"client.py": PLAIN}
+    text = PLAIN.replace("import socket", '"""Talks."""\n\nimport os\nimport socket')
+    assert memory.code.record("Import.", before=before, after={"client.py": text}) == ()
+    after = {"client.py": f"{text}\nWAIT = 5\n"}
+    (block,) = memory.code.record("Wait.", before=before, after=after)
+    assert (block.definition, "WAIT = 5" in block.code) == ("", True)
 
 
 def test_a_deleted_file_ends_the_story_of_what_was_in_it(memory: Memory) -> None:

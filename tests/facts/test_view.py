@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.conftest import Open
 from treering import Memory
+from treering.llm.scripted import ScriptedLLM
 
 
 def moved(memory: Memory) -> tuple[str, str]:
@@ -117,3 +118,40 @@ def test_facts_are_found_again_in_an_import(open_memory: Open, tmp_path: Path) -
     other = open_memory(tmp_path / "other.db")
     other.import_(lines)
     assert [change.newer.text for change in other.facts.changes()] == ["I moved to Porto."]
+
+
+def test_what_else_an_entry_says_still_holds(memory: Memory) -> None:
+    [older] = memory.add(
+        "I live in Porto. My email is ana@x.com.", speaker="Ana", kind="chat", at="2025-01-10"
+    ).ids
+    memory.add("I moved to Oslo.", speaker="Ana", kind="chat", at="2026-05-03")
+    assert {(fact.slot, fact.value) for fact in memory.facts.current()} == {
+        ("email", "ana@x.com"),
+        ("home", "Oslo"),
+    }
+    [hit] = [one for one in memory.search("email of Ana") if one.entry_id == older]
+    assert hit.superseded_by is not None
+    assert hit.superseded_by.of == "I live in Porto."
+    shown = str(memory.context("email of Ana"))
+    assert '("I live in Porto." is superseded since 2026-05-03: I moved to Oslo.)' in shown
+
+
+def test_what_a_person_does_to_memos_is_no_testimony(open_memory: Open) -> None:
+    reply = '[{"topic": "home", "summary": "Ana lives in Oslo.", "start": 1, "end": %d}]'
+    memory = open_memory(llm=ScriptedLLM([reply % 9]))
+    for number in range(13):
+        memory.add(f"Row {number} on the river.", speaker="Ana", kind="chat", source="talk")
+    memory.memos.settle()
+    [memo] = memory.memos.list()
+    memory.memos.edit(memo.id, summary="Ana lives in Berlin.")
+    assert memory.facts.all() == []
+
+
+def test_one_more_habit_of_many_is_read_without_the_others(memory: Memory) -> None:
+    for number in range(20):
+        memory.add(f"I like river {number}.", speaker="Ana", kind="chat")
+    memory.add("I don't like river 7 any more.", speaker="Ana", kind="chat")
+    [change] = memory.facts.changes()
+    assert change.text == "I like river 7."
+    memory.add("I like river 7 again.", speaker="Ana", kind="chat")
+    assert memory.facts.changes() == []

@@ -34,12 +34,11 @@ def test_a_reply_of_the_papers_form_is_taken_as_it_is() -> None:
     assert (made.fallback, made.writer, made.usage.calls) == (False, "scripted", 1)
 
 
-def test_the_prompt_shows_an_example_and_then_the_numbered_lines() -> None:
+def test_the_prompt_shows_the_numbered_lines_and_then_says_what_to_do() -> None:
     llm = ScriptedLLM([GOOD])
     partition(llm, LINES)
-    example, answer, asked = llm.requests[0].messages
-    assert "(line 5) Ana: Yes, please." in example.content
-    assert [one["end"] for one in json.loads(answer.content)] == [2, 5]
+    [asked] = llm.requests[0].messages
+    assert "(line 1) user: line 1 about gardens\n(line 2) user" in asked.content
     assert "(line 10) user: line 10 about gardens\n\nDivide these 10 lines" in asked.content
 
 

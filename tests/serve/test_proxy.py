@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -268,6 +269,20 @@ def test_a_model_that_cannot_embed_delays_memories_not_the_answer(
         answer = client.chat.completions.create(model="m", messages=[user("Hi")])
         assert answer.choices[0].message.content == "Hello."
     assert held(open_memory) == [("user", "Hi"), ("assistant", "Hello.")]
+
+
+def test_one_history_sent_by_many_at_once_is_remembered_once(path: Path, open_memory: Open) -> None:
+    history = [user("My cat is called Miu."), assistant("Hello, Miu."), user("Where is she?")]
+    with (
+        between(path, *[says("Upstairs.")] * 8, recall_budget=0) as (client, _),
+        ThreadPoolExecutor(8) as threads,
+    ):
+        replies = threads.map(
+            lambda _: client.chat.completions.create(model="m", messages=history), range(8)
+        )
+        assert {one.choices[0].message.content for one in replies} == {"Upstairs."}
+    said = [*((one["role"], one["content"]) for one in history), ("assistant", "Upstairs.")]
+    assert held(open_memory) == said
 
 
 def test_what_chats_cost_is_in_the_ledger(path: Path, open_memory: Open) -> None:

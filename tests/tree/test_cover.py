@@ -35,6 +35,15 @@ def test_a_broad_question_gets_the_summary_and_none_of_its_leaves() -> None:
     assert cover(found, 30) == tree.summaries()
 
 
+def test_where_all_its_leaves_fit_these_are_shown_instead_of_a_summary() -> None:
+    tree = one_topic(6)
+    relevance = dict.fromkeys(tree.leaves(), 1.0)
+    tokens = {node: 10 if tree.is_leaf(node) else 3 for node in tree.walk() if node != ROOT}
+    found = candidates(relevance, above(tree), tokens, vectors_of(tree))
+    assert sorted(cover(found, 60)) == sorted(tree.leaves())
+    assert cover(found, 9) == tree.summaries()
+
+
 def test_a_narrow_question_gets_its_leaf() -> None:
     tree = one_topic(6)
     wanted = next(tree.leaves())

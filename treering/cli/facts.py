@@ -30,12 +30,18 @@ def facts(
     changes: Annotated[
         bool, typer.Option("--changes", help="What was superseded, and by what.")
     ] = False,
+    judge: Annotated[
+        bool,
+        typer.Option(help="Let the language model judge first what the rules cannot."),
+    ] = False,
 ) -> None:
     """List statements of fact: homes, jobs, numbers, habits that ended; the newest holds.
 
     Found by plain forms of sentences, so that many are missed and few are wrong.
     """
     with run.memory() as memory:
+        if judge:
+            note(f"{memory.facts.judge()} messages were superseded by newer ones")
         superseded = memory.facts.changes() if changes else []
         found = memory.facts.all(subject) if not changes else []
     for change in superseded:

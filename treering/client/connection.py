@@ -1,13 +1,12 @@
 """Requests to a treering server: sent again while it is busy, its problems raised as errors.
 
-Every request may safely be sent twice: what changes something carries an idempotency key or has the
-same effect the second time.
+A request is sent again where the server answers that it is busy. After a connection that broke off
+nobody knows whether it was done, and who calls decides; adding the same again changes nothing.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,8 @@ except ModuleNotFoundError as missing:
 
 T = TypeVar("T")
 Fields = Mapping[str, Any]
+
+JSON = {"Content-Type": "application/json"}
 
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5  # before the second attempt, then twice as long each time
@@ -81,10 +82,9 @@ class Connection:
         """What a route makes of a body, read as ``kind``. Raises InputError for what is no JSON."""
         return self._read(kind, self._send(method, path, content=_encoded(body)))
 
-    def post(self, kind: type[T], path: str, body: Fields, *, once: bool = False) -> T:
-        """As ``send``; ``once``: what it does must not be done twice."""
-        headers = {"Idempotency-Key": secrets.token_hex(16)} if once else {}
-        return self._read(kind, self._send("POST", path, content=_encoded(body), headers=headers))
+    def post(self, kind: type[T], path: str, body: Fields) -> T:
+        """As ``send`` with POST."""
+        return self.send(kind, "POST", path, body)
 
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a reply as they arrive, without line ends."""
@@ -117,7 +117,7 @@ class Connection:
     def _send(self, method: str, path: str, **options: Any) -> httpx2.Response:
         if self._client.is_closed:
             raise ServerError("this memory is closed; open it again")
-        options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
+        options["headers"] = JSON
         for attempt in range(ATTEMPTS):
             with _translated(self.url):
                 response = self._client.request(method, path, **options)
@@ -129,10 +129,9 @@ class Connection:
 
     @contextmanager
     def _streamed(self, method: str, path: str, **options: Any) -> Iterator[httpx2.Response]:
-        headers = {"Content-Type": "application/json"}
         with (
             _translated(self.url),
-            self._client.stream(method, path, headers=headers, **options) as response,
+            self._client.stream(method, path, headers=JSON, **options) as response,
         ):
             if response.is_error:
                 response.read()

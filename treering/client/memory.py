@@ -131,7 +131,7 @@ class RemoteMemory(Memory):
             "session": session,
             "metadata": metadata,
         }
-        return self._connection.post(Receipt, "/entries", new, once=True)
+        return self._connection.post(Receipt, "/entries", new)
 
     @override
     def replace(self, entry_id: str, text: str) -> Entry:
@@ -221,7 +221,7 @@ class RemoteMemory(Memory):
         budget: int = 2000,
     ) -> Answer:
         said = _said(message, policy, source, budget)
-        return self._connection.post(Answer, "/chat", said, once=True)
+        return self._connection.post(Answer, "/chat", said)
 
     @override
     def chat_stream(

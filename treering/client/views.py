@@ -58,6 +58,8 @@ def same_count(count_tokens: Callable[[str], int]) -> None:
         "context": "memory.context(altitude='mixed') asks for it",
         "relation": "name the relation 'tree' instead",
         "quality": "it takes minutes; run it where the file is",
+        "replant": "it grows the whole tree anew; run `treering tree` where the file is",
+        "settings": "they are read where the file is",
         "draw": "export the memory and draw it there, or look at the server's page",
     }
 )
@@ -224,6 +226,10 @@ class RemoteFacts(FactView):
     def changes(self) -> list[Change]:
         return self._connection.get(list[Change], "/facts/changes")
 
+    @override
+    def judge(self) -> int:
+        return self._connection.post(int, "/facts/judge", {})
+
 
 @without(
     {
@@ -305,10 +311,11 @@ class RemoteCode(CodeMemory):
         root: str | Path = ".",
         before: Files | None = None,
         after: Files | None = None,
+        diff: str | None = None,
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]:
-        worked = {"instruction": instruction, "before": before, "after": after}
+        worked = {"instruction": instruction, "before": before, "after": after, "diff": diff}
         worked |= {"note": note, "outcome": outcome} | _at(root if after is None else None)
         return self._connection.post(tuple[SessionBlock, ...], "/code/rounds", worked)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from treering.code.behaviour import behaviour
+from treering.code.behaviour import Part, behaviour
+from treering.code.diff import statements
 from treering.code.language import language_of
 from treering.code.outline import NONE, Definition, ParsedFile
 from treering.code.parse import parse
@@ -17,6 +19,14 @@ MOVED = 0.5
 
 _IN_BRACES = frozenset({"javascript", "typescript", "tsx", "java", "csharp"})
 """Languages in which a method does not parse without its class around it."""
+
+
+_IMPORTS = frozenset(
+    {
+        *("import_statement", "import_from_statement", "future_import_statement"),
+        *("import_declaration", "use_declaration", "using_directive", "preproc_include"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,8 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
 
     A definition that is gone and one that is new are one where they are of one name and do about
     the same (it moved), or of other names and do the same (it was renamed). What differs in blank
-    lines alone has not changed. Files in languages that are not known are passed over.
+    lines alone has not changed, nor has what a class or file says beside its definitions where
+    only imports, comments and docstrings differ.
     """
     gone = {key: piece for key, piece in old.items() if key not in new}
     come = {key: piece for key, piece in new.items() if key not in old}
@@ -80,7 +91,7 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
     found = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
-        if key in old and old[key].dense() != piece.dense()
+        if key in old and _differ(old[key], piece)
     ]
     found += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
     kept = {piece.key for piece in matched.values()}
@@ -173,28 +184,49 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     return _wrapped(inside.signature, text, language), 1
 
 
+def _differ(old: Piece, new: Piece) -> bool:
+    if old.dense() == new.dense():
+        return False
+    return new.is_function or _told(old) != _told(new)
+
+
+def _told(piece: Piece) -> list[str]:
+    """The statements of a class or file but imports."""
+    found = statements(piece.code, piece.language)
+    return [one.text for one in found if one.type not in _IMPORTS]
+
+
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""
-    left = [piece for piece in gone if piece.is_function]
+    left, new = [_Bag.of(one) for one in gone], [_Bag.of(one) for one in come]
     pairs = [
-        (_likeness(old, new), old, new)
-        for new in come
-        if new.is_function
+        (overlap(old.parts, one.parts), old.piece, one.piece)
+        for one in new
         for old in left
-        if old.language == new.language
+        if one.parts and old.parts and old.piece.language == one.piece.language
     ]
     taken: set[str] = set()
-    for likeness, old, new in sorted(pairs, key=lambda pair: -pair[0]):
-        enough = MOVED if _name(old) == _name(new) else RENAMED
-        if likeness >= enough and taken.isdisjoint({old.key, new.key}):
-            taken |= {old.key, new.key}
-            yield new.key, old
+    for likeness, was, now in sorted(pairs, key=lambda pair: -pair[0]):
+        enough = MOVED if _name(was) == _name(now) else RENAMED
+        if likeness >= enough and taken.isdisjoint({was.key, now.key}):
+            taken |= {was.key, now.key}
+            yield now.key, was
 
 
-def _likeness(old: Piece, new: Piece) -> float:
-    then = behaviour(old.code, old.qualified, old.language)
-    now = behaviour(new.code, new.qualified, new.language)
-    return overlap(then.of(), now.of()) if then and now else 0.0
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """A piece with its behaviour-bearing parts; none of what is no function."""
+
+    piece: Piece
+    parts: Counter[Part]
+
+    @classmethod
+    def of(cls, piece: Piece) -> _Bag:
+        """Read once, for a piece is compared with many."""
+        found = (
+            behaviour(piece.code, piece.qualified, piece.language) if piece.is_function else None
+        )
+        return cls(piece, found.of() if found else Counter())
 
 
 def _name(piece: Piece) -> str:

@@ -128,16 +128,16 @@ def round_of(
     repository = shown(context.blocks)
     reply = ask("code", _prompt(repository, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
-    undone, draft = losses(blocks, instruction, code), ""
-    if undone:
-        prompt = _prompt(repository, memory, undone, code, instruction)
+    lost, draft = losses(blocks, instruction, code), ""
+    if lost:
+        prompt = _prompt(repository, memory, lost, code, instruction)
         reply = ask("code", prompt, CODE_TOKENS)
         draft, code, usage = code, _code(reply, target), usage + reply.usage
-        undone = losses(blocks, instruction, code)
+        lost = losses(blocks, instruction, code)
     held = context.blocks
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
-    return Generated(code, block, judgement, held, memory, undone, draft, note, usage)
+    return Generated(code, block, judgement, held, memory, lost, draft, note, usage)
 
 
 def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Loss, ...]:

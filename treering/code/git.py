@@ -7,6 +7,7 @@ Nothing is ever written.
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ TIMEOUT_S = 60.0
 WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
 STAGED = ":"
+
+_QUIETLY = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false")
+"""Names as they are, and no program started that a repository's own settings name."""
 
 _RECORD, _FIELD = "\x1e", "\x1f"
 _RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
@@ -186,9 +190,35 @@ class Git:
         return found
 
 
+def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The files below ``root`` that a diff has changed, without it and with it, by path.
+
+    Raises InputError when the diff is none, or is not what the files have been changed by.
+    """
+    numbers = _run(root, "apply", "--numstat", "-z", stdin=diff)
+    if not diff.strip() or numbers is None:
+        raise InputError("the diff cannot be read; give a unified diff with paths from the root")
+    fields = (line.split("\t", 2) for line in _zero_terminated(numbers))
+    paths = [name for *_, name in fields if language_of(name)]
+    top = root.resolve()
+    there = {path: top / path for path in paths if (top / path).is_file()}
+    after = {path: file.read_text(errors="replace") for path, file in there.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve()
+        for path, text in after.items():
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path).write_text(text)
+        included = [f"--include={path}" for path in paths]
+        if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
+            raise InputError(f"the diff is not what the files below {root} were changed by")
+        found = [file for file in copy.rglob("*") if file.is_file()]
+        before = {file.relative_to(copy).as_posix(): file.read_text() for file in found}
+    return before, after
+
+
 def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
     """What git prints; None if it fails."""
-    command = ["git", "-C", str(folder), "-c", "core.quotePath=false", *arguments]
+    command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
     try:
         done = subprocess.run(
             command, input=stdin.encode(), capture_output=True, timeout=TIMEOUT_S, check=False

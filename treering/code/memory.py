@@ -14,9 +14,11 @@ from treering.code import marks, store
 from treering.code.blocks import CodeBlock, code_block
 from treering.code.check import DEPTH, CheckReport, check
 from treering.code.coder import Coder, JudgeName, Model
+from treering.code.collector import paused
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
+from treering.code.git import taken_off
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
 from treering.code.joined import About, CodeNames
@@ -83,7 +85,7 @@ class CodeMemory:
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
         top = Path(root).resolve()
-        with self._lock:
+        with self._lock, paused():
             known = self._known(str(top))
             want = Wanted.of(known, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
@@ -172,21 +174,28 @@ class CodeMemory:
         root: str | Path = ".",
         before: Files | None = None,
         after: Files | None = None,
+        diff: str | None = None,
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]:
         """Remember a round of work: what was asked for, and every definition that it changed.
 
         Without ``after`` the round is what stands in the git working tree at ``root`` and is
-        neither committed nor recorded yet. ``after`` gives files as they are now instead, as texts
-        by path from the root, and ``before`` as they were (default: as last recorded); a file
-        that is in ``before`` alone was deleted. ``outcome`` is ``accepted``, ``rejected`` or in
-        other words; ``note`` says what became of it, and may be written later, with ``note()``.
+        neither committed nor recorded yet. ``diff``, a unified one, is what the files at ``root``
+        have just been changed by, where more has been changed. ``after`` gives files as they are
+        now instead, as texts by path from the root, and ``before`` as they were (default: as last
+        recorded); a file that is in ``before`` alone was deleted. ``outcome`` is ``accepted``,
+        ``rejected`` or in other words; ``note`` says what became of it, and may be written later,
+        with ``note()``.
 
         Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
         Raises InputError, UnknownName, JournalError; then nothing was recorded.
         """
         round_ = Round.of(instruction, note, outcome)
+        if diff is not None:
+            if before is not None or after is not None:
+                raise InputError("give a diff or files, not both")
+            before, after = taken_off(diff, Path(root))
         return self._rounds.record(round_, Path(root), before, after)
 
     def generate(
@@ -378,7 +387,7 @@ class CodeMemory:
         """The repository's index, read again if another process has changed it."""
         revision, index = self._loaded.get(repository.id, (None, None))
         if index is None or revision != repository.revision:
-            with self._database.read() as reader:
+            with self._database.read() as reader, paused():
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-_NAME = r"[^\W\d]\w*(?:(?:\.|::|\#)[^\W\d]\w*)*"
+# It begins where no other begins and takes nothing back: a text may be one long word.
+_START = r"(?<!\w)(?<!\w\.)(?<!\w\#)(?<!\w::)"
+_NAME = rf"{_START}[^\W\d]\w*+(?:(?:\.|::|\#)[^\W\d]\w*+)*+"
 _SIGNS = re.compile(
     rf"(?P<called>{_NAME})\(|`(?P<quoted>{_NAME})(?:\([^`]*\))?`"
     rf"|\b(?:function|method|class|def|func|fn)\s+(?P<after>{_NAME})"

@@ -8,10 +8,9 @@ metadata, under ``BLOCK``.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from treering.code.session import SessionBlock, Sessions
@@ -82,10 +81,12 @@ def _text(block: SessionBlock, previous: str) -> str:
     head = [block.instruction, "", block.key]
     head += [f"Note: {block.note}"] if block.note else []
     head += [f"Outcome: {block.outcome}"] if block.outcome else []
-    old, now = previous.splitlines(), block.code.splitlines()
-    steps = SequenceMatcher(None, old, now, autojunk=False).get_opcodes()
-    spans = [(start, end) for step, _, _, start, end in steps if step != "equal"]
-    new = "\n".join(line for start, end in spans for line in now[start:end])
+    left = Counter(previous.splitlines())
+    fresh = []
+    for line in block.code.splitlines():
+        left[line] -= 1
+        fresh += [line] if left[line] < 0 else []
+    new = "\n".join(fresh)
     return "\n".join([*head, "", new[:MAX_NEW_CHARS]])[:MAX_ENTRY_CHARS].rstrip()
 
 

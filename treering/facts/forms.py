@@ -14,8 +14,8 @@ from typing import Final, Literal
 Sense = Literal["holds", "begins", "ends"]
 """How a statement speaks: of how things are, of a change to that, or of the end of it."""
 
-DOES: Final = "does"
-"""The slot of habits and states: of these only an end supersedes what it names."""
+DOES: Final = "does:"
+"""How the slots of habits and states begin; the verb follows. Only an end supersedes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Form:
 
 _NAME = r"(?!I['’])[A-Z][\w’'-]*[\w]"
 _SUBJECT = (
-    r"(?:^|(?<=[,;—-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bthat )|(?<=[Yy]eah )"
+    r"(?:^|(?<=[,;—-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
     r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
     rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?\w+|{_NAME}['’]s \w+|{_NAME}(?: {_NAME})?)"
 )
@@ -42,20 +42,28 @@ _TENSE = (
 )
 _BE = r"(?:['’](?:m|s|re)| am| is| are)"
 _NOT = r"(?:\s+no longer|(?:\s+(?:am|is|are|do|does))?(?:\s+not|n['’]t))"
-_ANY_MORE = r"(?:any\s?more|any longer)\b"
+_ANY_MORE = r"(?:any\s?more|any longer)(?=\s*(?:$|[.,!;]|and\b|but\b|because\b|since\b))"
 _DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
 _PLACE = (
     rf"(?P<value>(?!{_DAY})(?:the )?[A-Z][\w.’'-]*"
-    r"(?:(?:,? )(?:[A-Z][\w.’'-]*|de|da|do|del|la|of))*)(?! (?:team|department|room|floor|class))"
+    r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of)(?= [A-Z])))*)"
+    r"(?! (?:team|department|room|floor|class|\d))"
 )
+_NO_HOME = (
+    r"(?!(?:Marketing|Sales|Engineering|Support|Finance|Product|Design|Research|Legal|Operations|"
+    r"HR|IT|Slack|Teams|Zoom|Discord|Notion|Jira|GitHub|GitLab|Spotify|Netflix|Gmail|Outlook|"
+    r"Linux|Ubuntu|Windows|Mac|Android|iOS|Python|Rust|Java|Kotlin|TypeScript|React|Postgres|"
+    r"Plan|Phase|Stage|Chapter|Part|Level|Version)\b)"
+)
+"""What people move to that is no place: departments, tools, the next step."""
 _THING = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
 _WORDS = r"(?P<value>\w+(?:[ -]\w+){0,3})"
 _END = r"(?=\s*(?:$|[.,!;]|\band\b|\bbut\b|\bnow\b|\bagain\b|\bthese days\b|\bsince\b))"
 _DIET = r"(?P<value>vegetarian|vegan|pescatarian|omnivore)"
 _CONTACT = (
     r"(?P<slot>(?:phone |mobile |cell )?number|e-?mail(?: address)?|address|name|surname|"
-    r"last name|birthday|boss|manager|landlord|doctor|dentist|job title)"
+    r"last name|birthday|boss|manager|landlord|doctor|dentist)"
 )
 _EVENT = (
     r"(?P<slot>(?:meeting|appointment|flight|interview|exam|deadline|call|lesson|train|wedding|"
@@ -83,10 +91,12 @@ def _form(hints: str, pattern: str, slot: str, sense: Sense, *, subject: bool = 
 _HOME = (
     _form(
         "moved relocated",
-        rf"{_TENSE}\s+(?:moved|relocated)(?: back)?(?: over)? to {_PLACE}",
+        rf"{_TENSE}\s+(?:moved back|moved over|relocated(?: back)?) to {_NO_HOME}{_PLACE}",
         "home",
         "begins",
     ),
+    # What "we" moved to is as often a tool.
+    _form("moved", rf"(?<![Ww]e){_TENSE}\s+moved to {_NO_HOME}{_PLACE}", "home", "begins"),
     _form(
         "live lives living based reside resides",
         rf"{_TENSE}\s+(?:lives?|living|based|resides?)(?: over)? in {_PLACE}",
@@ -112,8 +122,8 @@ _WORK = (
     ),
     _form(
         "quit left",
-        rf"{_TENSE}\s+(?:quit|left)(?: (?:my|his|her|their) job at)? {_PLACE}(?=[ .,!]|$)"
-        r"(?! (?:early|behind|at|on|alone|yesterday))",
+        rf"{_TENSE}\s+(?:quit|left)(?: (?:my|his|her|their) job at)? {_PLACE}"
+        r"(?=[.,;!]|$| (?:in|after|last|for good)\b)",
         "employer",
         "ends",
     ),
@@ -168,7 +178,7 @@ _PERSON = (
 )
 _OWN = (
     _form(
-        "number email mail address name surname birthday boss manager landlord doctor dentist job",
+        "number email mail address name surname birthday boss manager landlord doctor dentist",
         rf"\b[Mm]y (?P<new>new |current )?{_CONTACT}(?: is|['’]s)(?: now)? {_THING}",
         "",
         "holds",
@@ -228,5 +238,39 @@ _HABIT = (
         "holds",
     ),
 )
+_NAMED = re.compile(r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?[A-Z]")
+_COUNTED = re.compile(r".*\d")
+_AT = re.compile(r".*@")
+_DATED = re.compile(rf".*(?:\d|{_MONTH})")
+VALUES: Final = (
+    dict.fromkeys(("number", "phone number", "mobile number", "cell number", "address"), _COUNTED)
+    | dict.fromkeys(("email", "e-mail", "email address", "e-mail address"), _AT)
+    | dict.fromkeys(("name", "surname", "last name", "boss", "manager"), _NAMED)
+    | dict.fromkeys(("landlord", "doctor", "dentist"), _NAMED)
+    | {"birthday": _DATED}
+)
+"""What a value of a slot looks like: "my email is not working" gives no address."""
+
+COMMON: Final = frozenset(
+    ["color", "food", "drink", "dish", "fruit", "animal", "season", "day", "number"]
+)
+"""Favourites whose values are common words; those of other kinds are names."""
+
+SEVERAL: Final = frozenset(
+    {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
+    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children", "parents"}
+    | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
+)
+"""Of whom one has more than one: "my friend" of two days need not be the same."""
+
+OBJECTS: Final = {
+    "coffee": "drink coffee",
+    "alcohol": "drink alcohol",
+    "meat": "eat meat",
+    "sugar": "eat sugar",
+    "gluten": "eat gluten",
+}
+"""What one gives up without a verb, and what one did with it."""
+
 FORMS: Final = (*_HOME, *_WORK, *_PERSON, *_OWN, *_HABIT)
 """In the order in which they are tried; the first that a sentence has is what it states."""

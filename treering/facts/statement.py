@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from treering.facts.forms import FORMS, Form, Sense
+from treering.facts.forms import COMMON, DOES, FORMS, OBJECTS, SEVERAL, VALUES, Form, Sense
+from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
+from treering.score.terms import stem
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -27,7 +29,11 @@ _ASIDE = re.compile(
     r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
     r"pretend|dream\w*|used to|almost|consider\w*|thinking|think|plan\w*|want\w*|"
     r"hop(?:e|es|ed|ing)|going to|gonna|will|won't|suppose|when|before|until|unless|says?|said|"
-    r"told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|quote)\b|'ll\b|'d\b|[\"“”]",
+    r"told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|quote|nobody|no one|"
+    r"not true|believes?|temporar\w+|for now|this (?:week|weekend|month|summer|winter|year)|"
+    r"back in|came back|"
+    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|year|semester|holiday|"
+    r"moment|time being)\w*|(?:19|20)\d\d)\b|'ll\b|'d\b|[\"“”]",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
@@ -47,7 +53,7 @@ class Statement:
 
 def statements(entry: Entry) -> list[Statement]:
     """The statements of an entry, in its order; none in what bots say, in code, in long texts."""
-    if entry.kind == "code" or entry.role in BOTS:
+    if entry.kind == "code" or entry.role in BOTS or entry.source.startswith(OWN_SOURCES):
         return []
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
@@ -68,23 +74,40 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         for form in forms:
             said = form.pattern.search(sentence)
             if said is not None:
-                yield _statement(said, form, speaker, start)
+                yield from _stated(said, form, speaker, start)
                 break
 
 
-def _statement(said: re.Match[str], form: Form, speaker: str, start: int) -> Statement:
+def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
+    """What a sentence of a form states; nothing if its value is none of its slot's."""
     groups = {name: value for name, value in said.groupdict().items() if value}
+    subject = _subject(groups.get("subject", "I"), speaker)
+    slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
+    value = groups["value"].strip(" .")
+    if slot == DOES:
+        value = OBJECTS.get(value.casefold(), value)
+        slot += verb_of(value)
+    if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
+        return
     sense = form.sense
     if sense == "holds" and ("new" in groups or _CHANGE.search(said.string)):
         sense = "begins"
-    return Statement(
-        subject=_subject(groups.get("subject", "I"), speaker),
-        slot=form.slot or groups["slot"].lower().replace("our", "or"),  # favourite colour
-        value=groups["value"].strip(" ."),
-        sense=sense,
-        start=start,
-        stop=start + len(said.string),
-    )
+    yield Statement(subject, slot, value, sense, start, start + len(said.string))
+
+
+def verb_of(value: str) -> str:
+    """The stem of the verb that a habit or state begins with."""
+    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
+    return "have" if first in ("has", "having") else stem(first)
+
+
+def _fits(slot: str, value: str) -> bool:
+    """Whether a value can be one of its slot."""
+    if slot.startswith("favorite "):
+        common = slot.removeprefix("favorite ") in COMMON
+        return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
+    pattern = VALUES.get(slot)
+    return pattern is None or pattern.match(value) is not None
 
 
 def _subject(words: str, speaker: str) -> str:

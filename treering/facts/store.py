@@ -10,7 +10,7 @@ from treering.facts.change import Known, superseded
 from treering.facts.statement import Statement
 from treering.journal import entries, work
 from treering.journal.contract import Reader, Row, Writer
-from treering.records import Newer
+from treering.records import Hit, Newer
 
 VIEW: Final = "fact"
 """Work whose targets are entries that have another text than when they were read."""
@@ -44,6 +44,14 @@ class Marks:
 
 NOTHING: Final = Marks()
 
+_NEWER: Final = "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop"
+_OLDER: Final = (
+    "FROM superseded o JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
+    " LEFT JOIN statement s"
+    " ON s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
+)
+"""What a model judged has no statement: it is said against the whole message."""
+
 
 def mark(reader: Reader, space: int) -> Mark:
     """How far the view of a space has come."""
@@ -69,6 +77,21 @@ def unread(reader: Reader, space: int, limit: int) -> list[int]:
     return [*work.queued(reader, space, VIEW, limit), *(int(row[0]) for row in rows)]
 
 
+def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
+    """The next entries that no model has judged."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (space, mark(reader, space).judged, limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def seq_of(reader: Reader, space: int, hit: Hit) -> int:
+    """The sequence number of a hit's entry; 0, which none has, if it has gone."""
+    row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, hit.entry_id))
+    return int(row[0]) if row else 0
+
+
 def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
     """Store the statements of an entry."""
     writer.many(
@@ -92,17 +115,52 @@ def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]
     return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
 
 
+def has_end(reader: Reader, space: int, group: Group) -> bool:
+    """Whether something in a group ends: among habits nothing is superseded before that."""
+    row = reader.row(
+        "SELECT 1 FROM statement WHERE space = ? AND subject = ? AND slot = ? AND sense = 'ends'"
+        " LIMIT 1",
+        (space, *group),
+    )
+    return row is not None
+
+
 def decide(writer: Writer, space: int, group: Group) -> None:
-    """Find anew which statements of one subject and slot are superseded, and what that dates."""
-    writer.execute(
-        "DELETE FROM superseded WHERE space = ? AND subject = ? AND slot = ? AND made_by = ?",
+    """Find anew which statements of one subject and slot are superseded, and what that dates.
+
+    Only what has changed is written: to look for what a statement dates reads many entries.
+    """
+    found: dict[int, list[tuple[Known, Known]]] = {}
+    for older, newer in superseded(known(writer, space, group)):
+        found.setdefault(newer.entry, []).append((older, newer))
+    before = _decided(writer, space, group)
+    for entry in before.keys() | found.keys():
+        now = found.get(entry, [])
+        if before.get(entry) == {older.entry for older, _ in now}:
+            continue
+        writer.execute(
+            "DELETE FROM superseded"
+            " WHERE space = ? AND subject = ? AND slot = ? AND newer = ? AND made_by = ?",
+            (space, *group, entry, RULE),
+        )
+        for older, newer in now:
+            put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
+            if older.statement.slot in STALE_SLOTS:
+                for one in _mentioning(writer, space, older, newer):
+                    put_superseded(writer, space, one, newer, stale=True, made_by=RULE)
+
+
+def _decided(reader: Reader, space: int, group: Group) -> dict[int, set[int]]:
+    """The entries that rules found to be superseded in a group, by the entry that does so."""
+    rows = reader.rows(
+        "SELECT newer, entry FROM superseded"
+        " WHERE space = ? AND subject = ? AND slot = ? AND stale = 0 AND made_by = ?",
         (space, *group, RULE),
     )
-    for older, newer in superseded(known(writer, space, group)):
-        put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
-        if older.statement.slot in STALE_SLOTS:
-            for entry in _mentioning(writer, space, older, newer):
-                put_superseded(writer, space, entry, newer, stale=True, made_by=RULE)
+    found: dict[int, set[int]] = {}
+    for newer, entry in rows:
+        found.setdefault(int(newer), set()).add(int(entry))
+    return found
 
 
 def put_superseded(
@@ -127,14 +185,13 @@ def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Marks]:
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
         rows = reader.rows(
-            "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, o.entry FROM superseded o"
-            f" JOIN entry e ON e.seq = o.newer WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            f"SELECT {_NEWER}, o.entry {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
             " ORDER BY coalesce(e.at, e.added), e.seq",
             chunk,
         )
         for row in rows:  # the newest counts
-            before, one = found.get(int(row[6]), NOTHING), _newer(row)
-            found[int(row[6])] = (
+            before, one = found.get(int(row[-1]), NOTHING), _newer(row)
+            found[int(row[-1])] = (
                 replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
             )
     return found
@@ -153,23 +210,31 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
 def newer_by_id(reader: Reader, space: int) -> dict[str, Newer]:
     """The newest statement against each superseded entry, by its id."""
     rows = reader.rows(
-        "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, old.id FROM superseded o"
-        " JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
+        f"SELECT {_NEWER}, old.id {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
         (space,),
     )
-    return {str(row[6]): _newer(row) for row in rows}
+    return {str(row[-1]): _newer(row) for row in rows}
+
+
+def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
+    """What supersedes a statement, by its entry, subject and slot."""
+    rows = reader.rows(
+        f"SELECT {_NEWER}, o.entry, o.subject, o.slot {_OLDER}"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
+        (space,),
+    )
+    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in rows}
 
 
 def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
     """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
     rows = reader.rows(
-        "SELECT o.stale, e.id, e.text, o.start, o.stop, e.at, o.entry, o.newer, o.slot, o.made_by"
-        " FROM superseded o JOIN entry e ON e.seq = o.newer WHERE o.space = ? AND o.stale = 0"
-        " ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        f"SELECT {_NEWER}, o.entry, o.newer, o.slot, o.made_by {_OLDER}"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         (space,),
     )
-    return [(int(row[6]), int(row[7]), _newer(row), str(row[8]), str(row[9])) for row in rows]
+    return [(int(row[-4]), int(row[-3]), _newer(row), str(row[-2]), str(row[-1])) for row in rows]
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
@@ -197,16 +262,20 @@ def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[
         return []
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN entry o ON o.seq = ? WHERE e.space = ?"
-        " AND e.speaker IS o.speaker AND e.seq NOT IN (?, ?) AND coalesce(e.at, e.added) < ?"
-        " AND instr(e.text, ?) > 0",
-        (older.entry, space, older.entry, newer.entry, newer.said, name),
+        " AND e.speaker IS o.speaker AND e.seq NOT IN (?, ?)"
+        " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
+        (older.entry, space, older.entry, newer.entry, newer.said, newer.entry, name),
     )
     return [int(row[0]) for row in rows]
 
 
 def _newer(row: Row) -> Newer:
-    _, entry_id, text, start, stop, at = row[:6]
-    shown = str(text)[start:stop]
-    if len(shown) > MAX_SHOWN:
-        shown = shown[:MAX_SHOWN] + "…"
-    return Newer(str(entry_id), shown, entries.moment(at) if at is not None else None)
+    _, entry_id, text, start, stop, at, older, first, last = row[:9]
+    of = None if older is None or row[0] else _short(str(older)[first:last])
+    when = entries.moment(at) if at is not None else None
+    whole = of is None or of == str(older).strip()
+    return Newer(str(entry_id), _short(str(text)[start:stop]), when, None if whole else of)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

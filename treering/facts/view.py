@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from treering.errors import LLMReplyError
 from treering.facts import store
+from treering.facts.change import Known
 from treering.facts.forms import DOES
-from treering.facts.statement import statements
+from treering.facts.judge import (
+    REPLY_TOKENS,
+    candidate,
+    question,
+    read_verdict,
+    speaks_of_change,
+)
+from treering.facts.statement import Statement, statements
 from treering.fragments import store as fragments
-from treering.journal import entries, work
+from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
-from treering.records import Newer
+from treering.llm.contract import LLM
+from treering.recall.search import Searcher
+from treering.records import Entry, Filter, Hit, Newer, Spent
+
+log = logging.getLogger("treering")
 
 BATCH_ENTRIES = 512
+CANDIDATES = 10  # of which the first that was said before is judged
+JUDGED = "judged"
+"""The slot of what a model found: it says that something changed, not what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +68,13 @@ class Change:
 class FactView:
     """The statements of one space. Safe to use from many threads."""
 
-    def __init__(self, database: Database, space: str) -> None:
+    def __init__(
+        self, database: Database, space: str, searcher: Searcher, llm: Callable[[], LLM]
+    ) -> None:
         self._database = database
         self._space = space
+        self._searcher = searcher
+        self._llm = llm
 
     def follow(self) -> None:
         """Read what was added or has changed; cheap, and without any model."""
@@ -64,6 +85,24 @@ class FactView:
                     return
             with self._database.write() as writer:
                 self._read(writer, state.space)
+
+    def judge(self) -> int:
+        """Let the language model judge what rules cannot: new messages that speak of a change,
+        each with what its speaker said most like it before. Returns how many were superseded.
+
+        A verdict that cannot be read counts as none. Raises LLMNotConfigured and LLMUnavailable;
+        what was not judged by then is judged the next time.
+        """
+        self.follow()
+        llm, changed = self._llm(), 0
+        while batch := self._unjudged():
+            for seq, entry in batch.items():
+                older = self._candidate(entry) if speaks_of_change(entry) else None
+                if older is not None:
+                    verdict = self._verdict(llm, older, entry)
+                    changed += self._judged(seq, entry, older if verdict else None, llm.model)
+            self._judged(max(batch), None, None, llm.model)
+        return changed
 
     def all(self, subject: str | None = None) -> list[Fact]:
         """Statements with one value at a time (homes, numbers, …) in the order they were said.
@@ -81,7 +120,7 @@ class FactView:
             fact
             for fact in facts
             if wanted in (None, fact.subject)
-            and (fact.slot != DOES or fact.superseded_by is not None or fact.ends)
+            and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
         ]
 
     def current(self, subject: str | None = None) -> list[Fact]:
@@ -100,6 +139,53 @@ class FactView:
             for seq, _, newer, slot, made_by in found
         ]
 
+    def _unjudged(self) -> dict[int, Entry]:
+        """The next messages a model has not judged, in the order they were added."""
+        with self._database.read() as reader:
+            state = fragments.state(reader, self._space)
+            if state is None:
+                return {}
+            seqs = store.unjudged(reader, state.space, BATCH_ENTRIES)
+            return dict(sorted(entries.by_seq(reader, seqs).items()))
+
+    def _candidate(self, entry: Entry) -> Hit | None:
+        same = Filter(speaker=entry.speaker, kind="chat")
+        found = self._searcher.search([entry.text], CANDIDATES, same, "dense", {})[0]
+        return candidate(entry, found)
+
+    def _verdict(self, llm: LLM, older: Hit, newer: Entry) -> bool:
+        reply = llm.complete(
+            question(older.text, newer.text), max_tokens=REPLY_TOKENS, temperature=0.0
+        )
+        usage = reply.usage
+        cost = Spent("fact", reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+        with self._database.write() as writer:
+            ledger.spend(writer, entries.space_id(writer, self._space), cost)
+        try:
+            return read_verdict(reply.text)
+        except LLMReplyError as error:
+            log.warning("both statements stand: %s", error)
+            return False
+
+    def _judged(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
+        """Note up to where was judged, and what a message supersedes, unless one of both has gone.
+
+        Returns whether it does.
+        """
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            store.save_mark(writer, space, replace(store.mark(writer, space), judged=seq))
+            if entry is None or older is None:
+                return False
+            both = entries.by_seq(writer, [seq, store.seq_of(writer, space, older)])
+            if len(both) < 2 or both[seq].text != entry.text:
+                return False
+            said = Statement("", JUDGED, "", "begins", 0, len(entry.text))
+            newer = Known(said, seq, entries.micros(entry.at or entry.added))
+            [place] = both.keys() - {seq}
+            store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
+            return True
+
     def _read(self, writer: Writer, space: int) -> None:
         seqs = store.unread(writer, space, BATCH_ENTRIES)
         groups = set[store.Group]()
@@ -108,7 +194,8 @@ class FactView:
             store.put(writer, space, seq, entries.micros(entry.at or entry.added), found)
             groups |= {(one.subject, one.slot) for one in found}
         for group in sorted(groups):
-            store.decide(writer, space, group)
+            if not group[1].startswith(DOES) or store.has_end(writer, space, group):
+                store.decide(writer, space, group)
         work.claim(writer, space, store.VIEW, seqs)
         before = store.mark(writer, space)
         store.save_mark(writer, space, replace(before, read=max([before.read, *seqs])))
@@ -117,10 +204,10 @@ class FactView:
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:
     told = store.known(reader, space)
     found = entries.by_seq(reader, [one.entry for one in told])
-    marks = store.marks(reader, [one.entry for one in told])
+    against = store.newer_statements(reader, space)
     for one in told:
         said, entry = one.statement, found[one.entry]
-        against = marks.get(one.entry, store.NOTHING).superseded_by
+        newer = against.get((one.entry, said.subject, said.slot))
         yield Fact(
             subject=said.subject,
             slot=said.slot,
@@ -130,5 +217,5 @@ def _facts(reader: Reader, space: int) -> Iterable[Fact]:
             source=entry.source,
             at=entry.at,
             ends=said.sense == "ends",
-            superseded_by=against,
+            superseded_by=newer or against.get((one.entry, "", JUDGED)),
         )

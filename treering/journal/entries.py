@@ -14,6 +14,9 @@ from treering.errors import FilterError, InputError, UnknownName
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
+OWN_SOURCES = "treering:"
+"""How the names of sources begin that treering itself writes to: what is there, nobody said."""
+
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
 MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers

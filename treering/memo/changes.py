@@ -19,7 +19,7 @@ from treering.memo.record import Claim, Memo
 from treering.memo.store import NewVersion
 from treering.split.stream import check_text
 
-SOURCE: Final = "treering:memos"
+SOURCE: Final = f"{entries.OWN_SOURCES}memos"
 """Where the entries of changes are: not a conversation, and nothing else may be added to it."""
 
 VIEW: Final = "memo:change"

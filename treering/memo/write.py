@@ -20,8 +20,10 @@ from treering.memo.record import NOTO
 from treering.split.stream import check_text
 
 Wording = Literal["plain", "mended", "printed"]
-"""``plain`` is ours, with an example. ``printed`` is the paper's prompt, which says that 'end' is
-to be smaller than 'start'; ``mended`` is that prompt with "not smaller"."""
+"""``plain`` is ours. ``printed`` is the paper's prompt, which says that 'end' is to be smaller than
+'start'; ``mended`` is that prompt with "not smaller". The paper's was made for models tuned on it:
+an untuned one of 0.5 billion parameters copied the banana and mango of its example in all of five
+replies, and to ours gave valid ranges at once in three of three."""
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),
@@ -29,24 +31,8 @@ _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "mended": ("memochat_write", 2),
 }
 
-_EXAMPLE: Final = (
-    "Ana: Did you water the tomatoes yesterday?",
-    "Ben: I forgot, sorry. I will do it tonight.",
-    "Ana: Thanks. By the way, my flight to Oslo is on Friday at 9.",
-    "Ben: Shall I drive you to the airport?",
-    "Ana: Yes, please. We should leave at 6.",
-)
-_ITS_TOPICS: Final = """[
-{"topic": "watering the tomatoes", "summary": "Ben forgot to water the tomatoes and will do it \
-tonight.", "start": 1, "end": 2},
-{"topic": "Ana's flight to Oslo", "summary": "Ana flies to Oslo on Friday at 9. Ben will drive her \
-to the airport at 6.", "start": 3, "end": 5}
-]"""
-"""Small models go by an example of question and answer, and copy the one inside the paper's prompt:
-see ``benchmarks/memo_writing.py``."""
-
-_COPIED: Final = content_words("banana mango apple pear tomatoes Oslo").keys()
-"""What the examples' topics are about."""
+_COPIED: Final = content_words("banana mango apple pear").keys()
+"""The topics of the paper's example."""
 
 REPLY_TOKENS: Final = 400
 """Ten lines have four topics at most or so, of about 60 tokens each."""
@@ -107,7 +93,7 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
     try:
         made = ask_structured(
             heard,
-            messages(llm, lines, wording),
+            [Message("user", _fitting(llm, lines, wording))],
             list[Part],
             max_tokens=REPLY_TOKENS,
             check=lambda parts: _check(parts, lines),
@@ -207,25 +193,13 @@ def _topics(reply: Reply) -> list[str]:
     return [one for one in topics if one]
 
 
-def messages(llm: LLM, lines: Sequence[str], wording: Wording) -> list[Message]:
+def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
     """The prompt, its lines cut so far that a reply and a second one fit the window, too."""
+    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
+    name, version = _PROMPTS[wording]
     room = max(len(line) for line in lines)
     while True:
-        found = _messages(lines, wording, room)
-        size = sum(llm.count_tokens(one.content) for one in found)
-        if room <= MIN_LINE_CHARS or size <= llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS:
-            return found
+        prompt = load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, room))
+        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
+            return prompt
         room = max(room // 2, MIN_LINE_CHARS)
-
-
-def _messages(lines: Sequence[str], wording: Wording, room: int) -> list[Message]:
-    asked = Message("user", _prompt(lines, wording, room))
-    if wording != "plain":
-        return [asked]
-    example = Message("user", _prompt(_EXAMPLE, wording, room))
-    return [example, Message("assistant", _ITS_TOPICS), asked]
-
-
-def _prompt(lines: Sequence[str], wording: Wording, room: int) -> str:
-    name, version = _PROMPTS[wording]
-    return load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, room))

@@ -216,7 +216,9 @@ def shown(hit: Hit) -> str:
 def _against(hit: Hit) -> str:
     """What is known against a fragment: shown right behind it, so that no reader misses it."""
     if hit.superseded_by is not None:
-        return f" ({since('superseded', hit.superseded_by)}: {hit.superseded_by.text})"
+        newer = hit.superseded_by
+        what = "superseded" if newer.of is None else f'"{newer.of}" is superseded'
+        return f" ({since(what, newer)}: {newer.text})"
     if hit.stale is not None:
         return f" ({since('possibly out of date', hit.stale)}: {hit.stale.text})"
     return ""

@@ -166,11 +166,16 @@ def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -
     newer = facts.newer_entries(reader, snapshot.state.space)
     if not newer:
         return order
+    front = order[:MOVED_ROWS]
+    holding = {newer[entry] for entry in snapshot.entry[front].tolist() if entry in newer}
+    if not holding:
+        return order
+    rows: dict[int, list[int]] = {}
+    for row in order[np.isin(snapshot.entry[order], list(holding))].tolist():
+        rows.setdefault(int(snapshot.entry[row]), []).append(row)
     moved: list[int] = []
-    for row in order[:MOVED_ROWS].tolist():
-        holds = newer.get(int(snapshot.entry[row]))
-        if holds is not None:
-            moved += order[snapshot.entry[order] == holds].tolist()
+    for row in front.tolist():
+        moved += rows.get(newer.get(int(snapshot.entry[row]), 0), [])
         moved.append(row)
     first = np.array(list(dict.fromkeys(moved)), dtype=np.int64)
     return np.concatenate([first, order[~np.isin(order, first)]])

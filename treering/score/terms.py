@@ -42,6 +42,12 @@ def terms(text: str) -> Terms:
     return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
 
 
+def stem(word: str) -> str:
+    """A lower-case word without its ending."""
+    found: str = _stemmer.stemWord(word)
+    return found
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a name or query as they are, for matching names."""
     return frozenset(_WORD.findall(_plain(text)))

@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
 from treering.ingest.drafts import checked_name
+from treering.journal.contract import Database
 from treering.serve import keys, problems
 from treering.serve.settings import Settings, is_loopback
-from treering.serve.spaces import Spaces
 
 SPACE_HEADER = "x-treering-space"
 REFRESH_S = 1.0
@@ -40,10 +40,10 @@ class Caller:
 class Access:
     """Tells who a caller is from the headers of a request."""
 
-    def __init__(self, settings: Settings, spaces: Spaces) -> None:
+    def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
-        self._spaces = spaces
-        self._keys = keys.spaces_by_digest(spaces.database)
+        self._database = database
+        self._keys = keys.spaces_by_digest(database)
         self._read = time.monotonic()
         self._closed = bool(self._keys) or not settings.loopback
         if not self._keys and self._closed:
@@ -80,7 +80,7 @@ class Access:
         Once there was a key it takes one, even if the last has been removed.
         """
         if time.monotonic() - self._read > REFRESH_S:
-            self._keys = keys.spaces_by_digest(self._spaces.database)
+            self._keys = keys.spaces_by_digest(self._database)
             self._read = time.monotonic()
             self._closed = self._closed or bool(self._keys)
 

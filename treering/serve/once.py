@@ -76,7 +76,7 @@ class Once:
         if self.key is None:
             return _response(Reply(status, to_json(await work())))
         async with self.gates.passing((self.tenant.space, self.key)):
-            who = (self.tenant.spaces.database, self.tenant.space, self.key, self.request)
+            who = (self.tenant.database, self.tenant.space, self.key, self.request)
             before = await self.tenant.call(replies.find, *who)
             if before is not None:
                 return _response(before, replayed=True)

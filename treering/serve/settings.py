@@ -30,15 +30,6 @@ BURST = 400
 RECALL_TOKENS = 1_000
 """Memories that the proxy adds to a chat: enough for some facts, a small part of any prompt."""
 
-READ_THREADS = 4
-"""For calls that compute: a few more than cores wait for the disk, many more only switch."""
-
-WRITE_THREADS = 16
-"""For adds. They wait for each other's commits, and what waited is embedded together."""
-
-WAIT_THREADS = 16
-"""For calls that wait for a language model, so that these never hold up a search."""
-
 STOP_WITHIN_S = 30
 """How long requests under way may take once the server was told to stop."""
 

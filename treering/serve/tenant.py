@@ -2,52 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import Depends
+from pydantic_core import to_json
 from starlette.requests import HTTPConnection
 
+from treering.journal import entries, ledger
+from treering.journal.contract import Database
 from treering.memory import Memory
-from treering.records import Hit
+from treering.recall.search import check_queries
+from treering.records import Hit, Spent
 from treering.serve.access import caller_of
-from treering.serve.spaces import Options, Spaces
+from treering.serve.batch import Batcher
+from treering.serve.threads import SHARE, THREADS, Share, Threads
+
+if TYPE_CHECKING:
+    from treering.serve.spaces import Spaces
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Options = Mapping[str, Any]
+"""How to search, as ``Memory.search`` takes it."""
 
-@dataclass(frozen=True, slots=True)
+MAX_BATCH = 16
+"""Searches of one pass: so many cost half of what they cost one by one; twice as many gain little
+more, and every term of their scores takes 13 MB for 100,000 fragments."""
+
+
 class Tenant:
-    """The space of a caller, its memory, and the threads that its calls run in."""
+    """A space, its memory, and its share of the threads."""
 
-    space: str
-    memory: Memory
-    spaces: Spaces
+    def __init__(
+        self,
+        space: str,
+        memory: Memory,
+        database: Database,
+        threads: Threads,
+        observe: Callable[[int], None],
+    ) -> None:
+        self.space = space
+        self.memory = memory
+        self.database = database
+        self._share = Share(threads)
+        self._searches = Batcher[str, list[Hit]](MAX_BATCH, THREADS["read"] // SHARE, observe)
 
     async def search(self, query: str, options: Options) -> list[Hit]:
-        """Search; searches of many callers at one moment cost little more than one."""
-        return await self.spaces.search(self.memory, query, options)
+        """Search together with whoever searches the space in the same way at this moment.
+
+        Raises what ``Memory.search`` raises.
+        """
+        check_queries([query])  # alone: it would fail for all of the batch
+
+        async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
+            return await self.call(self.memory.search_many, queries, **options)
+
+        return await self._searches.submit(to_json(options), query, work)
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that reads and computes."""
-        return await self.spaces.run(work, *args, **kwargs)
+        return await self._share.run("read", partial(work, *args, **kwargs))
 
     async def change(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that writes."""
-        return await self.spaces.run_write(work, *args, **kwargs)
+        """Run a call that writes: writers wait for each other, searches do not wait for them."""
+        return await self._share.run("write", partial(work, *args, **kwargs))
 
     async def call_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that waits for a language model."""
-        return await self.spaces.run_slow(work, *args, **kwargs)
+        """Run a call that waits for a language model or goes over everything."""
+        return await self._share.run("wait", partial(work, *args, **kwargs))
+
+    def spend(self, cost: Spent) -> None:
+        """Add to the ledger what was spent on the space's behalf."""
+        with self.database.write() as writer:
+            ledger.spend(writer, entries.space_id(writer, self.space), cost)
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:
     """The tenant that a request is for; mounted applications call this too."""
     spaces: Spaces = connection.app.state.spaces
-    space = caller_of(connection).space
-    return Tenant(space, await spaces.memory(space), spaces)
+    return await spaces.tenant(caller_of(connection).space)
 
 
 Asking = Annotated[Tenant, Depends(tenant_of)]

@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Above = Mapping[int, Sequence[int]]
 """The summaries above each leaf."""
 
-AGREEMENT_POWER: Final = 4
-"""Embeddings of a summary and any leaf below it have a cosine of a half or so. Taken as it is, a
-summary seems to tell half of everything below it; at the fourth power broad and narrow questions of
-FairytaleQA each found 5 to 10 points more of their answers in 400 tokens."""
+AGREEMENT_POWER: Final = 10
+"""Embeddings of a summary and any leaf below it have a cosine of a half to 0.9. Taken as it is, a
+summary seems to tell most of everything below it. On 130 questions of five FairytaleQA stories the
+fourth power lost 12 points of the evidence of narrow questions in 500 tokens, the tenth 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +73,43 @@ def candidates(
 
 
 def cover(found: Candidates, budget: int) -> list[int]:
-    """The nodes to show within ``budget`` tokens, in the order they were taken."""
+    """The nodes to show within ``budget`` tokens.
+
+    Greedy: what covers most per token is taken. A summary comes early that way, so at the end each
+    gives place to texts below it where these fit after all and cover more.
+    """
     open_ = np.ones(len(found.nodes), dtype=np.bool_)
-    covered = np.zeros(len(found.relevance))
     taken: list[int] = []
     left = budget
     while len(found.nodes):
         fits = open_ & (found.tokens <= left)
-        gains = np.maximum(found.agreement - covered, 0.0) @ found.relevance
+        gains = np.maximum(found.agreement - _covered(found, taken), 0.0) @ found.relevance
         density = np.where(fits, gains / found.tokens, 0.0)
         best = int(density.argmax())
         if density[best] <= 0:
             break
-        taken.append(found.nodes[best])
+        taken.append(best)
         left -= int(found.tokens[best])
-        covered = np.maximum(covered, found.agreement[best])
         open_ &= ~found.relatives[best]
-    return taken
+    for row in [row for row in taken if row >= len(found.relevance)]:
+        taken, left = _opened(found, taken, row, left)
+    return [found.nodes[row] for row in taken]
+
+
+def _covered(found: Candidates, taken: Sequence[int]) -> Floats:
+    """How far each leaf is covered, shape (leaves,)."""
+    covered: Floats = found.agreement[list(taken)].max(axis=0, initial=0.0)
+    return covered
+
+
+def _opened(found: Candidates, taken: list[int], summary: int, left: int) -> tuple[list[int], int]:
+    """What is taken and left once a summary has given place to leaves below it, if that is more."""
+    rest = [row for row in taken if row != summary]
+    room = left + int(found.tokens[summary])
+    leaves = np.flatnonzero(found.relatives[summary, : len(found.relevance)])
+    for leaf in leaves[np.argsort(-found.relevance[leaves], kind="stable")].tolist():
+        if found.tokens[leaf] <= room:
+            rest.append(leaf)
+            room -= int(found.tokens[leaf])
+    more = found.relevance @ (_covered(found, rest) - _covered(found, taken))
+    return (rest, room) if more > 0 else (taken, left)

@@ -42,8 +42,9 @@ def node_hits(ranked: Ranked, query: int, k: int, level: Level) -> list[Hit]:
         allowed = np.ones(len(wide.node), dtype=np.bool_) if allowed is None else allowed.copy()
         allowed[: wide.texts] = False
     rows = ranking.best(query, k, allowed).tolist()
-    scores = ranking.scores[:, query]
-    speaks_for = {row: row if row < wide.texts else wide.best_text(row, scores) for row in rows}
+    summaries = [row for row in rows if row >= wide.texts]
+    speaks_for = {row: row for row in rows}
+    speaks_for |= wide.best_texts(summaries, ranking.scores[:, query]) if summaries else {}
     found = _hits(ranked, query, speaks_for)
     return [found[row] for row in rows]
 

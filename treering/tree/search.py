@@ -87,14 +87,20 @@ class Wide:
             above = parents[above]
         return np.concatenate([texts, ~mixed[self.node[self.texts :]]])
 
-    def best_text(self, summary: int, scores: Floats) -> int:
-        """The row of the text below a summary that has the highest score."""
+    def best_texts(self, summaries: Sequence[int], scores: Floats) -> dict[int, int]:
+        """Of each summary, by row, the row of the text below it that has the highest score."""
         rows = np.flatnonzero(self.node[: self.texts] != MISSING)
-        above, below = self.node[rows], np.zeros(len(rows), dtype=np.bool_)
-        while (climbing := above != MISSING).any():
-            above = np.where(climbing, self.relation.parents[above], MISSING)
-            below |= above == self.node[summary]
-        return int(rows[below][scores[rows[below]].argmax()])
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        wanted = np.zeros(len(self.relation.parents), dtype=np.bool_)
+        wanted[self.node[summaries]] = True
+        first = np.full(len(wanted), len(rows))
+        above, climbing = self.node[rows], np.arange(len(rows))
+        while len(climbing):
+            above[climbing] = self.relation.parents[above[climbing]]
+            climbing = climbing[above[climbing] != MISSING]
+            found = climbing[wanted[above[climbing]]]
+            np.minimum.at(first, above[found], found)
+        return {row: int(rows[first[self.node[row]]]) for row in summaries}
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,8 @@ class Settler:
     def run(self) -> None:
         """Make every summary that is queued now.
 
-        Raises the first LLMError or EmbeddingError after the rest has been done; what failed, and
-        what is made from it, stays queued.
+        Raises the first LLMError after the rest has been done, an EmbeddingError at once: without
+        its vector no summary can be kept. What failed, and what is made from it, stays queued.
         """
         queue = self._queue()
         failures: list[LLMError] = []

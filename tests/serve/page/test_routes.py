@@ -13,6 +13,7 @@ from tests.code.repositories import SHOP
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
+from treering.serve.page import story
 
 
 def test_the_page_allows_nothing_from_elsewhere_and_nothing_inline(client: TestClient) -> None:
@@ -86,6 +87,7 @@ def test_a_preview_names_what_forgetting_touches_and_touches_nothing(
     ]
     above = {node.number for leaf in leaves for node in memory.tree.path(leaf.number)}
     assert {node["number"] for node in found["summaries"]} == above
+    assert (found["rewritten"], found["resting"]) == (len(above), 1)
     assert not found["partial"]
     assert memory.stats().entries == 13
     one = next(memory.entries())
@@ -139,3 +141,15 @@ def shop(root: Path) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     return root
+
+
+def test_a_preview_of_much_counts_all_and_names_the_first(
+    open_memory: Open, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_memory().add(messages(40))
+    monkeypatch.setattr(story, "FOLLOWED", 30)
+    found = serve().post("/v1/page/forget-preview", json={"source": "chat"}).json()
+    assert (found["count"], len(found["entries"])) == (40, story.SHOWN)
+    assert len(found["summaries"]) == min(found["rewritten"], story.SHOWN)
+    assert found["leaves"] == 30
+    assert found["partial"]

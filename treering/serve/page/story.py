@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from treering.errors import InputError, UnknownName
 from treering.facts.view import Fact
@@ -15,7 +14,7 @@ from treering.records import Entry, Filter
 from treering.tree.node import TreeNode
 
 SHOWN = 20
-"""Entries that a preview names; the count tells the rest."""
+"""Entries, summaries and memos that a preview names; counts tell the rest."""
 
 FOLLOWED = 500
 """Entries whose traces in the tree a preview follows: about a second of it."""
@@ -41,17 +40,19 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What ``forget`` would touch. ``entries`` are the first of ``count``.
+    """What ``forget`` would touch: counts, and the first of each by name.
 
-    ``summaries`` would be written anew and ``memos`` checked again; with ``partial``, there are
-    more than were looked at.
+    ``rewritten`` summaries of the tree would be made anew and ``resting`` memos checked again. With
+    ``partial``, there are more leaves and summaries than were looked at.
     """
 
     count: int
     sources: tuple[str, ...]
     entries: tuple[Entry, ...]
     leaves: int
+    rewritten: int
     summaries: tuple[TreeNode, ...]
+    resting: int
     memos: tuple[Memo, ...]
     partial: bool
 
@@ -76,13 +77,16 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> Preview:
     tree = memory.tree
     leaves = {leaf.number: leaf for one in followed for leaf in tree.find(one)}
     above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
+    memos = _memos(memory, [one.id for one in doomed])
     return Preview(
         count=len(doomed),
         sources=tuple(dict.fromkeys(one.source for one in doomed)),
-        entries=tuple(islice(doomed, SHOWN)),
+        entries=tuple(doomed[:SHOWN]),
         leaves=len(leaves),
-        summaries=tuple(above[number] for number in sorted(above)),
-        memos=_memos(memory, [one.id for one in doomed]),
+        rewritten=len(above),
+        summaries=tuple(above[number] for number in sorted(above)[:SHOWN]),
+        resting=len(memos),
+        memos=memos[:SHOWN],
         partial=len(doomed) > FOLLOWED,
     )
 

@@ -87,7 +87,9 @@ class Proxy:
     async def running(self) -> AsyncIterator[None]:
         """Answer until the end of the block; then what was said last is remembered first."""
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
-        async with httpx2.AsyncClient(timeout=timeout) as self._client:
+        # No bound of its own: how many requests are under way is bounded where they come in.
+        limits = httpx2.Limits(max_connections=None)
+        async with httpx2.AsyncClient(timeout=timeout, limits=limits) as self._client:
             yield
             await asyncio.gather(*self._open, return_exceptions=True)  # each logs its failure
 
@@ -152,9 +154,7 @@ class Proxy:
         if said is not None:
             self._remember(turn, [*turn.said, said], reply.model)
         if reply.tokens is not None:
-            turn.tenant.spaces.spend(
-                turn.tenant.space, Spent("proxy", reply.model or "", 1, *reply.tokens)
-            )
+            turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
     # ------------------------------------------------------------------ upstream
 

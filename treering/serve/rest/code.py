@@ -61,13 +61,15 @@ class CodeTree(Body):
 class Worked(Body):
     """A round of work on code: what was asked for, and what it changed.
 
-    Give ``root`` for the git working tree there, or the files ``after`` the round, and ``before``.
+    Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
+    or the files ``after`` the round, and ``before``.
     """
 
     instruction: Query
     root: PathText | None = None
     before: dict[PathText, str] | None = None
     after: dict[PathText, str] | None = None
+    diff: str | None = None
     note: str = ""
     outcome: str = ""
 

@@ -21,3 +21,9 @@ async def list_(tenant: Asking, subject: str | None = None, current: bool = Fals
 async def changes(tenant: Asking) -> list[Change]:
     """What was superseded by what, in the order of the newer statements."""
     return await tenant.change(tenant.memory.facts.changes)
+
+
+@router.post("/judge")
+async def judge(tenant: Asking) -> int:
+    """Let the language model judge what rules cannot; how many statements were superseded."""
+    return await tenant.call_slow(tenant.memory.facts.judge)

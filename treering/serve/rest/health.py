@@ -29,5 +29,5 @@ async def metrics(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """A worker thread is free before long and the file can be read. Raises JournalError."""
     spaces: Spaces = request.app.state.spaces
-    await spaces.run(spaces.probe)
+    await spaces.probe()
     return PlainTextResponse("ready\n")

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from treering.serve.rest.wire import Body, K
 from treering.serve.rest.wire import Query as QueryText
-from treering.serve.tenant import Asking
+from treering.serve.tenant import Asking, Tenant
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA
 from treering.tree.view import TreeStats, TreeView
@@ -87,7 +87,7 @@ async def search(wanted: TreeSearch, tenant: Asking) -> list[TreeNode]:
 
 
 async def _some(
-    tenant: Asking, choose: Callable[[TreeView], list[TreeNode]], offset: int, limit: int
+    tenant: Tenant, choose: Callable[[TreeView], list[TreeNode]], offset: int, limit: int
 ) -> list[TreeNode]:
     """A part of the nodes that ``choose`` finds; the tree first takes in what is new."""
     found = await tenant.call(lambda: choose(tenant.memory.tree))

@@ -17,7 +17,7 @@ from treering.errors import InputError, TextEncodingError
 from treering.records import Receipt, Stats
 from treering.serve.access import caller_of
 from treering.serve.settling import Settling
-from treering.serve.tenant import Asking
+from treering.serve.tenant import Asking, Tenant
 
 router = APIRouter(tags=["upkeep"], prefix="/v1")
 
@@ -117,7 +117,7 @@ async def import_(request: Request, tenant: Asking) -> Receipt:
         return await tenant.call_slow(_taken_in, tenant, received)
 
 
-def _taken_in(tenant: Asking, received: IO[bytes]) -> Receipt:
+def _taken_in(tenant: Tenant, received: IO[bytes]) -> Receipt:
     received.seek(0)
     return tenant.memory.import_(_lines(received))
 

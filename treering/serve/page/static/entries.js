@@ -96,11 +96,12 @@ function look(box, start, which, found) {
     h("h2", {}, `Forget ${counted(found.count, "entry", "entries")} for good?`),
     h("ul", {},
       h("li", {}, `from ${counted(found.sources.length, "source")}: ${found.sources.slice(0, 5).join(", ")}${found.sources.length > 5 ? ", …" : ""}`),
-      h("li", {}, `${atLeast}${counted(found.leaves, "leaf", "leaves")} of the tree; ${counted(found.summaries.length, "summary", "summaries")} above would be written anew`),
-      h("li", {}, `${counted(found.memos.length, "memo")} ${found.memos.length === 1 ? "rests" : "rest"} on it${found.memos.length ? `: ${found.memos.map((memo) => memo.topic).join(", ")}` : ""}`)),
+      h("li", {}, `${atLeast}${counted(found.leaves, "leaf", "leaves")} of the tree; ${atLeast}${counted(found.rewritten, "summary", "summaries")} above would be written anew`),
+      h("li", {}, `${counted(found.resting, "memo")} ${found.resting === 1 ? "rests" : "rest"} on it${found.resting ? `: ${found.memos.map((memo) => memo.topic).join(", ")}${found.resting > found.memos.length ? ", …" : ""}` : ""}`)),
     h("details", {}, h("summary", {}, "The entries"), h("ol", {}, found.entries.map((one) => h("li", { class: "clamp" }, one.text))),
       found.count > found.entries.length ? h("p", {}, `… and ${found.count - found.entries.length} more`) : null),
-    found.summaries.length ? h("details", {}, h("summary", {}, "The summaries"), h("ul", {}, found.summaries.map((node) => h("li", {}, node.text || "…")))) : null,
+    found.summaries.length ? h("details", {}, h("summary", {}, "The summaries"), h("ul", {}, found.summaries.map((node) => h("li", {}, node.text || "…"))),
+      found.rewritten > found.summaries.length ? h("p", {}, `… and ${found.rewritten - found.summaries.length} more`) : null) : null,
     h("div", { class: "row" },
       h("button", { type: "button", class: "danger", on: { click: () => go(box, which) } }, "Forget for good"), cancel)));
   cancel.focus();

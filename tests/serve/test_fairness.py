@@ -1,0 +1,37 @@
+"""One space cannot take the threads from the others."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.serve.conftest import Serve
+from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.serve.threads import THREADS
+
+WAIT_S = 30
+
+
+def test_a_space_whose_model_hangs_leaves_threads_to_the_others(serve: Serve) -> None:
+    go = threading.Event()
+
+    def reply(request: Request) -> Line:
+        if "Ana" in request.messages[-1].content:
+            assert go.wait(WAIT_S)
+        return "Hello."
+
+    client = serve(llm=ScriptedLLM(reply))
+    crowd = THREADS["wait"] + 4
+
+    def chat(number: int) -> int:
+        said = {"message": f"I am Ana {number}.", "source": f"chat {number}"}
+        return client.post("/v1/chat", json=said, headers={"X-Treering-Space": "ana"}).status_code
+
+    with ThreadPoolExecutor(crowd) as threads:
+        waiting = [threads.submit(chat, number) for number in range(crowd)]
+        ben = {"X-Treering-Space": "ben"}
+        said = client.post("/v1/chat", json={"message": "I am Ben."}, headers=ben)
+        assert said.json()["text"] == "Hello."
+        assert not any(one.done() for one in waiting)
+        go.set()
+        assert {one.result(WAIT_S) for one in waiting} == {200}

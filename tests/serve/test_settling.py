@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.embedders import HashingEmbedder, down
+from tests.serve.conftest import Serve
+from treering.errors import ServerUnavailable
+from treering.relate.contract import Floats
+from treering.serve.settling import Settling
+
+WAIT_S = 30
+
+
+@pytest.fixture
+def go() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def client(serve: Serve, go: threading.Event) -> TestClient:
+    """A server whose embedder was down when something was added, and now takes its time."""
+    embedder = HashingEmbedder()
+    found = serve(embedder=embedder)
+    found.post("/v1/entries", json={"text": "Ana moved to Porto."})
+    embedder.tamper = down
+    assert found.post("/v1/entries", json={"text": "Ben keeps bees."}).json()["pending"] == 1
+
+    def slowly(_: Sequence[str], vectors: Floats) -> Floats:
+        assert go.wait(WAIT_S)
+        return vectors
+
+    embedder.tamper = slowly
+    return found
+
+
+def test_work_that_takes_long_goes_on_and_whoever_asks_again_joins_it(
+    client: TestClient, go: threading.Event
+) -> None:
+    found = client.post("/v1/settle", params={"wait": 0.05})
+    assert found.status_code == 202
+    assert found.json()["settling"] is True
+    assert sum(found.json()["pending"].values()) > 0
+    assert client.get("/v1/pending").json()["settling"] is True
+    go.set()
+    settled = client.post("/v1/settle")
+    assert (settled.status_code, settled.json()["pending"]) == (200, {})
+    assert client.get("/v1/pending").json() == {"pending": {}, "settling": False}
+
+
+def test_what_stands_in_the_way_is_told(serve: Serve) -> None:
+    embedder = HashingEmbedder()
+    client = serve(embedder=embedder)
+    embedder.tamper = down
+    client.post("/v1/entries", json={"text": "Ana moved to Porto."})
+    found = client.post("/v1/settle")
+    assert (found.status_code, found.json()["detail"]) == (502, "connection refused")
+    assert client.get("/v1/pending").json()["settling"] is False
+
+
+def test_a_server_that_stops_ends_it_between_two_steps() -> None:
+    settling = Settling()
+    settling._go_on_unless_stopping(1, 5)
+    settling.stop()
+    with pytest.raises(ServerUnavailable, match="4 steps stay queued"):
+        settling._go_on_unless_stopping(1, 5)

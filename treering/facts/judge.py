@@ -1,0 +1,67 @@
+"""A language model as the judge of what the rules do not see: candidates, the question, the answer.
+
+Candidates are few on purpose, for each costs a call: a newer message that speaks of a change, and
+what its speaker said before that is most like it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.errors import LLMReplyError
+from treering.facts.statement import BOTS
+from treering.llm.contract import Message
+from treering.llm.prompts import load
+from treering.records import Entry, Hit
+
+LEAST_COSINE: Final = 0.4
+"""Of bundled-model vectors; "I live in Berlin" and "Porto is where I live now" have 0.5."""
+
+MAX_CHARS: Final = 600  # of a message that is judged: a statement, not an essay
+REPLY_TOKENS: Final = 8
+
+_SPEAKS_OF_CHANGE = re.compile(
+    r"\b(?:now|no longer|any\s?more|any longer|moved|changed|switched|quit|left|stopped|started|"
+    r"instead|sold|lost|retired|became|broke up|gave up|new job|new place|these days|nowadays)\b",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
+_VERDICT = re.compile(r"\b(CHANGED|HOLDS)\b")
+
+
+def speaks_of_change(entry: Entry) -> bool:
+    """Whether a person says of themselves, in a short message, that something has changed."""
+    return (
+        entry.kind == "chat"
+        and entry.speaker is not None
+        and entry.role not in BOTS
+        and len(entry.text) <= MAX_CHARS
+        and not entry.text.rstrip().endswith("?")
+        and _SPEAKS_OF_CHANGE.search(entry.text) is not None
+        and _OF_ONESELF.search(entry.text) is not None
+    )
+
+
+def candidate(entry: Entry, found: list[Hit]) -> Hit | None:
+    """The most similar message that its speaker said before, if one is like it at all."""
+    said = entry.at or entry.added
+    for hit in found:
+        earlier = hit.at is None or hit.at < said
+        open_still = hit.superseded_by is None and hit.role not in BOTS
+        if hit.entry_id != entry.id and earlier and open_still:
+            return hit if (hit.why.cosine or 0.0) >= LEAST_COSINE else None
+    return None
+
+
+def question(older: str, newer: str) -> list[Message]:
+    """What the judge is asked."""
+    return [Message("user", load("fact_judge").fill(older=older[:MAX_CHARS], newer=newer))]
+
+
+def read_verdict(reply: str) -> bool:
+    """Whether the older statement does not hold any more. Raises LLMReplyError."""
+    found = _VERDICT.search(reply.upper())
+    if found is None:
+        raise LLMReplyError(f"the judge answered neither CHANGED nor HOLDS: {reply[:100]!r}")
+    return found[1] == "CHANGED"
