@@ -8,7 +8,7 @@ import pytest
 
 from tools.document_results import PAGES, RESULTS, ROOT, document, tables
 
-FILES = sorted(file for file in RESULTS.rglob("*") if file.is_file())
+FILES = sorted((*RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
 
 
 @pytest.mark.parametrize("page", PAGES)
