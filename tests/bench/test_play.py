@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import Open
 from treering.bench.kept_replies import KeptReplies
-from treering.bench.play import conversations, converse, messages, needed_history, play
-from treering.errors import LLMUnavailable
+from treering.bench.play import conversations, converse, messages, needed_history, play, rate
+from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message
 from treering.llm.scripted import Line, Request, ScriptedLLM
 
@@ -51,6 +51,19 @@ def test_a_whole_conversation_goes_through_the_memory(open_memory: Open, tmp_pat
     assert converse(memory, conversation, "auto", 800, source="talk") == "Yes."
     assert len(list(memory.entries(source="talk"))) == 8
     assert "What is light?" in llm.requests[-1].text
+
+
+def test_the_judge_sees_the_rounds_that_are_needed_and_rates(tmp_path: Path) -> None:
+    [conversation] = conversations(published(tmp_path))
+    played = play(conversation, ScriptedLLM(["A wave.", "2", "4"]))
+    judge = ScriptedLLM(["It is faithful. [[87]]", "I like it."])
+    assert rate(played, "Yes.", judge) == 87
+    shown = judge.requests[0].text
+    assert "bot: A wave." in shown
+    assert "user: Was it a wave?" in shown
+    assert "1 + 1" not in shown
+    with pytest.raises(LLMReplyError):
+        rate(played, "Yes.", judge)
 
 
 def test_a_reply_is_asked_for_once_even_by_another_run(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from treering.bench.read import Row, json_items, only_file
 from treering.bench.suites.mtbench_plus import TOPIC
 from treering.llm.contract import LLM, Message
+from treering.llm.judge import judge_messages, read_rating
 from treering.llm.prompts import load
 from treering.memory import Memory
 
@@ -16,6 +17,7 @@ REPLY_TOKENS = 160
 """Of a bot's turn. GPT-4's are two or three times as long; a small model repeats itself by then."""
 
 TEMPERATURE = 0.2  # MemoChat, table 2
+VERDICT_TOKENS = 256  # the short explanation that is asked for, and the rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,17 @@ def converse(
     for one in conversation.rounds:
         memory.chat(one.user, policy=policy, source=source, budget=budget)
     return memory.chat(conversation.question, policy=policy, source=source, budget=budget).text
+
+
+def rate(conversation: Conversation, reply: str, judge: LLM) -> int:
+    """The judge's rating of a reply to the question, 1 to 100 (MemoChat, table 9).
+
+    The bot's turns must have been played. Raises LLMReplyError if there is no rating to be read.
+    """
+    asked = judge_messages(
+        needed_history(conversation), f"user: {conversation.question}", f"bot: {reply}"
+    )
+    return read_rating(judge.complete(asked, max_tokens=VERDICT_TOKENS, temperature=0.0).text)
 
 
 def needed_history(conversation: Conversation) -> str:

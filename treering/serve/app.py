@@ -9,11 +9,12 @@ from typing import Any
 from treering import __version__
 from treering.errors import MissingExtra
 
-try:
+try:  # what the modules below import, here where a lack of it can be told
+    import mcp.server  # noqa: F401
+    import prometheus_client  # noqa: F401
     from fastapi import FastAPI
-    from prometheus_client import CollectorRegistry as _  # noqa: F401 - is it there too?
 except ModuleNotFoundError as missing:
-    raise MissingExtra.of(missing.name or "fastapi", "serve") from missing
+    raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
 
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware

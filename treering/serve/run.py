@@ -6,12 +6,15 @@ import logging
 import socket
 from collections.abc import Callable
 
-import uvicorn
-
-from treering.errors import InputError
+from treering.errors import InputError, MissingExtra
 from treering.serve import traces
 from treering.serve.app import create_app
 from treering.serve.settings import STOP_WITHIN_S, Settings
+
+try:
+    import uvicorn
+except ModuleNotFoundError as missing:
+    raise MissingExtra.of("uvicorn", "serve") from missing
 
 log = logging.getLogger("treering.serve")
 
