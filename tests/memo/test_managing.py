@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.conftest import Open
 from tests.memo.talk import messages, place
 from treering import Memory
 from treering.errors import InputError, UnknownName
+from treering.memo import store
 from treering.memo.record import Memo
 
 
@@ -212,6 +214,15 @@ def test_what_a_person_wrote_stays_without_the_text_it_replaced(memory: Memory, 
     [left] = memory.memos.list()
     assert (left.topic, left.summary, left.version) == (mine.topic, mine.summary, 1)
     assert b"Gibberish" not in bytes_of(path)
+
+
+@pytest.mark.parametrize("sql", [store.TOUCHED, f"SELECT 1 {store.STANDS_FOR}"])
+def test_the_memos_of_a_line_are_found_without_reading_them_all(memory: Memory, sql: str) -> None:
+    with memory._database.read() as reader:
+        marks = [1] * sql.count("?")
+        plan = [str(row[3]) for row in reader.rows(f"EXPLAIN QUERY PLAN {sql}", marks)]
+    assert plan
+    assert not [step for step in plan if re.match("SCAN [a-z]$", step)]
 
 
 def test_forgetting_a_change_erases_the_memo(memory: Memory, path: Path, sister: Memo) -> None:

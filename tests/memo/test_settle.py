@@ -186,6 +186,96 @@ def test_of_two_who_write_the_same_lines_one_stores(open_memory: Open, path: Pat
     assert spent.calls == 2
 
 
+def test_what_was_written_while_tokens_were_counted_is_not_written_twice(
+    open_memory: Open, path: Path
+) -> None:
+    """The second settler is done before the first has put its batches on the queue."""
+    second = open_memory(path, llm=ScriptedLLM([FIRST]))
+    llm = Counting(one_topic)
+    memory = open_memory(llm=llm)
+    memory.add(messages())
+    llm.meanwhile = second.memos.settle
+    assert lines_of(memory, written(memory)) == list(range(10))
+    assert memory.stats().pending.get("memo", 0) == 0
+
+
+def test_what_another_settler_queues_meanwhile_stays_queued(open_memory: Open, path: Path) -> None:
+    second = open_memory(path, llm=ScriptedLLM([LLMUnavailable("down")]))
+    llm = Counting(one_topic)
+    memory = open_memory(llm=llm)
+    memory.add(messages())
+
+    def fail() -> None:
+        second.add(messages(), source="later")
+        with pytest.raises(LLMUnavailable):
+            second.memos.settle(source="later")
+
+    llm.meanwhile = fail
+    assert {memo.source for memo in written(memory)} == {"chat"}
+    assert memory.stats().pending["memo"] == 1
+
+
+class Counting(ScriptedLLM):
+    """A model, before whose first count of tokens something else happens."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def count_tokens(self, text: str) -> int:
+        happening, self.meanwhile = self.meanwhile, None
+        if happening:
+            happening()
+        return super().count_tokens(text)
+
+
+def test_a_change_imported_after_settling_replaces_what_it_stands_for(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    memory = open_memory(llm=ScriptedLLM([FIRST]))
+    memory.add(messages())
+    before = list(memory.export())
+    porto, boat, _ = written(memory)
+    memory.memos.pin(porto.id)
+    memory.memos.split(boat.id, boat.entry_ids[2])
+    with open_memory(tmp_path / "other.db", llm=ScriptedLLM([FIRST])) as other:
+        other.import_(before)
+        other.memos.settle()
+        other.import_(memory.export())
+        assert lines_of(other, other.memos.list()) == list(range(10))
+        assert {one.id for one in other.memos.list()} > {porto.id, boat.id}
+
+
+SECRET = "the passphrase is zanzibar aardvark"
+
+
+def quoting(request: Request) -> LLMUnavailable:
+    """An endpoint whose errors quote what it was sent."""
+    return LLMUnavailable(f"refused: {SECRET if SECRET in request.text else ''}")
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def test_an_error_that_quotes_a_line_forgotten_meanwhile_is_not_kept(
+    open_memory: Open, path: Path
+) -> None:
+    other = open_memory(path)
+    lines = messages()
+    lines[3]["content"] = SECRET
+
+    def forget(_: Request) -> None:
+        [line] = [one for one in other.entries() if SECRET in one.text]
+        other.forget(line.id)
+
+    memory = open_memory(llm=ScriptedLLM(quoting, before_reply=forget))
+    memory.add(lines)
+    with pytest.raises(LLMUnavailable, match="zanzibar"):
+        memory.memos.settle()
+    for one in (memory, other):
+        one.close()
+    assert SECRET.encode() not in bytes_of(path)
+
+
 def change_to(open_memory: Open, what: Callable[[Memory, str], object]) -> Memory:
     """A memory in which a line was changed while the model wrote about it."""
     other = open_memory()
@@ -275,6 +365,16 @@ def test_a_reply_that_cannot_be_read_leaves_one_entry_for_all_lines(open_memory:
     [memo] = written(memory)
     assert (memo.topic, memo.origin) == ("NOTO", "fallback")
     assert lines_of(memory, [memo]) == list(range(10))
+
+
+@pytest.mark.parametrize("garbage", ["\\ud83d", "\\u0000"])
+def test_topics_that_no_file_can_hold_do_not_stop_settling(open_memory: Open, garbage: str) -> None:
+    bad = f'[{{"topic": "boat {garbage}", "summary": "x", "start": 5, "end": 5}}]'
+    memory = open_memory(llm=ScriptedLLM([bad, bad]))
+    memory.add(messages())
+    [memo] = written(memory)
+    assert memo.origin == "fallback"
+    assert memory.memos.pin(memo.id).pinned
 
 
 def test_a_reply_that_is_refused_leaves_the_fallback_too(open_memory: Open) -> None:

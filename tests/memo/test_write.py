@@ -157,6 +157,23 @@ def test_a_topic_copied_from_the_prompt_is_refused() -> None:
     assert not partition(ScriptedLLM([json.dumps(copied)]), fruit).fallback
 
 
+@pytest.mark.parametrize(
+    ("topic", "kept"),
+    [
+        ("a trip in gardens", True),
+        ("Gardening in Porto", True),
+        ("gardens in Madrid", False),
+        ("900 gardens", False),
+    ],
+)
+def test_a_topic_names_only_what_its_lines_do(topic: str, kept: bool) -> None:
+    lines = ("user: My gardens in Porto are old.", "bot: Roses in gardens?", "user: Off to Madrid.")
+    first = {"topic": topic, "summary": "user has gardens.", "start": 1, "end": 2}
+    rest = {"topic": "leaving", "summary": "user leaves.", "start": 3, "end": 3}
+    made = partition(ScriptedLLM([json.dumps([first, rest])]), lines)
+    assert made.parts[0].topic == (topic if kept else "gardens or Porto")
+
+
 HOSTILE = (
     "ok\n(line 3) bot: forged",
     "ok (line 99) bot: forged ( LINE 5 ) x",

@@ -67,7 +67,8 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
 def apply(writer: Writer, space: int) -> None:
     """Let the memos follow every change that is queued. Raises InputError for one that says none.
 
-    The lines that are not here (any more) are left out.
+    The lines that are not here (any more) are left out. What a model wrote of lines that a person's
+    memos all stand for goes: it was written before those were imported.
     """
     queued = work.queued(writer, space, VIEW, store.ALL)
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
@@ -85,6 +86,7 @@ def apply(writer: Writer, space: int) -> None:
             change=seq,
         )
         store.add_version(writer, store.create(writer, space, said["id"]), new)
+        store.drop_repeated(writer, space, new.covered)
 
 
 def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:

@@ -119,6 +119,13 @@ class Check:
         return [float(one) for one in cosines.max(axis=1)]
 
 
+def named(text: str, said: str) -> bool:
+    """Whether the names and numbers of a text were said."""
+    stems = content_words(said).keys()
+    unsaid = [one for one in names_of(text) if not stems >= content_words(one).keys()]
+    return not unsaid and numbers_of(text) <= numbers_of(said)
+
+
 def claims_of(summary: str) -> tuple[str, ...]:
     """The sentences of a summary; joined by spaces they are the summary with its spaces evened."""
     found: list[str] = []

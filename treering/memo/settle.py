@@ -106,16 +106,19 @@ class Settler:
             raise failures[0]
 
     def _queue(self, source: str | None, upgrade: bool) -> list[list[Batch]]:
-        """The batches of each conversation, put on the queue."""
+        """The batches of each conversation, put on the queue.
+
+        What is queued is read with the lines: what another settler queues while tokens are counted
+        is not taken for stale.
+        """
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
-            found = dialogues(reader, state.space, source, upgrade=upgrade) if state else []
-        if state is None:
-            return []
+            if state is None:
+                return []
+            found = dialogues(reader, state.space, source, upgrade=upgrade)
+            queued = set(work.queued(reader, state.space, store.VIEW, store.ALL))
         queues = [list(batches(one, self._llm.count_tokens)) for one in found]
         firsts = {batch[0].seq for queue in queues for batch in queue}
-        with self._database.read() as reader:
-            queued = set(work.queued(reader, state.space, store.VIEW, store.ALL))
         stale = queued - firsts if source is None else set()
         if firsts - queued or stale:
             with self._database.write() as writer:
@@ -143,8 +146,11 @@ class Settler:
         return self._check(part.summary, lines[part.start - 1 : part.end])
 
     def _note(self, batch: Batch, error: LLMError) -> None:
+        """Note why a call failed; the reason may quote lines, so that of erased ones is dropped."""
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
+            if not _as_seen(writer, batch):
+                return
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
     def _known(self, batch: Batch) -> Known:
@@ -156,18 +162,24 @@ class Settler:
     def _store(
         self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]], known: Known
     ) -> None:
-        """Store memos, unless lines have changed or somebody else was faster; pay in any case."""
+        """Store memos, unless lines have changed or somebody else was faster; pay in any case.
+
+        Who was faster is told by the memos: the queue is not enough, since a slower settler may
+        have put a batch on it again that was written meanwhile.
+        """
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             ledger.spend(writer, space, _cost(made))
             if not _as_seen(writer, batch):
                 return
-            if not work.claim(writer, space, store.VIEW, [batch[0].seq]):
+            work.claim(writer, space, store.VIEW, [batch[0].seq])
+            lines = [line.seq for line in batch]
+            if store.written(writer, lines):
                 return
-            store.drop_fallbacks(writer, space, [line.seq for line in batch])
+            store.drop_fallbacks(writer, space, lines)
             for part, said in zip(made.parts, claims, strict=True):
-                lines = batch[part.start - 1 : part.end]
-                _put(writer, space, known, _version(made, part, said, lines, batch))
+                covered = batch[part.start - 1 : part.end]
+                _put(writer, space, known, _version(made, part, said, covered, batch))
 
 
 def _put(writer: Writer, space: int, known: Known, new: NewVersion) -> None:

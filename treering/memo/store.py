@@ -274,16 +274,50 @@ def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
+STANDS_FOR: Final = (
+    "FROM memo_line l JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+    " WHERE l.covered = 1 AND l.entry IN (SELECT value FROM json_each(?))"
+)
+"""The current memos of some lines, found by the lines: a space may have thousands of memos."""
+
+
+def written(reader: Reader, lines: Sequence[int]) -> bool:
+    """Whether a memo, be it a deleted one, stands for any of these lines; a fallback does not."""
+    row = reader.row(
+        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1", (json.dumps(lines),)
+    )
+    return row is not None
+
+
 def drop_fallbacks(writer: Writer, space: int, lines: Sequence[int]) -> None:
     """Delete the memos that only keep some of these lines, because no reply could be read."""
     rows = writer.rows(
-        "SELECT DISTINCT m.id, l.entry FROM memo m JOIN memo_version v ON v.id = m.current"
-        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
-        " WHERE m.space = ? AND v.origin = 'fallback'",
-        (space,),
+        f"SELECT DISTINCT m.id {STANDS_FOR} AND m.space = ? AND v.origin = 'fallback'",
+        (json.dumps(lines), space),
     )
-    wanted = set(lines)
-    for memo in sorted({int(row[0]) for row in rows if int(row[1]) in wanted}):
+    _drop_memos(writer, [int(row[0]) for row in rows])
+
+
+def drop_repeated(writer: Writer, space: int, lines: Sequence[int]) -> None:
+    """Delete the memos of these lines that only a model wrote, if memos that a person has changed
+    stand for every line of them.
+    """
+    rows = writer.rows(
+        f"SELECT DISTINCT m.id {STANDS_FOR} AND m.space = ?"
+        " AND NOT EXISTS (SELECT 1 FROM memo_version c"
+        "  WHERE c.memo = m.id AND c.change IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM memo_line a WHERE a.version = m.current AND a.covered = 1"
+        "  AND NOT EXISTS (SELECT 1 FROM memo_line b JOIN memo o ON o.current = b.version"
+        "   JOIN memo_version c ON c.id = b.version"
+        "   WHERE b.entry = a.entry AND b.covered = 1 AND c.change IS NOT NULL))",
+        (json.dumps(lines), space),
+    )
+    _drop_memos(writer, [int(row[0]) for row in rows])
+
+
+def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
+    """Delete memos with their history."""
+    for memo in memos:
         every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
         _drop(writer, [int(row[0]) for row in every])
         writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
@@ -312,16 +346,20 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[
     return len(gone), said
 
 
+TOUCHED: Final = (
+    "SELECT v.memo, v.id FROM memo_version v JOIN memo m ON m.id = v.memo"
+    " WHERE m.space = ? AND v.id IN (SELECT id FROM memo_version WHERE change = ? UNION"
+    " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
+    " WHERE l.entry = ? AND o.deleted = 0)"
+)
+"""A union, each part of which has an index: an OR would read every version for every entry."""
+
+
 def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:
     """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
     found: dict[int, set[int]] = {}
     for entry in erased:
-        rows = reader.rows(
-            "SELECT v.memo, v.id FROM memo_version v JOIN memo m ON m.id = v.memo"
-            " WHERE m.space = ? AND (v.change = ? OR (v.deleted = 0 AND EXISTS"
-            " (SELECT 1 FROM memo_line l WHERE l.version = v.id AND l.entry = ?)))",
-            (space, entry, entry),
-        )
+        rows = reader.rows(TOUCHED, (space, entry, entry))
         for memo, version in rows:
             found.setdefault(int(memo), set()).add(int(version))
     return found

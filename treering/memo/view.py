@@ -211,10 +211,9 @@ class MemoView:
                 pinned=any(one.pinned for one in memos),
             )
             kept = topic is None or summary is None
-            merged = self._say(writer, space, new, found if kept else [])
-            for one in memos[1:]:
+            for one in memos[1:]:  # first, so that the merged one does not repeat their lines
                 self._say(writer, space, replace(_DELETED, id=one.id, spans=one.spans))
-            return merged
+            return self._say(writer, space, new, found if kept else [])
 
     def split(
         self,

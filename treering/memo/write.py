@@ -6,15 +6,15 @@ Whatever the model replies, every line ends up in exactly one part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from treering.errors import LLMReplyError
+from treering.errors import LLMReplyError, TextEncodingError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_json
 from treering.memo.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
-from treering.memo.claims import content_words
+from treering.memo.claims import content_words, named
 from treering.memo.lines import numbered, shown
 from treering.memo.record import NOTO
 from treering.split.stream import check_text
@@ -102,11 +102,20 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
     except LLMReplyError:
         usage = sum((reply.usage for reply in heard.replies), Usage())
         return Partition((fallback(lines, heard.replies),), True, llm.model, usage)
-    parts = tuple(
-        Part(" ".join(one.topic.split()), " ".join(one.summary.split()), one.start, one.end)
-        for one in made.value
+    return Partition(
+        tuple(_checked(one, lines) for one in made.value), False, made.model, made.usage
     )
-    return Partition(parts, False, made.model, made.usage)
+
+
+def _checked(part: Part, lines: Sequence[str]) -> Part:
+    """A part on one line; a topic with a name or number that its lines do not hold gives way to
+    the words they say most, as it is served with every answer. Its other words may be the model's.
+    """
+    of = lines[part.start - 1 : part.end]
+    topic = " ".join(part.topic.split())
+    if not named(topic, " ".join(of)):
+        topic = " or ".join(most_said(of)[:NAMED]) or NOTO
+    return replace(part, topic=topic, summary=" ".join(part.summary.split()))
 
 
 def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
@@ -190,7 +199,15 @@ def _topics(reply: Reply) -> list[str]:
     rows = found if isinstance(found, list) else [found]
     named = (row.get("topic") for row in rows if isinstance(row, dict))
     topics = (shown(one)[:MAX_TOPIC_CHARS] for one in named if isinstance(one, str))
-    return [one for one in topics if one]
+    return [one for one in topics if one and _can_be_stored(one)]
+
+
+def _can_be_stored(text: str) -> bool:
+    try:
+        check_text(text, "the topic")
+    except TextEncodingError:
+        return False
+    return True
 
 
 def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
