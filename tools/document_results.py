@@ -7,11 +7,9 @@ between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from treering.bench import plots
 from treering.bench.perf import report as speed
@@ -22,7 +20,8 @@ from treering.bench.results import read
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PLOTS = ROOT / "docs" / "plots"
-DRAWN = "locomo"  # its recall by tokens is drawn as an example of all
+DRAWN = "locomo"  # whose recall by tokens and sweeps are drawn, as an example of all
+GROWTH = (("memory", "search"), ("memory", "open"), ("tree", "tree"))
 PAGES = ("docs/measuring.md", "README.md")
 
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
@@ -46,9 +45,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
         "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
         "w": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:w"])),
-        "answers": _answers,
         "code": _code,
-        "forgetting": _forgetting,
         "perf": _perf,
     }
 
@@ -82,39 +79,10 @@ def _budgets() -> str:
     return "\n".join(pages)
 
 
-def _answers() -> str:
-    found = scores("answers")
-    policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
-    return overview(found, policies, "treering")
-
-
 def _code() -> str:
     found = scores("code")
     policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
     return overview(found, [p for p in policies if not p.startswith("map")], "lexical")
-
-
-def _forgetting() -> str:
-    figures = json.loads((RESULTS / "forgetting.json").read_text(encoding="utf-8"))
-    head = ["stage", "one model left out", "whole tasks apart", "requirements, one model left out"]
-    rows = [
-        [
-            stage,
-            _score(figures["leave_one_model_out"][stage]["round"]),
-            _score(figures["whole_tasks_apart"][stage]["round"]),
-            _score(figures["leave_one_model_out"][stage]["requirement"]),
-        ]
-        for stage in figures["leave_one_model_out"]
-    ]
-    for name, measured in figures["baselines"].items():
-        known = measured.get("requirement")
-        rows.append([name, _score(measured["round"]), "", _score(known) if known else ""])
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _score(figures: Mapping[str, Any]) -> str:
-    return " / ".join(f"{figures[key]:.3f}" for key in ("precision", "recall", "f1"))
 
 
 def _perf() -> str:
@@ -131,12 +99,13 @@ def draw(folder: Path) -> None:
         if one.run.benchmark == DRAWN:
             plots.plot_budgets(one, folder / f"{DRAWN}-budgets.svg")
     for one in scores("sweeps"):
-        plots.plot_sweeps(one, folder, one.run.benchmark, "svg")
+        if one.run.benchmark == DRAWN:
+            plots.plot_sweeps(one, folder, DRAWN, "svg")
     for file in sorted((RESULTS / "perf").glob("*.jsonl")):
         timings = speed.read(file)
         for operation in timings.operations:
-            name = f"{file.stem}-{operation.replace(' ', '-')}.svg"
-            speed.plot(timings, operation, folder / name)
+            if (file.stem, operation) in GROWTH:
+                speed.plot(timings, operation, folder / f"perf-{operation}.svg")
 
 
 def main() -> None:

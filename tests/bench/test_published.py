@@ -1,32 +1,31 @@
 """The figures in the documentation are those of the committed results."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
 
-from treering.bench.report import Scores, overview
-from treering.bench.results import read
+from tools.document_results import PAGES, RESULTS, ROOT, document, tables
 
-ROOT = Path(__file__).parents[2]
-POLICIES = {
-    "docs/measuring.md": (
-        *("treering", "own", "fusion", "rank-fusion", "bm25", "dense"),
-        *("memory-stream", "memory-bank"),
-    ),
-    "README.md": ("treering", "fusion", "rank-fusion", "bm25", "dense"),
-}
+FILES = sorted((*RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_the_published_table_is_made_of_the_committed_results(name: str) -> None:
-    files = sorted((ROOT / "benchmarks" / "results").glob("*.jsonl.gz"))
-    table = overview([Scores.of(*read(file)) for file in files], POLICIES[name], "treering")
-    page = (ROOT / name).read_text(encoding="utf-8")
-    published = page.split("<!-- overview -->\n")[1].split("<!-- /overview -->")[0]
-    assert published == table
+@pytest.mark.parametrize("page", PAGES)
+def test_the_published_tables_are_made_of_the_committed_results(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert text == document(page, text), "run: python -m tools.document_results"
 
 
-def test_committed_results_are_of_a_clean_checkout() -> None:
-    for file in (ROOT / "benchmarks" / "results").glob("*.jsonl.gz"):
-        run, _ = read(file)
-        assert len(run.commit) == 40, f"{file.name} was measured at {run.commit}"
+def test_every_table_there_is_has_its_place_on_the_page() -> None:
+    page = (ROOT / "docs/measuring.md").read_text(encoding="utf-8")
+    missing = [name for name in tables("docs/measuring.md") if f"<!-- {name} -->" not in page]
+    assert not missing
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_committed_results_are_of_a_clean_checkout(file: Path) -> None:
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8") as lines:
+        commit = json.loads(next(lines))["commit"]
+    assert len(commit) == 40, f"{file.name} was measured at {commit}"
