@@ -141,10 +141,11 @@ def test_a_message_outlives_a_model_that_fails_and_is_not_kept_twice(
 
 def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Path) -> None:
     other = open_memory(path, llm=ScriptedLLM(["To you."]))
-    calls = iter([lambda: other.chat("Yes, please.")])
-    memory = open_memory(
-        llm=ScriptedLLM(["To me."], before_reply=lambda _: next(calls, bool)() and None)
-    )
+
+    def meanwhile(_: Request) -> None:
+        other.chat("Yes, please.")
+
+    memory = open_memory(llm=ScriptedLLM(["To me."], before_reply=meanwhile))
     memory.chat("Yes, please.")
     assert said(memory) == [
         ("user", "Yes, please."),
