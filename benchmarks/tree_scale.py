@@ -20,12 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treering.bench.perf.parts import mixture
 from treering.tree.shape import ROOT, Settings, Tree
 from treering.tree.threshold import Threshold
 
-TOPICS, SUBJECTS = 200, 4_000
 LAST = 500  # inserts that a figure is taken over
 PROMISED_NODES, PROMISED_MS = 100_000, 1.0
 
@@ -41,18 +40,6 @@ class Figure:
     p50_ms: float
     p99_ms: float
     ms_per_log2: float
-
-
-def mixture(dimension: int, seed: int) -> Iterator[NDArray[np.float32]]:
-    """Unit vectors around subjects that lie around topics, for ever."""
-    rng = np.random.default_rng(seed)
-    topics = rng.normal(size=(TOPICS, dimension))
-    subjects = topics[rng.integers(TOPICS, size=SUBJECTS)]
-    subjects += 0.8 * rng.normal(size=subjects.shape)
-    while True:
-        block = subjects[rng.integers(SUBJECTS, size=1000)]
-        block = block + 1.2 * rng.normal(size=block.shape)
-        yield from (block / np.linalg.norm(block, axis=1, keepdims=True)).astype(np.float32)
 
 
 def measured(to: int, dimension: int) -> Iterator[Figure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from treering.chat.policy import Evidence
 from treering.errors import InputError
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
@@ -23,10 +24,12 @@ from treering.records import Context, Passage, Spent
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said, the passages it cites, and what it cost.
+    """What a model said, what it was shown, and what it cost.
 
     ``found`` is false when it says that the memory does not hold the answer. ``dangling`` are
-    numbers it cites that no passage has: a sign that the answer was made up.
+    numbers it cites that no passage has: a sign that the answer was made up. ``citations`` and
+    ``context`` are those of an answer from the memory; ``evidences`` are what a chat showed of it
+    beside the recent dialogue, each with the ids of the entries it stands for.
     """
 
     text: str
@@ -34,6 +37,7 @@ class Answer:
     dangling: tuple[int, ...] = ()
     found: bool = True
     context: Context | None = None
+    evidences: tuple[Evidence, ...] = ()
     usage: Usage = field(default_factory=Usage)
     model: str = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from treering.chat import unanswered
 from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
@@ -87,6 +88,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     seqs = [*seqs, *changes]
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
+    unanswered.erase(writer, space, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
     fragments = store.erase(writer, space, seqs)

@@ -11,7 +11,14 @@ from treering.code.coder import Model
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
-from treering.errors import EmbeddingError, InputError, JournalCorrupt, JournalError, LLMError
+from treering.errors import (
+    EmbeddingError,
+    InputError,
+    JournalCorrupt,
+    JournalError,
+    LLMError,
+    MissingExtra,
+)
 from treering.facts.view import FactView
 from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
@@ -87,7 +94,7 @@ class Views:
             self._index(progress)
         except JournalCorrupt:
             raise
-        except (EmbeddingError, JournalError) as error:
+        except (EmbeddingError, JournalError, MissingExtra) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         finally:
             self._building.release()
@@ -111,8 +118,14 @@ class Views:
         """Do all pending work now. Raises what stood in its way; the rest stays queued."""
         with self._building:
             self._index(progress)
-        self.memos.settle(progress, upgrade=upgrade)
-        self._tree.settle(progress, upgrade=upgrade)
+        failures: list[LLMError | EmbeddingError] = []
+        for view in (self.memos, self._tree):
+            try:
+                view.settle(progress, upgrade=upgrade)
+            except (LLMError, EmbeddingError) as error:  # the other one may get on
+                failures.append(error)
+        if failures:
+            raise failures[0]
         if upgrade:
             self.facts.judge()
 
@@ -120,7 +133,9 @@ class Views:
         """Write the memos of a conversation that are due; what cannot be written stays queued."""
         try:
             self.memos.settle(source=source)
-        except (LLMError, EmbeddingError) as error:
+        except JournalCorrupt:
+            raise
+        except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
             log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
     def pending(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.conftest import Open
@@ -10,9 +13,11 @@ from treering.chat.fragments import WHOLE_ROUNDS
 from treering.errors import (
     EmptyText,
     InputError,
+    JournalBusy,
     LLMNotConfigured,
     LLMReplyError,
     LLMUnavailable,
+    MissingExtra,
     UnknownName,
 )
 from treering.llm.contract import Reply, Usage
@@ -125,6 +130,105 @@ def test_a_message_outlives_a_model_that_fails_and_is_not_kept_twice(
     memory.chat("Hello?")
     assert [text for _, text in said(memory)] == ["Hi?", "Hi.", "Hello?", "Hello!"]
     assert llm.requests[2].text.count("Hello?") == 1
+
+
+def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Path) -> None:
+    other = open_memory(path, llm=ScriptedLLM(["To you."]))
+
+    def meanwhile(_: Request) -> None:
+        other.chat("Yes, please.")
+
+    memory = open_memory(llm=ScriptedLLM(["To me."], before_reply=meanwhile))
+    memory.chat("Yes, please.")
+    assert said(memory) == [
+        ("user", "Yes, please."),
+        ("user", "Yes, please."),
+        ("assistant", "To you."),
+        ("assistant", "To me."),
+    ]
+
+
+def test_what_somebody_else_said_last_is_no_message_without_a_reply(open_memory: Open) -> None:
+    memory, _ = talking(open_memory, "Hello!")
+    memory.add({"role": "user", "name": "Ana", "content": "Hello"}, source="chat")
+    memory.chat("Hello")
+    assert said(memory) == [("user", "Hello"), ("user", "Hello"), ("assistant", "Hello!")]
+
+
+def test_a_message_is_said_again_only_once_and_after_nothing_else(open_memory: Open) -> None:
+    down = LLMUnavailable("down")
+    memory, _ = talking(open_memory, down, "First.", "Second.", down, "Third.")
+    with pytest.raises(LLMUnavailable):
+        memory.chat("Hi?")
+    assert memory.settle().pending == {}
+    memory.chat("Hi?")
+    memory.chat("Hi?")
+    with pytest.raises(LLMUnavailable):
+        memory.chat("There?")
+    memory.add({"role": "user", "content": "Wait."}, source="chat")
+    memory.chat("There?")
+    assert [text for _, text in said(memory)] == [
+        *("Hi?", "First.", "Hi?", "Second."),
+        *("There?", "Wait.", "There?", "Third."),
+    ]
+
+
+def test_a_message_without_a_reply_can_be_forgotten(open_memory: Open) -> None:
+    memory, _ = talking(open_memory, LLMUnavailable("down"), "Hello!")
+    with pytest.raises(LLMUnavailable):
+        memory.chat("Hi?")
+    memory.forget(source="chat")
+    memory.chat("Hi?")
+    assert said(memory) == [("user", "Hi?"), ("assistant", "Hello!")]
+    assert memory.check() == []
+
+
+@pytest.mark.parametrize("policy", ["auto", "memo"])
+def test_what_follows_a_complete_round_does_not_make_it_fail(
+    open_memory: Open, path: Path, caplog: pytest.LogCaptureFixture, policy: str
+) -> None:
+    """Another process writes for long, or a package is not there: the round is kept already."""
+    memory, _ = talking(open_memory, "Yes.")
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise JournalBusy("busy") if policy == "memo" else MissingExtra.of("tree-sitter", "code")
+
+    memory._views.memos.settle = broken  # type: ignore[method-assign]
+    memory._views.code.follow = broken  # type: ignore[method-assign]
+    assert memory.chat("Hello?", policy=policy).text == "Yes."
+    assert said(memory) == [("user", "Hello?"), ("assistant", "Yes.")]
+    assert "delayed" in caplog.text
+
+
+def test_a_reply_of_white_space_is_an_error_of_the_model(open_memory: Open) -> None:
+    memory, _ = talking(open_memory, " \n", "Hello!")
+    with pytest.raises(LLMReplyError, match="white space"):
+        memory.chat("Hello?")
+    memory.chat("Hello?")
+    assert said(memory) == [("user", "Hello?"), ("assistant", "Hello!")]
+
+
+@pytest.mark.parametrize("policy", ["auto", "fragments", "tree", "memo"])
+def test_a_message_that_ends_in_blanks_is_searched_for_by_its_words(
+    open_memory: Open, policy: str
+) -> None:
+    memory, llm = echoing(open_memory)
+    memory.add(
+        [{"role": "user", "content": f"word {n} " + "word " * 60} for n in range(40)], source="chat"
+    )
+    memory.add("Ana's sister moved to Porto.", source="diary")
+    memory.chat("Where is Ana's sister?" + "\n" * 4500, policy=policy, budget=8_000)
+    assert ("Ana's sister moved to Porto." in llm.requests[-1].text) == (policy != "memo")
+
+
+def test_an_answer_tells_what_was_shown(open_memory: Open) -> None:
+    memory, _ = talking(open_memory, "In Porto.")
+    memory.add("Ana's sister moved to Porto.", source="diary")
+    [entry] = memory.entries()
+    answer = memory.chat("Where does Ana's sister live?")
+    [evidence] = answer.evidences
+    assert evidence.entries == (entry.id,)
+    assert "moved to Porto" in evidence.text
 
 
 def test_what_was_said_in_vain_is_shown_with_the_next_message(open_memory: Open) -> None:

@@ -38,6 +38,16 @@ def test_a_stream_that_is_left_early_keeps_the_message_only(open_memory: Open) -
     assert [entry.text for entry in memory.entries()] == ["I am Ana."]
 
 
+def test_after_a_stream_that_was_left_early_the_message_is_not_kept_twice(
+    open_memory: Open,
+) -> None:
+    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana.", "Hello."]))
+    with memory.chat_stream("I am Ana.") as stream:
+        next(stream)
+    assert "".join(memory.chat_stream("I am Ana.")) == "Hello."
+    assert [entry.text for entry in memory.entries()] == ["I am Ana.", "Hello."]
+
+
 def test_a_model_that_fails_raises_while_it_is_read(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
     stream = memory.chat_stream("Hi?")

@@ -95,6 +95,19 @@ def test_settling_the_memory_writes_memos(open_memory: Open) -> None:
     assert [memo.topic for memo in memory.memos.list()] == ["talk"]
 
 
+def test_a_memo_that_fails_does_not_hold_up_the_tree(open_memory: Open) -> None:
+    def answer(request: Request) -> str | Exception:
+        return LLMUnavailable("down") if "Divide these" in request.text else "A summary."
+
+    memory = open_memory(llm=ScriptedLLM(answer))
+    memory.add(messages())
+    with pytest.raises(LLMUnavailable):
+        memory.settle()
+    assert memory.stats().pending == {"memo": 1}
+    assert memory.tree.stats().shape.topics
+    assert memory.tree.stats().pending == 0
+
+
 def test_without_a_model_nothing_is_written_and_nothing_breaks(
     no_llm: None, memory: Memory
 ) -> None:

@@ -54,7 +54,7 @@ class Auto:
         left = turn.room - tokens(recent, turn.count)
         whole_room = int(left * WHOLE_SHARE)
         brief_room = left - whole_room
-        asked = turn.message[-QUERY_CHARS:]
+        asked = turn.message.strip()[-QUERY_CHARS:]
         shown = ids(recent)
         found = sources.exchanges(asked, FRAGMENTS, shown)
         best = max((one.score for one in found), default=0.0)

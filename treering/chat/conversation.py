@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.answer import Answer, Answerer
+from treering.chat import unanswered
 from treering.chat.policy import Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
-from treering.errors import EmptyText, InputError, LLMReplyError, TextEncodingError
+from treering.errors import (
+    EmptyText,
+    InputError,
+    JournalError,
+    LLMReplyError,
+    TextEncodingError,
+)
 from treering.fragments import store
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
@@ -20,6 +31,8 @@ from treering.recall.context import CountTokens
 from treering.records import Entry
 from treering.split.stream import check_text
 from treering.views import Views
+
+log = logging.getLogger("treering")
 
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
@@ -55,43 +68,77 @@ class Conversations:
     def reply(self, message: str, policy: Policy, source: str, budget: int) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         llm = self._answerer.llm()
-        prompt = self._asked(message, policy, source, budget)
-        reply = llm.complete(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
-        return self._answered(source, policy, prompt, reply)
+        said = self._heard(message, source, budget)
+        with self._marked_if_failing(said):
+            prompt = self._prompt(said, policy)
+            reply = llm.complete(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
+            answer = self._answered(source, prompt, reply)
+        self._follow(source, policy)
+        return answer
 
     def stream(self, message: str, policy: Policy, source: str, budget: int) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._answerer.llm()
-        prompt = self._asked(message, policy, source, budget)
-        pieces = llm.stream(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
-        return ChatStream(
-            pieces, prompt, lambda reply: self._answered(source, policy, prompt, reply)
-        )
+        said = self._heard(message, source, budget)
+        with self._marked_if_failing(said):
+            prompt = self._prompt(said, policy)
+            pieces = llm.stream(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
+
+        def remember(reply: Reply) -> Answer:
+            answer = self._answered(source, prompt, reply)
+            self._follow(source, policy)
+            return answer
+
+        return ChatStream(pieces, prompt, remember, lambda: self._mark(said))
 
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._database, self._space, self._views, count, hidden)
 
-    def _asked(self, message: str, policy: Policy, source: str, budget: int) -> ChatPrompt:
-        """The prompt for a message, which is durable on return.
+    def _heard(self, message: str, source: str, budget: int) -> _Heard:
+        """A message, which is durable on return: it is kept before anything can fail.
 
-        It is kept before anything can fail, and indexed after the round: it would be found as the
-        best evidence for itself.
+        Said again because it got no reply, it is kept already. That is decided in the transaction
+        that keeps it: two who say the same at once are both kept.
         """
         llm = self._answerer.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
         self._views.catch_up()
-        history = self._history(source, within)
-        hidden: frozenset[str] = frozenset()
-        if history and (history[-1].role, history[-1].text) == ("user", message):
-            hidden = ids(history[-1:])  # said again because it got no reply: it is kept already
-            history = history[:-1]
-        else:
-            self._keep(source, "user", message)
-        sources = self._sources(llm.count_tokens, hidden)
-        return build(message, history, policy, sources, within, llm.count_tokens)
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            history = entries.tail(writer, space, source, _lines_within(within))
+            marked = unanswered.take(writer, space, source)
+            last = history[-1:]
+            if marked.intersection(ids(last)) and last[0].text == message:
+                return _Heard(message, ids(last), history[:-1], within)
+            kept = self._intake.said(writer, source, _message("user", message))
+            return _Heard(message, frozenset(kept.ids), history, within)
 
-    def _answered(self, source: str, policy: Policy, prompt: ChatPrompt, reply: Reply) -> Answer:
+    def _prompt(self, said: _Heard, policy: Policy) -> ChatPrompt:
+        """The prompt for a message, which must not be found as the best evidence for itself."""
+        count = self._answerer.llm().count_tokens
+        sources = self._sources(count, said.entries)
+        return build(said.message, said.history, policy, sources, said.budget, count)
+
+    @contextmanager
+    def _marked_if_failing(self, said: _Heard) -> Iterator[None]:
+        """What interrupts a round, be it the user, leaves a message that can be said again."""
+        answered = False
+        try:
+            yield
+            answered = True
+        finally:
+            if not answered:
+                self._mark(said)
+
+    def _mark(self, said: _Heard) -> None:
+        try:
+            with self._database.write() as writer:
+                unanswered.mark(writer, entries.space_id(writer, self._space), said.entries)
+        except JournalError as error:  # what stopped the round is what the caller must hear of
+            log.warning("a message without a reply is not marked as such: %s", error)
+
+    def _answered(self, source: str, prompt: ChatPrompt, reply: Reply) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be."""
         self._answerer.pay("chat", reply)
         try:
@@ -101,17 +148,23 @@ class Conversations:
                 f"a reply of {reply.model} cannot be remembered: {error}"
             ) from error
         text = reply.text.strip()
-        self._keep(source, "assistant", text)
+        if not text:
+            raise LLMReplyError(f"a reply of {reply.model} is nothing but white space; ask again")
+        self._intake.add(_message("assistant", text), source, Envelope())
+        materials = prompt.materials
+        return Answer(
+            text=text,
+            context=materials.context,
+            evidences=materials.evidences,
+            usage=reply.usage,
+            model=reply.model,
+        )
+
+    def _follow(self, source: str, policy: Policy) -> None:
+        """Index the round, and write memos; it is complete, so what fails is only delayed."""
         self._views.build()
         if policy.writes_memos:
             self._views.write_memos(source)
-        context = prompt.materials.context
-        return Answer(text=text, context=context, usage=reply.usage, model=reply.model)
-
-    def _keep(self, source: str, role: str, text: str) -> None:
-        """Make a message durable; it is indexed later."""
-        message = {"role": role, "content": text, "at": datetime.now(UTC)}
-        self._intake.add(message, source, Envelope())
 
     def _history(self, source: str, budget: int) -> list[Entry]:
         """The end of a conversation, at least as much of it as fits."""
@@ -119,7 +172,25 @@ class Conversations:
             state = store.state(reader, self._space)
             if state is None:
                 return []
-            return entries.tail(reader, state.space, source, budget // LEAST_LINE_TOKENS + 1)
+            return entries.tail(reader, state.space, source, _lines_within(budget))
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A message that is kept in ``entries``, the conversation before it, and the prompt's room."""
+
+    message: str
+    entries: frozenset[str]
+    history: list[Entry]
+    budget: int
+
+
+def _message(role: str, text: str) -> dict[str, object]:
+    return {"role": role, "content": text, "at": datetime.now(UTC)}
+
+
+def _lines_within(budget: int) -> int:
+    return budget // LEAST_LINE_TOKENS + 1
 
 
 def check_message(message: str, budget: int, count: CountTokens) -> None:

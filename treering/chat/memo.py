@@ -27,7 +27,7 @@ class FromMemos:
         recent = newest(unwritten, int(turn.room * RECENT_SHARE), turn.count)
         left = turn.room - tokens(recent, turn.count)
         evidences = []
-        for chosen in sources.chosen(turn.message[-QUERY_CHARS:]):
+        for chosen in sources.chosen(turn.message.strip()[-QUERY_CHARS:]):
             evidence = _fitting(chosen, left, turn.count)
             if evidence is not None:
                 evidences.append(evidence)

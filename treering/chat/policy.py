@@ -171,7 +171,7 @@ def ids(entries: Iterable[Entry]) -> frozenset[str]:
 def query(turn: Turn) -> str:
     """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
     said = [*(entry.text for entry in turn.last_round), turn.message]
-    return "\n".join(said)[-QUERY_CHARS:]
+    return "\n".join(said).strip()[-QUERY_CHARS:]
 
 
 def cited(context: Context) -> tuple[Evidence, ...]:

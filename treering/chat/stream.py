@@ -21,21 +21,39 @@ class ChatStream(Iterator[str]):
     """
 
     def __init__(
-        self, pieces: ReplyStream, prompt: ChatPrompt, remember: Callable[[Reply], Answer]
+        self,
+        pieces: ReplyStream,
+        prompt: ChatPrompt,
+        remember: Callable[[Reply], Answer],
+        abandon: Callable[[], None],
     ) -> None:
         self.prompt = prompt
         self._pieces = pieces
         self._remember = remember
+        self._abandon = abandon
+        self._over = False
         self._answer: Answer | None = None
 
     def __next__(self) -> str:
+        goes_on = False
         try:
-            return next(self._pieces)
+            piece = next(self._pieces)
+            goes_on = True
+            return piece
         except StopIteration:
             reply = self._pieces.reply
-            if reply is not None and self._answer is None:
+            if reply is not None and not self._over:
                 self._answer = self._remember(reply)
             raise
+        finally:
+            if not goes_on:
+                self._end()
+
+    def _end(self) -> None:
+        """The round is over, once: with an answer, or with a message that got none."""
+        if not self._over and self._answer is None:
+            self._abandon()
+        self._over = True
 
     @property
     def answer(self) -> Answer | None:
@@ -45,6 +63,7 @@ class ChatStream(Iterator[str]):
     def close(self) -> None:
         """Stop the model."""
         self._pieces.close()
+        self._end()
 
     def __enter__(self) -> Self:
         return self

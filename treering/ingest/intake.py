@@ -63,6 +63,15 @@ class Intake:
             return self._append(source or "chat", list(message_drafts(content, envelope)))
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
+    def said(self, writer: Writer, source: str, message: Message) -> Receipt:
+        """Append a message within the caller's transaction, in which it was found to be new.
+
+        Raises InputError.
+        """
+        checked_name(source, "source")
+        changes.refuse(source)
+        return self._appended(writer, source, message_drafts([message], Envelope()))
+
     def rewrite(self, entry_id: str, text: str) -> None:
         """Give an entry another text; everything derived from the old one goes.
 
@@ -164,10 +173,13 @@ class Intake:
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            receipt = _store(writer, space, source, numbered(drafts, source))
-            if receipt.ids:
-                entries.set_source_digest(writer, space, source, None)
+            return self._appended(writer, source, drafts)
+
+    def _appended(self, writer: Writer, source: str, drafts: Iterable[Draft]) -> Receipt:
+        space = entries.space_id(writer, self._space)
+        receipt = _store(writer, space, source, numbered(drafts, source))
+        if receipt.ids:
+            entries.set_source_digest(writer, space, source, None)
         return receipt
 
 
