@@ -97,6 +97,25 @@ def test_a_repository_without_a_commit_has_nothing_to_undo(memory: Memory, tmp_p
     assert not memory.code.check(root=bare)
 
 
+def test_any_character_may_stand_in_a_message(memory: Memory, root: Path) -> None:
+    commit(root, "Refuse\x1e negative\x1f numbers\n\nM\tm.py", m=GUARDED)
+    write(root, m=PLAIN)
+    (found,) = memory.code.check(root=root).undone
+    assert found.instruction.startswith("Refuse\x1e negative\x1f numbers")
+
+
+@pytest.mark.parametrize("name", ["[m]", ":m", "*", ":(top)m"])
+def test_a_name_that_looks_like_a_pattern_has_its_own_history(
+    memory: Memory, root: Path, name: str
+) -> None:
+    commit(root, "Begin again", **{name: PLAIN})
+    commit(root, "Refuse negative numbers", **{name: GUARDED})
+    commit(root, "The same elsewhere", m=GUARDED)
+    write(root, **{name: PLAIN})
+    (found,) = memory.code.check(root=root, depth=1).undone
+    assert (found.path, found.instruction) == (f"{name}.py", "Refuse negative numbers")
+
+
 def test_what_cannot_be_checked_is_refused(memory: Memory, root: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="git init"):
         memory.code.check(root=tmp_path)

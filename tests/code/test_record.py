@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.code.working import git, repository, write
+from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.errors import InputError, UnknownName
 
@@ -92,9 +93,41 @@ def test_a_diff_tells_what_the_files_were_before_it(memory: Memory, root: Path) 
 def test_a_diff_that_leads_out_of_the_repository_is_refused(memory: Memory, root: Path) -> None:
     out = "--- a/../secret.py\n+++ b/../secret.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
     (root.parent / "secret.py").write_text("x = 2\n")
-    with pytest.raises(InputError):
-        memory.code.record(ASKED, root=root, diff=out)
+    beside = Path(tempfile.gettempdir()) / "secret.py"  # of a copy in the folder of temporary files
+    there = beside.exists()
+    for diff in (out, out.replace("/../secret.py", f"/{root.parent}/secret.py")):
+        with pytest.raises(InputError, match="paths from the root"):
+            memory.code.record(ASKED, root=root, diff=diff)
     assert (root.parent / "secret.py").read_text() == "x = 2\n"
+    assert beside.exists() == there
+
+
+def test_what_a_link_in_a_diff_points_to_is_never_read(memory: Memory, root: Path) -> None:
+    (root.parent / "secret.py").write_text("SECRET = 1\n")
+    gone = (
+        "diff --git a/link.py b/link.py\ndeleted file mode 120000\n--- a/link.py\n"
+        f"+++ /dev/null\n@@ -1 +0,0 @@\n-{root.parent}/secret.py\n\\ No newline at end of file\n"
+    )
+    assert memory.code.record(ASKED, root=root, diff=gone) == ()
+    (root / "link.py").symlink_to(root.parent / "secret.py")
+    change = "--- a/link.py\n+++ b/link.py\n@@ -1 +1 @@\n-SECRET = 0\n+SECRET = 1\n"
+    with pytest.raises(InputError, match="not what the files"):
+        memory.code.record(ASKED, root=root, diff=change)
+
+
+def test_a_diff_may_name_files_whose_names_look_like_patterns(memory: Memory, root: Path) -> None:
+    commit(root, "Routes", **{"[id]": PLAIN, "*": PLAIN})
+    write(root, **{"[id]": RETRYING, "*": RETRYING})
+    blocks = memory.code.record(ASKED, root=root, diff=git(root, "diff"))
+    assert sorted(block.key for block in blocks) == ["*.py::Client.fetch", "[id].py::Client.fetch"]
+
+
+def test_a_text_that_no_process_can_be_given_is_refused(memory: Memory, root: Path) -> None:
+    for text in ("a\0b", "\ud800"):
+        with pytest.raises(InputError, match="cannot be given"):
+            memory.code.check(root=root, commits=text)
+    with pytest.raises(InputError, match="cannot be given"):
+        memory.code.record(ASKED, root=root, diff="\ud800")
 
 
 def test_a_renamed_and_a_moved_definition_keep_their_story(memory: Memory) -> None:

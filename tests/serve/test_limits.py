@@ -66,6 +66,28 @@ def test_a_crowd_is_told_to_come_back_while_health_answers(serve: Serve) -> None
     assert client.get("/v1/entries").status_code == 200
 
 
+def test_a_key_has_half_of_the_places_and_leaves_the_others(
+    serve: Serve, make_key: MakeKey
+) -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def wait(_: Request) -> None:
+        inside.set()
+        assert leave.wait(10)
+
+    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
+    client = serve(max_requests=2, llm=ScriptedLLM(["Hello."], before_reply=wait))
+    with ThreadPoolExecutor(1) as threads:
+        chat = threads.submit(client.post, "/v1/chat", json={"message": "I am Ana."}, headers=ana)
+        assert inside.wait(10)
+        refused = client.get("/v1/stats", headers=ana)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert client.get("/v1/stats", headers=ben).status_code == 200
+        leave.set()
+        assert chat.result(timeout=10).status_code == 200
+    assert client.get("/v1/stats", headers=ana).status_code == 200
+
+
 def test_a_key_that_asks_too_often_is_told_when_to_ask_again(
     serve: Serve, make_key: MakeKey
 ) -> None:

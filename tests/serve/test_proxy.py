@@ -30,7 +30,7 @@ from tests.llm.chat_server import (
     says,
     streams,
 )
-from tests.serve.conftest import MakeKey
+from tests.serve.conftest import MakeKey, Serve
 from tests.serve.live import serving
 from treering import Memory
 from treering.records import Entry, Spent
@@ -223,6 +223,38 @@ def test_models_are_those_of_the_model_server(path: Path) -> None:
         assert [one.id for one in client.models.list()] == ["m"]
         client.models.retrieve("org/m")
         assert [one.path for one in model.requests] == ["/v1/models", "/v1/models/org/m"]
+
+
+@pytest.mark.parametrize(
+    "name", ["%2e%2e/files", "..%2ffiles", "m%2f..%2f..%2f..%2fadmin", "%2e", "m/%2e%2e"]
+)
+def test_no_name_of_a_model_leads_to_what_else_the_model_server_has(path: Path, name: str) -> None:
+    with between(path, says("never")) as (client, model):
+        answer = httpx2.get(f"{client.base_url}models/{name}")
+        assert answer.status_code == 404
+        assert answer.json()["error"]["message"].startswith("there is no model")
+        assert model.requests == []
+
+
+def test_the_name_of_a_model_arrives_as_it_was_sent(path: Path) -> None:
+    acts = [body(b"{}")] * 2
+    with between(path, *acts) as (client, model):
+        for name in ("a%3Fb%23c%2561", "%00%E2%82%AC"):
+            assert httpx2.get(f"{client.base_url}models/{name}").status_code == 200
+        assert [one.path for one in model.requests] == [
+            "/v1/models/a%3Fb%23c%2561",
+            "/v1/models/%00%E2%82%AC",
+        ]
+
+
+def test_credentials_in_the_model_server_s_address_are_shown_to_nobody(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = serve(upstream="http://operator:s3cret@127.0.0.1:9/v1")
+    answer = client.get("/v1/models")
+    assert answer.status_code == 502
+    assert "the model server http://127.0.0.1:9/v1" in answer.json()["error"]["message"]
+    assert "s3cret" not in answer.text + caplog.text
 
 
 def test_each_key_has_its_own_memories(path: Path, make_key: MakeKey, open_memory: Open) -> None:

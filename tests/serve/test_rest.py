@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.code.working import repository
 from tests.conftest import Open
 from tests.serve.conftest import Serve
 from treering.errors import LLMReplyError, LLMUnavailable
@@ -206,6 +207,34 @@ def test_the_tree_is_walked_and_searched(talk: TestClient) -> None:
     assert talk.get(f"/v1/tree/entries/{bees['entry_id']}").json()[0]["number"] == bees["number"]
     assert talk.get("/v1/tree/stats").json()["shape"]["leaves"] == 3
     detail(talk.get("/v1/tree/nodes/999"), 404, "UnknownName")
+
+
+@pytest.mark.parametrize(
+    ("route", "sent"),
+    [
+        ("search", {"query": "a", "omit": ["\ud800"]}),
+        ("search", {"query": "a", "metadata": {"\ud800": 1}}),
+        ("forget", {"ids": ["\ud800"]}),
+        ("code/check", {"commits": "a\0b"}),
+        ("code/check", {"commits": "\ud800"}),
+        ("code/check", {"root": "a" * 300}),
+        ("code/repositories", {"root": "a" * 300}),
+        ("code/rounds", {"instruction": "a", "diff": "\ud800"}),
+    ],
+)
+def test_texts_that_are_none_are_the_callers_mistake(
+    serve: Serve, tmp_path: Path, route: str, sent: dict[str, Any]
+) -> None:
+    root = repository(tmp_path / "code", m="x = 1\n")
+    client = serve(code_roots=(root,))
+    client.post("/v1/entries", json={"text": "a"})
+    if route.startswith("code/"):
+        sent = sent | {"root": str(root / sent.get("root", "."))}
+    answer = client.post(
+        f"/v1/{route}", content=json.dumps(sent), headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code in (200, 422)
+    assert "life.db" not in answer.text
 
 
 def test_only_code_below_the_served_folders_is_read(serve: Serve, tmp_path: Path) -> None:

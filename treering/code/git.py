@@ -6,15 +6,18 @@ Nothing is ever written.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 from treering.code.language import language_of
+from treering.code.recorded import is_inside
 from treering.errors import InputError, MissingExtra, UnknownName
 
 TIMEOUT_S = 60.0
@@ -24,11 +27,18 @@ WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
 STAGED = ":"
 
-_QUIETLY = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false")
-"""Names as they are, and no program started that a repository's own settings name."""
+_QUIETLY = (
+    *("--literal-pathspecs", "--no-optional-locks"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "log.showSignature=false"),
+)
+"""Names as they are (`[id].ts` is no pattern), nothing written, and no program started that a
+repository's own settings name."""
 
-_RECORD, _FIELD = "\x1e", "\x1f"
 _RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
+_COMMIT = "--format=%H%x00%P%x00%ct%x00%B%x00"  # NUL: no message and no path can hold it
+_STATUS = re.compile(r"\n?([A-Z])\d*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,8 @@ class Git:
             return [("", path) for path in self._listed(new) if language_of(path)]
         sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
         cached = ["--cached"] if new == STAGED else []
-        found = list(_statuses(self._must("diff", *_RENAMES, *cached, *sides, "--")))
+        reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
+        found = list(_statuses(_zero_terminated(reply)))
         if new == WORKING_TREE:
             others = self._must("ls-files", "--others", "--exclude-standard", "-z")
             found += [("", path) for path in _zero_terminated(others)]
@@ -100,7 +111,7 @@ class Git:
         """The texts of files at a revision, by path; what is not there is left out."""
         if revision == WORKING_TREE:
             files = ((path, self.top / path) for path in paths)
-            there = ((path, file) for path, file in files if self._is_within(file))
+            there = ((path, file) for path, file in files if _is_within(self.top, file))
             return {path: file.read_text(errors="replace") for path, file in there}
         names = [f"{'' if revision == STAGED else revision}:{path}" for path in paths]
         blobs = self.blobs(names)
@@ -128,11 +139,9 @@ class Git:
         """
         if not revision:
             return []
-        form = f"--format={_RECORD}%H{_FIELD}%P{_FIELD}%ct{_FIELD}%B{_FIELD}"
         limits = (f"--max-count={depth}", "--no-merges", "--follow")
-        reply = self._must("log", form, *_RENAMES, *limits, revision, "--", path)
-        records = reply.decode(errors="replace").split(_RECORD)[1:]
-        return [_commit(record) for record in reversed(records)]
+        reply = self._must("log", _COMMIT, *_RENAMES, *limits, revision, "--", path)
+        return [*_commits(reply)][::-1]
 
     def touched(self, revision: str, path: str) -> datetime | None:
         """When a file was last committed; None if it never was."""
@@ -153,10 +162,6 @@ class Git:
         if found is None:
             raise UnknownName(f"git knows no range of commits {revisions!r}")
         return found.decode().split()
-
-    def _is_within(self, file: Path) -> bool:
-        """Whether it is a plain file of the working tree; a path may come from an import."""
-        return file.is_file() and file.resolve().is_relative_to(self.top.resolve())
 
     def ends(self, commits: str) -> tuple[str, str]:
         """The commits that a range goes from and to: ``A..B``, ``A...B`` or ``A`` to HEAD.
@@ -200,24 +205,41 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
         raise InputError("the diff cannot be read; give a unified diff with paths from the root")
     fields = (line.split("\t", 2) for line in _zero_terminated(numbers))
     paths = [name for *_, name in fields if language_of(name)]
-    top = root.resolve()
-    there = {path: top / path for path in paths if (top / path).is_file()}
+    outside = next((path for path in paths if not is_inside(path)), None)
+    if outside is not None:
+        raise InputError(f"the diff has the path {outside!r}; give paths from the root")
+    there = {path: root / path for path in paths if _is_within(root, root / path)}
     after = {path: file.read_text(errors="replace") for path, file in there.items()}
+    return _without(diff, after, paths, root), after
+
+
+def _without(
+    diff: str, after: Mapping[str, str], paths: Iterable[str], root: Path
+) -> dict[str, str]:
+    """The files as they were before a diff that they have been changed by."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve()
         for path, text in after.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
             (copy / path).write_text(text)
-        included = [f"--include={path}" for path in paths]
+        # Patterns, in which the characters of a name must not act.
+        included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
         if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
             raise InputError(f"the diff is not what the files below {root} were changed by")
-        found = [file for file in copy.rglob("*") if file.is_file()]
-        before = {file.relative_to(copy).as_posix(): file.read_text() for file in found}
-    return before, after
+        # A diff may make links, and what they point to is not of the repository.
+        found = [file for file in copy.rglob("*") if _is_within(copy, file)]
+        return {
+            file.relative_to(copy).as_posix(): file.read_text(errors="replace") for file in found
+        }
+
+
+def _is_within(root: Path, file: Path) -> bool:
+    """Whether it is a plain file below a folder; its path may come from a diff or an import."""
+    return file.is_file() and file.resolve().is_relative_to(root.resolve())
 
 
 def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
-    """What git prints; None if it fails."""
+    """What git prints; None if it fails. Raises InputError for texts that no process can get."""
     command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
     try:
         done = subprocess.run(
@@ -225,6 +247,8 @@ def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
         )
     except FileNotFoundError as error:
         raise MissingExtra("the git command is not installed; install git") from error
+    except ValueError as error:  # a NUL character, or half of a surrogate pair
+        raise InputError(f"git {arguments[0]} cannot be given this text: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise InputError(f"git {arguments[0]} took over {TIMEOUT_S:.0f} s in {folder}") from error
     return done.stdout if done.returncode == 0 else None
@@ -234,27 +258,33 @@ def _zero_terminated(reply: bytes) -> Iterator[str]:
     return (one.decode(errors="replace") for one in reply.split(b"\0") if one)
 
 
-def _statuses(reply: bytes) -> Iterator[tuple[str, str]]:
-    """Paths before and after from ``--name-status -z``."""
-    words = _zero_terminated(reply.replace(b"\n", b"\0"))
-    for status in words:
+def _statuses(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Paths before and after from the words of ``--name-status -z``."""
+    left = iter(words)
+    for status in left:
         if status[0] in "RC":
-            old, new = next(words), next(words)
+            old, new = next(left), next(left)
             yield (old if status[0] == "R" else "", new)
         else:
-            path = next(words)
+            path = next(left)
             yield ("" if status[0] == "A" else path, "" if status[0] == "D" else path)
 
 
-def _commit(record: str) -> Commit:
-    sha, parents, stamp, message, touched = record.split(_FIELD, 4)
-    statuses = list(_statuses(touched.encode()))
-    before, path = statuses[0] if statuses else ("", "")
-    return Commit(
-        sha=sha,
-        parent=parents.partition(" ")[0],
-        at=datetime.fromtimestamp(int(stamp), UTC),
-        message=message.strip(),
-        before=before,
-        path=path,
-    )
+def _commits(reply: bytes) -> Iterator[Commit]:
+    """The commits that ``git log`` tells of a file, as ``_COMMIT`` and one status each."""
+    words = deque(reply.decode(errors="replace").split("\0"))
+    while len(words) > _COMMIT.count("%x00"):
+        sha, parents, stamp, message, _ = (words.popleft() for _ in range(5))
+        before, path = "", ""
+        if words and (status := _STATUS.fullmatch(words[0])):
+            words.popleft()
+            names = [words.popleft() for _ in range(2 if status[1] in "RC" else 1)]
+            ((before, path),) = _statuses([status[1], *names])
+        yield Commit(
+            sha=sha,
+            parent=parents.partition(" ")[0],
+            at=datetime.fromtimestamp(int(stamp), UTC),
+            message=message.strip(),
+            before=before,
+            path=path,
+        )

@@ -39,7 +39,7 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translate(error, path) from error
     except (UnicodeEncodeError, OverflowError) as error:
-        raise InputError(f"{path}: a value cannot be stored: {error}") from error
+        raise InputError(f"a value cannot be stored: {error}") from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> JournalError:

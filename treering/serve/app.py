@@ -28,6 +28,7 @@ from treering.serve.rest import chat, code, entries, facts, health, memos, recal
 from treering.serve.settings import Settings
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
+from treering.serve.threads import SHARE
 from treering.serve.traces import Traces
 
 
@@ -88,7 +89,12 @@ def _add_middleware(
     app: FastAPI, settings: Settings, access: Access, metrics: Metrics, traces: Traces
 ) -> None:
     """From the innermost to the outermost: what is added last sees a request first."""
-    app.add_middleware(RateMiddleware, rate=settings.requests_per_s, burst=settings.burst)
+    app.add_middleware(
+        RateMiddleware,
+        rate=settings.requests_per_s,
+        burst=settings.burst,
+        most=-(-settings.max_requests // SHARE),
+    )
     app.add_middleware(AccessMiddleware, access=access)
     app.add_middleware(
         CrowdMiddleware,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -86,13 +87,19 @@ class Bucket:
 
 
 class RateMiddleware:
-    """Bounds the requests of each key; where no key is needed there is one user, and no bound."""
+    """Bounds the requests of each key; where no key is needed there is one user, and no bound.
 
-    def __init__(self, app: ASGIApp, rate: float, burst: int) -> None:
+    ``most`` are under way at once: a key whose model hangs, or that listens to many streams, does
+    not take the places of the others.
+    """
+
+    def __init__(self, app: ASGIApp, rate: float, burst: int, most: int) -> None:
         self._app = app
         self._rate = rate
         self._burst = burst
+        self._most = most
         self._buckets: dict[str, Bucket] = {}
+        self._under_way: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass if its key has one left."""
@@ -102,9 +109,16 @@ class RateMiddleware:
             return
         if caller.key not in self._buckets:
             self._buckets[caller.key] = Bucket(self._rate, self._burst)
+        if self._under_way[caller.key] >= self._most:
+            error = ServerUnavailable(
+                f"{self._most} requests of this key are under way, as many as one may have; "
+                f"try again in {problems.RETRY_AFTER_S} s"
+            )
+            await problems.of_error(error)(scope, receive, send)
+            return
         wait = self._buckets[caller.key].take(time.monotonic())
         if not wait:
-            await self._app(scope, receive, send)
+            await self._let_in(caller.key, scope, receive, send)
             return
         refused = problems.problem(
             HTTPStatus.TOO_MANY_REQUESTS,
@@ -113,6 +127,13 @@ class RateMiddleware:
             headers={"Retry-After": str(math.ceil(wait))},
         )
         await refused(scope, receive, send)
+
+    async def _let_in(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
+        self._under_way[key] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way[key] -= 1
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:

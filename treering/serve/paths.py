@@ -6,18 +6,25 @@ import os
 from pathlib import Path
 
 from treering.code.git import Git
-from treering.errors import AccessDenied
+from treering.errors import AccessDenied, InputError
 from treering.serve.settings import Settings
 
 
 def served(settings: Settings, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served. Raises AccessDenied."""
+    """The folder that a client names, if it lies in one that is served.
+
+    Raises AccessDenied, InputError.
+    """
     found = Path(os.path.realpath(root))  # after links and "..": what would really be read
     if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
         raise AccessDenied(
             f"{root!r} is not in a folder whose code this server may read; its owner names such "
             "folders with `treering serve --code-root FOLDER`"
         )
+    try:
+        found.is_dir()
+    except OSError as error:
+        raise InputError(f"{root!r} cannot be a folder: {error.strerror}") from error
     return found
 
 

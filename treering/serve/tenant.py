@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import Depends
-from pydantic_core import to_json
 from starlette.requests import HTTPConnection
 
 from treering.journal import entries, ledger
@@ -60,7 +60,7 @@ class Tenant:
         async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
             return await self.call(self.memory.search_many, queries, **options)
 
-        return await self._searches.submit(to_json(options), query, work)
+        return await self._searches.submit(json.dumps(options), query, work)
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that reads and computes."""

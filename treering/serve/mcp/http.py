@@ -16,6 +16,7 @@ from treering.serve.mcp.server import build
 from treering.serve.paths import served_git
 from treering.serve.settings import Settings
 from treering.serve.tenant import tenant_of
+from treering.serve.threads import Kind
 
 PATH = "/mcp"
 
@@ -48,8 +49,8 @@ class Endpoint:
         return Route(PATH, endpoint=self, include_in_schema=False)
 
 
-async def _within(request: Request, use: Callable[[Memory], str], writes: bool) -> str:
+async def _within(request: Request, use: Callable[[Memory], str], threads: Kind) -> str:
     """Run a call on the memory of the caller's space."""
     tenant = await tenant_of(request)
-    run = tenant.change if writes else tenant.call
+    run = {"read": tenant.call, "write": tenant.change, "wait": tenant.call_slow}[threads]
     return await run(use, tenant.memory)

@@ -22,6 +22,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "mcp", "mcp") from missing
 
 from treering.serve.mcp import resources, tools
+from treering.serve.threads import Kind
 
 INSTRUCTIONS: Final = (
     "A long-term memory. Recall before you answer from what earlier conversations may hold; "
@@ -29,9 +30,9 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Within = Callable[[Any, Callable[[Memory], str], bool], Awaitable[str]]
-"""Runs a call on the memory that a request means, in a thread: a memory blocks. The request is None
-where the transport has none (stdio); the last argument tells whether the call writes."""
+Within = Callable[[Any, Callable[[Memory], str], Kind], Awaitable[str]]
+"""Runs a call on the memory that a request means, in a thread of a kind: a memory blocks. The
+request is None where the transport has none (stdio)."""
 
 
 def build(within: Within, reach: tools.Reach) -> Server[Any]:
@@ -53,7 +54,7 @@ def build(within: Within, reach: tools.Reach) -> Server[Any]:
 def on(memory: Memory) -> Within:
     """Runs all calls on one memory."""
 
-    async def within(_: Any, use: Callable[[Memory], str], __: bool) -> str:
+    async def within(_: Any, use: Callable[[Memory], str], __: Kind) -> str:
         return await anyio.to_thread.run_sync(use, memory)
 
     return within
@@ -97,7 +98,7 @@ class _Service:
             text = await self._within(
                 context.request,
                 lambda memory: call.run(memory, self._reach),
-                not kind.annotations.read_only_hint,
+                kind.threads,
             )
         except ValidationError as error:
             return _told(_mistakes(params.name, error), is_error=True)
@@ -121,7 +122,7 @@ class _Service:
         uri = str(params.uri)
         try:
             text = await self._within(
-                context.request, lambda memory: resources.read(memory, uri), False
+                context.request, lambda memory: resources.read(memory, uri), "read"
             )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error

@@ -19,6 +19,7 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Context
+from treering.serve.threads import Kind
 
 RECALL_TOKENS: Final = 800
 """What an answer usually needs; a model that wants more asks for more."""
@@ -55,6 +56,7 @@ class Call(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     annotations: ClassVar[ToolAnnotations] = ToolAnnotations(read_only_hint=True)
+    threads: ClassVar[Kind] = "read"
 
     def run(self, memory: Memory, reach: Reach) -> str:
         """Do it; return what the model is told. Raises TreeringError."""
@@ -65,6 +67,7 @@ class Remember(Call):
     """Keep a fact, decision or text for later conversations."""
 
     annotations = ToolAnnotations(destructive_hint=False)
+    threads = "write"
     text: str
     source: Annotated[Optional, Field(description="Project or topic it belongs to.")] = None
     speaker: Annotated[Optional, Field(description="Who said it.")] = None
@@ -112,6 +115,7 @@ class Forget(Call):
     """Erase for good: entries by their ids, or all of a source."""
 
     annotations = ToolAnnotations(destructive_hint=True)
+    threads = "write"
     ids: list[str] = []
     source: Optional = None
 
@@ -143,6 +147,7 @@ class CodeRecord(Call):
     """After changing code: remember what was asked for and what the git working tree changes."""
 
     annotations = ToolAnnotations(destructive_hint=False)
+    threads = "write"
     instruction: str
     root: Annotated[str, Field(description="Of the repository.")] = "."
     note: Annotated[str, Field(description="How it was received.")] = ""
@@ -163,6 +168,7 @@ class CodeRecord(Call):
 class CodeCheck(Call):
     """Before committing: what the change would undo of earlier work. Cite an id to mean it."""
 
+    threads = "wait"  # git may take its time over a large repository
     root: Annotated[str, Field(description="Of the repository.")] = "."
     staged: Annotated[bool, Field(description="What is staged, not the working tree.")] = False
     message: Annotated[str, Field(description="The commit message.")] = ""

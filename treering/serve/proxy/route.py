@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import threading
 from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -42,6 +43,10 @@ SILENCE_S = 600.0
 LOCKS = 64
 """Conversations that are written side by side without waiting for each other, about."""
 
+CHAT: Final = "/chat/completions"
+
+_CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address; neither clients nor logs get them
+
 _KEPT_FROM_CLIENT: Final = frozenset({"accept", "content-type", "openai-beta", "user-agent"})
 """Never its key, which opens this server and no other."""
 
@@ -78,7 +83,7 @@ class Proxy:
     def routes(self) -> list[Route]:
         """Where it is found."""
         return [
-            Route("/v1/chat/completions", self.chat, methods=["POST"], include_in_schema=False),
+            Route(f"/v1{CHAT}", self.chat, methods=["POST"], include_in_schema=False),
             Route("/v1/models", self.models, methods=["GET"], include_in_schema=False),
             Route("/v1/models/{model:path}", self.models, methods=["GET"], include_in_schema=False),
         ]
@@ -95,19 +100,23 @@ class Proxy:
 
     async def models(self, request: HTTPRequest) -> Response:
         """The upstream server's models."""
-        return await self._passed(request, b"")
+        name = request.path_params.get("model", "")
+        if not {".", ".."}.isdisjoint(name.split("/")):
+            # It would lead to other addresses of that server, with the key for it.
+            return _refusal(404, f"there is no model {name!r:.100}")
+        return await self._passed(request, f"/models/{quote(name)}" if name else "/models", b"")
 
     async def chat(self, request: HTTPRequest) -> Response:
         """A chat completion; both sides of it are remembered, and memories are put before it."""
         sent = await request.body()
         asked = Request.of(sent)
         if asked is None or self._settings.upstream is None:
-            return await self._passed(request, sent)
+            return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
         shown = await turn.tenant.change(self._remember, turn, turn.said, None)
         ids, text = await turn.tenant.call(self._recall, turn, shown)
         body = asked.with_memories(text) if text else sent
-        answer = await self._send(request, body, streams=asked.streams)
+        answer = await self._send(request, CHAT, body, streams=asked.streams)
         if isinstance(answer, Response):
             return answer
         headers = _passed_back(answer) | {
@@ -158,15 +167,15 @@ class Proxy:
 
     # ------------------------------------------------------------------ upstream
 
-    async def _passed(self, request: HTTPRequest, body: bytes) -> Response:
+    async def _passed(self, request: HTTPRequest, path: str, body: bytes) -> Response:
         """An answer that is not looked into."""
-        answer = await self._send(request, body, streams=False)
+        answer = await self._send(request, path, body, streams=False)
         if isinstance(answer, Response):
             return answer
         return Response(answer.content, answer.status_code, _passed_back(answer))
 
     async def _send(
-        self, request: HTTPRequest, body: bytes, *, streams: bool
+        self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
     ) -> httpx2.Response | Response:
         """The upstream server's answer, a stream not yet read; or why there is none."""
         assert self._client is not None  # requests come within the application's lifespan
@@ -175,19 +184,18 @@ class Proxy:
             return _refusal(
                 501, "no model server is configured; start treering with --upstream URL"
             )
-        asked = self._client.build_request(
-            request.method,
-            upstream.rstrip("/") + request.url.path.removeprefix("/v1"),
-            content=body,
-            headers=self._headers(request.headers),
-        )
+        headers = self._headers(request.headers)
         try:
+            asked = self._client.build_request(
+                request.method, upstream.rstrip("/") + path, content=body, headers=headers
+            )
             answer = await self._client.send(asked, stream=streams)
             if streams and not answer.is_success:
                 await answer.aread()
-        except httpx2.HTTPError as error:
-            log.warning("%s does not answer: %s", upstream, error)
-            return _refusal(502, f"the model server {upstream} does not answer: {error}")
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            shown = _CREDENTIALS.sub("//", upstream)
+            log.warning("%s does not answer: %s", shown, error)
+            return _refusal(502, f"the model server {shown} does not answer: {error}")
         return answer
 
     def _headers(self, sent: Headers) -> dict[str, str]:

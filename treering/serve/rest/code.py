@@ -205,7 +205,7 @@ async def log(
 ) -> tuple[SessionBlock, ...]:
     """The story of a definition: what was asked for, changed and noted; with root, its commits."""
     where = None if root is None else await tenant.call(served_git, _settings(request), root)
-    return await tenant.call(tenant.memory.code.log, definition, root=where)
+    return await tenant.call_slow(tenant.memory.code.log, definition, root=where)
 
 
 @router.post("/check")
