@@ -84,7 +84,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
 
     The one list of the views: whatever holds text of entries has its ``erase`` called here.
     """
-    memos, changes = memo.erase(writer, space, seqs)
+    memos, changes = memo.erase(writer, seqs)
     seqs = [*seqs, *changes]
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)

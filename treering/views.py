@@ -64,7 +64,7 @@ class Views:
             database, space, lambda: self._embedder, llm, self.searcher, self.defaults
         )
         self.memos = MemoView(
-            database, space, lambda: self._embedder, llm, self.searcher.snapshot, self.defaults
+            database, space, lambda: self._embedder, llm, self.searcher, self.defaults
         )
 
     @property

@@ -12,10 +12,13 @@ import pytest
 
 from tests.chat.test_conversation import echoing
 from tests.conftest import Open
+from tests.memo.talk import messages, place
 from treering.chat import PolicyName
 from treering.chat.policy import Evidence, Exchange, Turn, newest
 from treering.chat.registry import POLICIES, policy_of
+from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.tokens import estimate_tokens
 from treering.memo.record import Evidence as MemoEvidence
 from treering.memo.record import Memo, Span
 from treering.records import Context, Entry, Hit, Why
@@ -197,6 +200,37 @@ def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
     assert {one.operation for one in memory.stats().spent} >= {"chat", "memo"}
 
 
+def test_the_memo_policy_marks_what_does_not_hold_any_more(open_memory: Open) -> None:
+    def reply(request: Request) -> Line:
+        return "2" if "Topic Options" in request.text else "user lives by a river."
+
+    memory = open_memory(llm=ScriptedLLM(reply))
+    memory.add({"role": "user", "content": "I live in Berlin by the river.", "at": "2025-01-10"})
+    memory.add(messages(11, start=12))
+    place(memory, "home Berlin", "user lives in Berlin by the river.", 0, 3)
+    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    shown = str(memory.chat_prompt("Do I live by the river?", policy="memo", source="other"))
+    since = "since 2026-05-03: I moved to Porto.)"
+    assert f"by the river. (possibly out of date {since}" in shown
+    assert f"by the river. (superseded {since} ### user" in shown
+
+
+def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(lambda _: "user lives by a river."))
+    for river in ("Spree", "Havel", "Panke"):
+        text = f"I live in Berlin by the river {river}, and the river is long and wide."
+        memory.add({"role": "user", "content": text, "at": "2025-01-10"})
+    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.settle()
+    sources = MemorySources(
+        memory._database, memory._space, memory._views, estimate_tokens, frozenset()
+    )
+    assert [one.text for one in sources.nodes("river", 60)] == [
+        "Summary of 3 texts: user lives by a river."
+        " (possibly out of date since 2026-05-03: I moved to Porto.)"
+    ]
+
+
 def test_auto_marks_what_does_not_hold_any_more(open_memory: Open) -> None:
     memory, llm = echoing(open_memory)
     memory.add({"role": "user", "content": "I live in Berlin.", "at": "2025-01-10"}, source="old")
@@ -204,4 +238,4 @@ def test_auto_marks_what_does_not_hold_any_more(open_memory: Open) -> None:
     memory.chat("Do I live in Berlin?")
     shown = llm.requests[-1].text
     assert "user: I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)" in shown
-    assert "new, 2026-05-03 00:00\nuser: I moved to Porto." in shown
+    assert "new, 2026-05-03 00:00\n user: I moved to Porto." in shown

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
 from treering import Memory
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, ModelMismatch, UnknownName
 from treering.memo import store
 from treering.memo.record import Memo
 
@@ -222,7 +223,7 @@ def test_the_memos_of_a_line_are_found_without_reading_them_all(memory: Memory, 
         marks = [1] * sql.count("?")
         plan = [str(row[3]) for row in reader.rows(f"EXPLAIN QUERY PLAN {sql}", marks)]
     assert plan
-    assert not [step for step in plan if re.match("SCAN [a-z]$", step)]
+    assert not [step for step in plan if re.match("SCAN [a-z]$", step) or "space=?" in step]
 
 
 def test_forgetting_a_change_erases_the_memo(memory: Memory, path: Path, sister: Memo) -> None:
@@ -269,6 +270,32 @@ def test_a_search_by_words_does_not_hide_vectors_from_the_next(
 ) -> None:
     assert memory.memos.search("boat", mode="lexical")[0].why.cosine is None
     assert memory.memos.search("boat")[0].why.cosine
+
+
+@pytest.mark.parametrize("dimension", [32, 64])
+def test_search_says_that_another_process_has_changed_the_model(
+    memory: Memory, open_memory: Open, sister: Memo, boat: Memo, dimension: int
+) -> None:
+    assert memory.memos.search("boat")
+    with open_memory() as other:
+        other.reembed(HashingEmbedder("other", dimension))
+        assert other.memos.search("boat")[0].memo == boat
+    with pytest.raises(ModelMismatch, match="other"):
+        memory.memos.search("boat")
+    assert memory.memos.search("boat", mode="lexical")[0].memo == boat
+
+
+def test_memos_are_embedded_once(open_memory: Open) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    memory.add(messages())
+    place(memory, "Ines in Porto", "The sister of user moved.", 0, 3)
+    memory.memos.search("boat")
+    place(memory, "boat repair", "The boat needs a sail.", 4, 7)
+    embedder.texts.clear()
+    memory.memos.search("sail")
+    memory.memos.search("stew")
+    assert embedder.texts == ["sail", "boat repair. The boat needs a sail.", "stew"]
 
 
 def test_an_edited_memo_is_found_by_its_new_words(memory: Memory, sister: Memo, boat: Memo) -> None:

@@ -17,6 +17,7 @@ from treering.chat.policy import (
     Sources,
     Turn,
     ids,
+    indented,
     newest,
     origin,
     tokens,
@@ -121,7 +122,7 @@ def _whole(one: Exchange) -> Evidence:
 
 
 def _said(one: Exchange) -> str:
-    return "\n".join(map(as_shown, one.hits))
+    return "\n".join(indented(as_shown(hit)) for hit in one.hits)
 
 
 def _head(one: Exchange) -> str:

@@ -5,6 +5,7 @@ A policy reads the memory through ``Sources`` and nothing else, so it is tested 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from treering.records import Context, Entry, Hit, Passage
 
 JOIN = " ### "  # MemoChat's mark between dialogue lines
 JOIN_TOKENS = 3
+_JOINT = re.compile("#{3,}")
 QUERY_CHARS = 4_000  # of the last round and the message: an embedding model reads no more
 
 
@@ -143,8 +145,18 @@ class Policy(Protocol):
 
 
 def line(entry: Entry) -> str:
-    """A dialogue line, which cannot be taken for two."""
-    return f"{entry.speaker or entry.role}: {entry.text.replace('###', '# # #')}"
+    """A dialogue line, which cannot be taken for two, whatever speaker or text hold."""
+    return _JOINT.sub(
+        lambda found: " ".join(found[0]), f"{entry.speaker or entry.role}: {entry.text}"
+    )
+
+
+def indented(text: str) -> str:
+    """A text whose further lines are set in: none of them can pass for the beginning of another.
+
+    By one space, which costs no token.
+    """
+    return "\n ".join(text.splitlines())
 
 
 def newest(history: Sequence[Entry], limit: int, count: CountTokens) -> tuple[Entry, ...]:

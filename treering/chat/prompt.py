@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.chat.policy import JOIN, Materials, Policy, Sources, Turn, line
+from treering.chat.policy import JOIN, Materials, Policy, Sources, Turn, indented, line
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.recall.context import CountTokens
@@ -81,7 +81,8 @@ def least_tokens(message: str, count: CountTokens) -> int:
 def render(message: str, materials: Materials) -> list[Message]:
     """FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place."""
     evidences = "\n\n".join(
-        f"({number}) {evidence.text}" for number, evidence in enumerate(materials.evidences, 1)
+        f"({number}) {indented(evidence.text)}"
+        for number, evidence in enumerate(materials.evidences, 1)
     )
     turn = load("chat_turn").fill(
         evidences=evidences or NOTHING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import islice
 
@@ -10,12 +10,15 @@ from treering.chat.exchange import exchanges
 from treering.chat.policy import Evidence, Exchange, origin
 from treering.facts import store as facts
 from treering.fragments import store
+from treering.journal import entries
 from treering.journal.contract import Database
 from treering.memo.choose import related
 from treering.memo.record import Evidence as MemoEvidence
 from treering.memo.record import Memo
-from treering.recall.context import Candidate, CountTokens, assemble, shown, since
-from treering.records import Context, Filter, Hit, Newer
+from treering.recall.context import Candidate, CountTokens, assemble, outdated, shown
+from treering.recall.search import by_words_if_down
+from treering.records import Context, Filter, Hit
+from treering.score.own import Mode
 from treering.tree.view import TreeView
 from treering.views import Views
 
@@ -45,13 +48,21 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        with closing(self._candidates(query, without)) as found:  # it reads within a transaction
-            return assemble(query, found, budget, self._count)
+
+        def assembled(mode: Mode) -> Context:
+            with closing(self._candidates(query, without, mode)) as found:
+                return assemble(query, found, budget, self._count)
+
+        return by_words_if_down(assembled)
 
     def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
         """See ``Sources``."""
-        with closing(self._candidates(query, without)) as found:
-            hits = [candidate.hit for candidate in islice(found, k)]
+
+        def best(mode: Mode) -> list[Hit]:
+            with closing(self._candidates(query, without, mode)) as found:
+                return [candidate.hit for candidate in islice(found, k)]
+
+        hits = by_words_if_down(best)
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             return exchanges(reader, state.space, hits, without | self._hidden) if state else []
@@ -61,18 +72,18 @@ class MemorySources:
         tree = self._views.tree
         plan = self._views.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
-        found = tree.context(query, condition, "hybrid", plan, budget, self._count)
-        return [_evidence(hit, tree) for passage in found.passages for hit in passage.hits]
+        found = by_words_if_down(
+            lambda mode: tree.context(query, condition, mode, plan, budget, self._count)
+        )
+        hits = [hit for passage in found.passages for hit in passage.hits]
+        return [self._evidence(hit, tree) for hit in hits]
 
     def memos(self, query: str) -> Sequence[Evidence]:
         """See ``Sources``."""
         view = self._views.memos
-        pinned = [memo for memo in view.list() if memo.pinned]
-        found = dict.fromkeys((*pinned, *related(view.search(query, k=MEMOS))))
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            newer = facts.newer_by_id(reader, state.space) if state else {}
-        return [_told(memo, newer) for memo in found if memo.stated]
+        hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
+        found = dict.fromkeys((*view.pinned(), *related(hits)))
+        return [self._told(memo) for memo in found if memo.stated]
 
     def chosen(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
@@ -82,28 +93,33 @@ class MemorySources:
 
     def written(self, source: str) -> frozenset[str]:
         """See ``Sources``."""
-        memos = self._views.memos.list(source=source)
-        return frozenset(entry for memo in memos for entry in memo.entry_ids)
+        return self._views.memos.written(source)
 
-    def _candidates(self, query: str, without: frozenset[str]) -> Generator[Candidate, None, None]:
+    def _evidence(self, hit: Hit, tree: TreeView) -> Evidence:
+        if hit.node is None:
+            return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
+        leaves = (leaf.entry_id for leaf in tree.leaves(hit.node))
+        below = tuple(dict.fromkeys(entry for entry in leaves if entry))
+        text = f"Summary of {hit.summary_of} texts: {hit.text}{self._outdated(below)}"
+        return Evidence(text, brief=below)
+
+    def _told(self, memo: Memo) -> Evidence:
+        """What a memo says, and whether something it stands for does not hold any more."""
+        doubt = self._outdated(memo.entry_ids)
+        text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
+        return Evidence(text, brief=memo.entry_ids)
+
+    def _outdated(self, below: Sequence[str]) -> str:
+        """What is known against the summary of some entries."""
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            seqs = entries.seqs_of(reader, state.space, below) if state else []
+            return outdated(facts.marks(reader, seqs).values())
+
+    def _candidates(
+        self, query: str, without: frozenset[str], mode: Mode
+    ) -> Generator[Candidate, None, None]:
+        """The best fragments; they are read within a transaction, so the generator is closed."""
         condition = Filter(omit=without | self._hidden)
         plan = self._views.defaults()
-        return self._views.searcher.candidates(query, condition, "hybrid", plan)
-
-
-def _evidence(hit: Hit, tree: TreeView) -> Evidence:
-    if hit.node is None:
-        return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
-    leaves = (leaf.entry_id for leaf in tree.leaves(hit.node))
-    below = tuple(dict.fromkeys(entry for entry in leaves if entry))
-    return Evidence(f"Summary of {hit.summary_of} texts: {hit.text}", brief=below)
-
-
-def _told(memo: Memo, newer: Mapping[str, Newer]) -> Evidence:
-    """What a memo says, and whether something it stands for does not hold any more."""
-    against = [newer[entry] for entry in memo.entry_ids if entry in newer]
-    stale = (
-        f" ({since('possibly out of date', against[-1])}: {against[-1].text})" if against else ""
-    )
-    text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{stale}"
-    return Evidence(text, brief=memo.entry_ids)
+        return self._views.searcher.candidates(query, condition, mode, plan)

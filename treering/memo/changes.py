@@ -86,7 +86,7 @@ def apply(writer: Writer, space: int) -> None:
             change=seq,
         )
         store.add_version(writer, store.create(writer, space, said["id"]), new)
-        store.drop_repeated(writer, space, new.covered)
+        store.drop_repeated(writer, new.covered)
 
 
 def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:

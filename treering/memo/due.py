@@ -86,15 +86,16 @@ def dialogues(
 
     With ``upgrade`` a memo that is the fallback for a reply does not count.
     """
+    condition, params = ("", ()) if source is None else (" AND s.name = ?", (source,))
     rows = list(
         reader.rows(
             "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l JOIN memo m"
             " ON m.current = l.version JOIN memo_version v ON v.id = l.version"
             " WHERE l.entry = e.seq AND l.covered = 1 AND (? = 0 OR v.origin <> 'fallback'))"
             " FROM entry e JOIN source s ON s.id = e.source"
-            " WHERE e.space = ? AND e.kind = 'chat' AND s.name <> ? AND (? IS NULL OR s.name = ?)"
+            f" WHERE s.space = ? AND e.kind = 'chat' AND s.name <> ?{condition}"
             " ORDER BY e.source, e.position",
-            (int(upgrade), space, changes.SOURCE, source, source),
+            (int(upgrade), space, changes.SOURCE, *params),
         )
     )
     found = []

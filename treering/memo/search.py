@@ -13,10 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments import store as fragments
-from treering.fragments.build import checked
 from treering.fragments.table import Snapshot
 from treering.fragments.widen import widened
 from treering.journal.contract import Reader
@@ -101,7 +99,7 @@ class MemoSearch:
         self,
         found: Space,
         query: str,
-        embedder: Embedder,
+        vectors: Floats | None,
         defaults: Plan,
         k: int,
         *,
@@ -109,10 +107,12 @@ class MemoSearch:
         mode: Mode = "hybrid",
         alpha: float = TOPIC_ALPHA,
     ) -> list[MemoHit]:
-        """The k memos that answer a query best, best first; of one source, if that is given."""
+        """The k memos that answer a query best, best first; of one source, if that is given.
+
+        ``vectors`` is the query's, by the snapshot's model; without it, words alone count.
+        """
         topic = Weighted(found.relation, alpha)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        vectors = None if mode == "lexical" else checked(embedder, [query], query=True)
         ranking = rank(found.snapshot, self._relations, plan, [query], vectors, mode)
         first = len(found.snapshot) - len(found.memos)
         allowed = np.zeros(len(found.snapshot), dtype=np.bool_)

@@ -176,7 +176,7 @@ class Settler:
             lines = [line.seq for line in batch]
             if store.written(writer, lines):
                 return
-            store.drop_fallbacks(writer, space, lines)
+            store.drop_fallbacks(writer, lines)
             for part, said in zip(made.parts, claims, strict=True):
                 covered = batch[part.start - 1 : part.end]
                 _put(writer, space, known, _version(made, part, said, covered, batch))

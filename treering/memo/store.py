@@ -108,6 +108,13 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     )
 
 
+def pinned(reader: Reader, space: int) -> list[Stored]:
+    """The pinned memos, in the order they were first made."""
+    return _load(
+        reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
+    )
+
+
 def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
     """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
     found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
@@ -187,6 +194,18 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         )
 
 
+def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
+    """The ids of the lines of a conversation that memos stand for."""
+    rows = reader.rows(
+        "SELECT e.id FROM source s JOIN entry e ON e.source = s.id"
+        " JOIN memo_line l ON l.entry = e.seq AND l.covered = 1"
+        " JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+        " WHERE s.space = ? AND s.name = ? AND v.deleted = 0",
+        (space, source),
+    )
+    return frozenset(str(row[0]) for row in rows)
+
+
 def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
     """Name and topic of the memos of an entry's conversation, in the order they were made."""
     rows = reader.rows(
@@ -199,7 +218,7 @@ def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
     return [(str(row[1]), str(row[2])) for row in rows]
 
 
-def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
+def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
     rows = (
         reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
@@ -207,7 +226,7 @@ def lines(reader: Reader, space: int, memo: Memo) -> list[Entry]:
     )
     seqs = [int(row[0]) for row in rows if row is not None]
     found = entries.by_seq(reader, seqs)
-    return [found[seq] for seq in seqs]
+    return {seq: found[seq] for seq in seqs}
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
@@ -289,28 +308,27 @@ def written(reader: Reader, lines: Sequence[int]) -> bool:
     return row is not None
 
 
-def drop_fallbacks(writer: Writer, space: int, lines: Sequence[int]) -> None:
+def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
     """Delete the memos that only keep some of these lines, because no reply could be read."""
     rows = writer.rows(
-        f"SELECT DISTINCT m.id {STANDS_FOR} AND m.space = ? AND v.origin = 'fallback'",
-        (json.dumps(lines), space),
+        f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'", (json.dumps(lines),)
     )
     _drop_memos(writer, [int(row[0]) for row in rows])
 
 
-def drop_repeated(writer: Writer, space: int, lines: Sequence[int]) -> None:
+def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
     """Delete the memos of these lines that only a model wrote, if memos that a person has changed
     stand for every line of them.
     """
     rows = writer.rows(
-        f"SELECT DISTINCT m.id {STANDS_FOR} AND m.space = ?"
+        f"SELECT DISTINCT m.id {STANDS_FOR}"
         " AND NOT EXISTS (SELECT 1 FROM memo_version c"
         "  WHERE c.memo = m.id AND c.change IS NOT NULL)"
         " AND NOT EXISTS (SELECT 1 FROM memo_line a WHERE a.version = m.current AND a.covered = 1"
         "  AND NOT EXISTS (SELECT 1 FROM memo_line b JOIN memo o ON o.current = b.version"
         "   JOIN memo_version c ON c.id = b.version"
         "   WHERE b.entry = a.entry AND b.covered = 1 AND c.change IS NOT NULL))",
-        (json.dumps(lines), space),
+        (json.dumps(lines),),
     )
     _drop_memos(writer, [int(row[0]) for row in rows])
 
@@ -323,7 +341,7 @@ def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
         writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
 
 
-def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[int]]:
+def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
     """Erase what was written from entries, called before these go, in the same transaction.
 
     A memo goes with all its history if its text may be drawn from an erased entry, or if that
@@ -332,7 +350,7 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[
     person's changes of what went: they are to go, too.
     """
     gone, dropped = [], set()
-    for memo, versions in _touched(writer, space, erased).items():
+    for memo, versions in _touched(writer, erased).items():
         row = writer.row("SELECT current FROM memo WHERE id = ?", (memo,))
         dropped |= versions
         if row is not None and row[0] in versions:
@@ -347,19 +365,19 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> tuple[int, list[
 
 
 TOUCHED: Final = (
-    "SELECT v.memo, v.id FROM memo_version v JOIN memo m ON m.id = v.memo"
-    " WHERE m.space = ? AND v.id IN (SELECT id FROM memo_version WHERE change = ? UNION"
+    "SELECT v.memo, v.id FROM memo_version v"
+    " WHERE v.id IN (SELECT id FROM memo_version WHERE change = ? UNION"
     " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
     " WHERE l.entry = ? AND o.deleted = 0)"
 )
 """A union, each part of which has an index: an OR would read every version for every entry."""
 
 
-def _touched(reader: Reader, space: int, erased: Sequence[int]) -> dict[int, set[int]]:
+def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
     """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
     found: dict[int, set[int]] = {}
     for entry in erased:
-        rows = reader.rows(TOUCHED, (space, entry, entry))
+        rows = reader.rows(TOUCHED, (entry, entry))
         for memo, version in rows:
             found.setdefault(int(memo), set()).add(int(version))
     return found

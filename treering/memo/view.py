@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -12,9 +12,9 @@ from typing import Final
 
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
+from treering.facts import store as facts
 from treering.fragments import store as fragments
 from treering.fragments.build import checked
-from treering.fragments.table import Snapshot
 from treering.ingest.drafts import parse_time
 from treering.journal import entries, ledger
 from treering.journal.contract import Database, Reader, Writer
@@ -22,13 +22,14 @@ from treering.llm.contract import LLM
 from treering.memo import changes, choose, due, search, store
 from treering.memo.choose import Picked
 from treering.memo.claims import claims_of
-from treering.memo.lines import spoken
+from treering.memo.lines import shown, spoken
 from treering.memo.record import Choice, Chooser, Claim, Evidence, Memo, MemoHit, Span
 from treering.memo.search import MemoSearch, Topic
 from treering.memo.settle import Progress, Settler
 from treering.memo.store import Stored
 from treering.memo.write import Wording
-from treering.recall.search import check_queries
+from treering.recall.context import against, outdated
+from treering.recall.search import Searcher, by_words_if_down, check_queries
 from treering.records import Entry, Spent
 from treering.relate.contract import Codes
 from treering.relate.registry import Plan
@@ -53,14 +54,14 @@ class MemoView:
         space: str,
         embedder: Callable[[], Embedder],
         llm: Callable[[], LLM],
-        snapshot: Callable[[], Snapshot | None],
+        searcher: Searcher,
         defaults: Callable[[], Plan],
     ) -> None:
         self._database = database
         self._space = space
         self._embedder = embedder
         self._llm = llm
-        self._snapshot = snapshot
+        self._searcher = searcher
         self._defaults = defaults
         self._search = MemoSearch()
 
@@ -110,26 +111,31 @@ class MemoView:
     def lines(self, memo: Memo) -> Entries:
         """The lines that a memo stands for, as they were said."""
         with self._reading() as (reader, space):
-            return store.lines(reader, space, memo)
+            return [*store.lines(reader, space, memo).values()]
 
     # ------------------------------------------------------------------ finding the right ones
 
     def search(
         self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
     ) -> Hits:
-        """The k memos that answer a query best, by words, meaning and relations; needs no LLM."""
+        """The k memos that answer a query best, by words, meaning and relations; needs no LLM.
+
+        Raises InputError, EmbeddingError; ModelMismatch, if another process has changed the model.
+        """
         check_queries([query])
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
-        base = self._snapshot()
+        vectors = self._searcher.embedded([query], mode)
+        if vectors is not None:
+            self.embed()
+        base = self._searcher.snapshot()
         if base is None or not len(base):
             return []
-        if mode != "lexical":
-            self.embed()
+        self._searcher.ensure_same(base, vectors)
         with self._reading() as (reader, space):
             found = self._search.space(reader, space, base)
         return self._search.search(
-            found, query, self._embedder(), self._defaults(), k, source=source, mode=mode
+            found, query, vectors, self._defaults(), k, source=source, mode=mode
         )
 
     def choose(self, query: str, *, source: str | None = None) -> Choice:
@@ -137,20 +143,33 @@ class MemoView:
 
         The language model chooses among numbered options, which search narrows down if there are
         too many. Without one, or if it is down or its reply cannot be read, search chooses. Pinned
-        memos are always among those chosen.
+        memos are always among those chosen. While the embedder fails, words alone count. What does
+        not hold any more is marked, in summaries and lines.
         """
-        hits = self.search(query, k=choose.MOST_RANKED, source=source)
+        hits = by_words_if_down(
+            lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
+        )
         picked = self._picked(query, [hit.memo for hit in hits])
         chosen = choose.related(hits) if picked.memos is None else picked.memos
-        pinned = [one for one in self.list(source=source) if one.pinned]
         with self._reading() as (reader, space):
+            pinned = _of_source(store.pinned(reader, space), source)
             evidences = tuple(
-                Evidence(one, one.topic, one.stated, tuple(map(spoken, lines)))
+                _evidence(reader, one, lines)
                 for one in dict.fromkeys((*pinned, *chosen))
                 if (lines := store.lines(reader, space, one))
             )
         by: Chooser = "search" if picked.memos is None else "model"
         return Choice(query, evidences, by, picked.usage)
+
+    def pinned(self) -> Memos:
+        """The pinned memos, in the order they were first made."""
+        with self._reading() as (reader, space):
+            return _of_source(store.pinned(reader, space), None)
+
+    def written(self, source: str) -> frozenset[str]:
+        """The ids of the lines of a conversation that memos stand for."""
+        with self._reading() as (reader, space):
+            return store.written_of(reader, space, source)
 
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
@@ -293,8 +312,7 @@ class MemoView:
             state = fragments.state(reader, self._space)
             if state is None or state.model is None or state.model.name != self._embedder().name:
                 return
-            done = store.vectors(reader, state.space, state.model)
-            waiting = [one for one in store.current(reader, state.space) if one.version not in done]
+            waiting = store.unembedded(reader, state.space, state.model)
         if waiting:
             texts = [search.text_of(one) for one in waiting]
             vectors = checked(self._embedder(), texts, dimension=state.model.dimension)
@@ -344,6 +362,22 @@ class MemoView:
     def _topics(self, fragment: Codes) -> Codes:
         with self._reading() as (reader, space):
             return search.topics(reader, space, fragment)
+
+
+def _of_source(found: Sequence[Stored], source: str | None) -> Memos:
+    memos = (one.memo for one in found)
+    return [m for m in memos if source is None or any(one.source == source for one in m.spans)]
+
+
+def _evidence(reader: Reader, memo: Memo, lines: Mapping[int, Entry]) -> Evidence:
+    """A memo with its lines, and what is known against any of them."""
+    marks = facts.marks(reader, [*lines])
+    dialogues = (
+        f"{spoken(line)} {shown(against(marks.get(seq, facts.NOTHING)))}".rstrip()
+        for seq, line in lines.items()
+    )
+    doubt = shown(outdated(marks.values()))
+    return Evidence(memo, memo.topic, f"{memo.stated} {doubt}".strip(), tuple(dialogues))
 
 
 def _first_said(memo: Memo) -> tuple[datetime, str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,10 +211,24 @@ def _body(members: Sequence[Candidate]) -> str:
 def shown(hit: Hit) -> str:
     """A fragment as it is shown: who said it, its text, and what is known against it."""
     said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-    return said + _against(hit)
+    return said + against(hit)
 
 
-def _against(hit: Hit) -> str:
+class Marked(Protocol):
+    """What may be superseded or out of date: a hit, or what is known of an entry."""
+
+    @property
+    def superseded_by(self) -> Newer | None:
+        """The statement that holds instead."""
+        ...
+
+    @property
+    def stale(self) -> Newer | None:
+        """The statement that dates it."""
+        ...
+
+
+def against(hit: Marked) -> str:
     """What is known against a fragment: shown right behind it, so that no reader misses it."""
     if hit.superseded_by is not None:
         newer = hit.superseded_by
@@ -222,6 +237,15 @@ def _against(hit: Hit) -> str:
     if hit.stale is not None:
         return f" ({since('possibly out of date', hit.stale)}: {hit.stale.text})"
     return ""
+
+
+def outdated(below: Iterable[Marked]) -> str:
+    """What is known against a summary, if one of the texts below it is superseded: the newest."""
+    newer = [one.superseded_by for one in below if one.superseded_by is not None]
+    if not newer:
+        return ""
+    newest = max(newer, key=lambda one: one.at.timestamp() if one.at else 0.0)
+    return f" ({since('possibly out of date', newest)}: {newest.text})"
 
 
 def since(what: str, newer: Newer) -> str:

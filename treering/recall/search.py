@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import logging
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,10 @@ from treering.relate.contract import Floats
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
 from treering.split.stream import check_text
+
+log = logging.getLogger("treering")
+
+T = TypeVar("T")
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
@@ -145,6 +151,20 @@ class Searcher:
                 f"memory was opened with {self._embedder.name!r}; open it with {model.name!r}, or "
                 f"call reembed({self._embedder.name!r}) to change to that"
             )
+
+
+def by_words_if_down(search: Callable[[Mode], T]) -> T:
+    """What a search finds by words and meaning, or by words alone while the embedder fails.
+
+    Raises ModelMismatch: that will not pass by itself.
+    """
+    try:
+        return search("hybrid")
+    except ModelMismatch:
+        raise
+    except EmbeddingError as error:
+        log.warning("searching by words alone, the embedding model does not answer: %s", error)
+        return search("lexical")
 
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
