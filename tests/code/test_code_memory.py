@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import sqlite3
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from treering import Memory
 from treering.code.collector import paused
 from treering.errors import InputError, JournalBusy, UnknownName
 from treering.relate.contract import Floats
+
+WAIT_S = 30
 
 
 class Letters:
@@ -31,6 +35,18 @@ class Letters:
                 if "a" <= letter <= "z":
                     made[row, ord(letter) - ord("a")] += 1
         return made
+
+
+class Slow(Letters):
+    """One that waits, so that a test can look at what goes on meanwhile."""
+
+    def __init__(self) -> None:
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        self.asked.set()
+        assert self.go.wait(WAIT_S)
+        return super().embed(texts, query=query)
 
 
 @pytest.fixture
@@ -135,6 +151,23 @@ def test_spaces_do_not_see_each_others_code(root: Path, file: Path) -> None:
         memory.code.index(root)
     with Memory.open(file, space="other", embedder=Letters()) as memory:
         assert memory.code.repositories() == []
+
+
+def test_code_is_searched_while_it_is_indexed(root: Path, file: Path) -> None:
+    embedder = Slow()
+    with Memory.open(file, embedder=embedder) as memory, ThreadPoolExecutor(2) as threads:
+        memory.code.index(root)
+        (root / "new.py").write_text("def tax_of_items():\n    return 1\n")
+        indexing = threads.submit(memory.code.index, root, embed=True)
+        assert embedder.asked.wait(WAIT_S)
+        search = threads.submit(memory.code.search, "tax of items", mode="lexical")
+        try:
+            assert "new.py" not in {hit.path for hit in search.result(WAIT_S / 3)}
+            assert not indexing.done()
+        finally:
+            embedder.go.set()
+        assert "new.py" in indexing.result(WAIT_S).added
+        assert memory.code.search("tax of items", k=1)[0].path == "new.py"
 
 
 def test_blocks_and_context_memory_work_without_a_model(root: Path, file: Path) -> None:

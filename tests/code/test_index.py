@@ -97,6 +97,18 @@ def test_an_updated_index_answers_as_one_built_anew(
     assert {(hit.path, hit.text) for hit in found} == {(hit.path, hit.text) for hit in expected}
 
 
+def test_an_index_stays_as_it_is_while_its_copy_is_updated() -> None:
+    index = shop()
+    before = index.search("price of an item", k=5)
+    twin = index.copy()
+    fewer = indexed({"shop/prices.py": "def weight(item):\n    return item.price\n"})
+    twin.update(fewer, ["shop/log.py"])
+    assert index.search("price of an item", k=5) == before
+    assert "shop/log.py" in index.files
+    assert "shop/log.py" not in twin.files
+    assert "weight" in {hit.definition for hit in twin.search("weight", k=50)}
+
+
 def test_files_and_calls_survive_a_round_trip_through_bytes() -> None:
     index = shop()
     for path, file in index.files.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,6 +121,20 @@ def test_a_diff_may_name_files_whose_names_look_like_patterns(memory: Memory, ro
     write(root, **{"[id]": RETRYING, "*": RETRYING})
     blocks = memory.code.record(ASKED, root=root, diff=git(root, "diff"))
     assert sorted(block.key for block in blocks) == ["*.py::Client.fetch", "[id].py::Client.fetch"]
+
+
+def test_a_diff_of_a_file_with_other_line_ends_or_encoding_is_taken_off(
+    memory: Memory, root: Path
+) -> None:
+    old, new = (f"# caf\xe9\n{text}".encode("latin-1") for text in (PLAIN, RETRYING))
+    file = root / "client.py"
+    file.write_bytes(old.replace(b"\n", b"\r\n"))
+    git(root, "commit", "--quiet", "--all", "--message", "As other systems write it")
+    file.write_bytes(new.replace(b"\n", b"\r\n"))
+    given = ["git", "-c", "core.autocrlf=false", "diff"]
+    diff = subprocess.run(given, cwd=root, check=True, capture_output=True).stdout.decode()
+    (block,) = memory.code.record(ASKED, root=root, diff=diff)
+    assert block.definition == "Client.fetch"
 
 
 def test_a_text_that_no_process_can_be_given_is_refused(memory: Memory, root: Path) -> None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +14,7 @@ from tests.serve.conftest import Serve
 from treering.errors import ServerUnavailable
 from treering.relate.contract import Floats
 from treering.serve.settling import Settling
+from treering.serve.tenant import Tenant
 
 WAIT_S = 30
 
@@ -49,6 +53,33 @@ def test_work_that_takes_long_goes_on_and_whoever_asks_again_joins_it(
     settled = client.post("/v1/settle")
     assert (settled.status_code, settled.json()["pending"]) == (200, {})
     assert client.get("/v1/pending").json() == {"pending": {}, "settling": False}
+
+
+def test_an_upgrade_waits_for_its_turn_and_is_not_taken_for_done() -> None:
+    done: list[bool] = []
+    first = asyncio.Event()
+
+    class Slow:
+        space = "ana"
+        memory = SimpleNamespace(settle=None)
+
+        async def call_slow(self, _work: object, _progress: object, *, upgrade: bool) -> str:
+            if not upgrade:
+                await first.wait()
+            done.append(upgrade)
+            return f"upgrade: {upgrade}"
+
+    async def test() -> None:
+        settling, tenant = Settling(), cast(Tenant, Slow())
+        assert await settling.settle(tenant, 0, upgrade=False) is None
+        assert await settling.settle(tenant, 0, upgrade=True) is None
+        first.set()
+        found = await settling.settle(tenant, WAIT_S, upgrade=True)
+        assert cast(object, found) == "upgrade: True"
+        assert done == [False, True]
+        assert not settling.at_work("ana")
+
+    asyncio.run(test())
 
 
 def test_what_stands_in_the_way_is_told(serve: Serve) -> None:

@@ -210,18 +210,18 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
         raise InputError(f"the diff has the path {outside!r}; give paths from the root")
     there = {path: root / path for path in paths if _is_within(root, root / path)}
     after = {path: file.read_text(errors="replace") for path, file in there.items()}
-    return _without(diff, after, paths, root), after
+    return _without(diff, there, paths, root), after
 
 
 def _without(
-    diff: str, after: Mapping[str, str], paths: Iterable[str], root: Path
+    diff: str, there: Mapping[str, Path], paths: Iterable[str], root: Path
 ) -> dict[str, str]:
     """The files as they were before a diff that they have been changed by."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve()
-        for path, text in after.items():
+        for path, file in there.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
-            (copy / path).write_text(text)
+            (copy / path).write_bytes(file.read_bytes())  # as it is: git compares line ends too
         # Patterns, in which the characters of a name must not act.
         included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
         if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -153,6 +154,12 @@ class CodeIndex:
     def graph(self) -> CodeGraph:
         """The code graph."""
         return self._relation.graph
+
+    def copy(self) -> CodeIndex:
+        """An index of the same that is updated by itself; what both hold is never changed."""
+        twin = copy(self)
+        twin._relation = copy(self._relation)
+        return twin
 
     def update(
         self,

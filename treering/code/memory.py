@@ -65,6 +65,7 @@ class CodeMemory:
         self._names = Names(database, self._rounds, self._indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
+        self._indexing = threading.Lock()  # taken before the other, and held while files are read
         self._lock = threading.RLock()
         self._loaded: dict[int, tuple[int, CodeIndex]] = {}
 
@@ -85,12 +86,14 @@ class CodeMemory:
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
         top = Path(root).resolve()
-        with self._lock, paused():
+        with self._indexing, paused():
             known = self._known(str(top))
             want = Wanted.of(known, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if known is not None and want.is_met_by(known):
-                index, old = self._index(known), self._digests(known)
+                with self._lock:
+                    index = self._index(known).copy()  # the one that is there is being searched
+                old = self._digests(known)
             change = FileChange.of(top, old)
             if change.files or change.removed or known is None or not want.is_met_by(known):
                 self._apply(change, want, index, known, progress)
@@ -351,7 +354,7 @@ class CodeMemory:
 
         Recorded rounds stay: see ``forget_rounds``.
         """
-        with self._lock:
+        with self._indexing, self._lock:
             repository = self._open(root)[0]
             with self._database.write() as writer:
                 files = store.drop(writer, repository)
@@ -361,7 +364,7 @@ class CodeMemory:
 
     def use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
-        with self._lock:
+        with self._indexing, self._lock:
             self._embedder = embedder
 
     def _known(self, root: str) -> store.Repository | None:
@@ -438,8 +441,6 @@ class CodeMemory:
         made = self._made(change.files, want, progress)
         before = dict(index.calls)
         changed, gone = noticed(index, made, change.removed)
-        if known is not None:
-            self._loaded.pop(known.id, None)
         index.update(made, change.removed)
         digests = {path: change.files[path].digest for path in made}
         resolved_again = {
@@ -460,7 +461,10 @@ class CodeMemory:
             marks.save_noticed(writer, space, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
-        self._loaded[repository.id] = (repository.revision + 1, index)
+        with self._lock:
+            if known is not None:
+                self._loaded.pop(known.id, None)
+            self._loaded[repository.id] = (repository.revision + 1, index)
 
 
 _TALK_LOOKED_AT = 3

@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import dataclass
 
 from treering.errors import ServerUnavailable
 from treering.records import Stats
 from treering.serve.tenant import Tenant
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A ``settle`` under way."""
+
+    task: asyncio.Task[Stats]
+    upgrade: bool
+
+
 class Settling:
-    """At most one ``settle`` a space; whoever asks for another joins it."""
+    """At most one ``settle`` a space; whoever asks for another joins it, or is next in turn."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[Stats]] = {}
+        self._at_work: dict[str, _Work] = {}
         self._stopping = False
 
     def at_work(self, space: str) -> bool:
         """Whether a space is being settled."""
-        return space in self._tasks
+        return space in self._at_work
 
     async def settle(self, tenant: Tenant, wait_s: float, *, upgrade: bool) -> Stats | None:
         """Settle a space; None if it is not done after ``wait_s`` seconds and goes on.
 
         Raises what stood in the way, if that shows in time; the work stays queued.
         """
-        task = self._tasks.get(tenant.space)
-        if task is None:
-            task = self._tasks[tenant.space] = asyncio.create_task(self._run(tenant, upgrade))
-        done, _ = await asyncio.wait([task], timeout=wait_s)
-        return task.result() if done else None
+        until = time.monotonic() + wait_s
+        while True:
+            work = self._at_work.get(tenant.space) or self._begun(tenant, upgrade)
+            done, _ = await asyncio.wait([work.task], timeout=max(until - time.monotonic(), 0))
+            if not done:
+                return None
+            if work.upgrade or not upgrade:
+                return work.task.result()
+
+    def _begun(self, tenant: Tenant, upgrade: bool) -> _Work:
+        work = _Work(asyncio.create_task(self._run(tenant, upgrade)), upgrade)
+        self._at_work[tenant.space] = work
+        return work
 
     def stop(self) -> None:
         """End what is under way at its next step; what was done stays done."""
@@ -41,7 +59,7 @@ class Settling:
                 tenant.memory.settle, self._go_on_unless_stopping, upgrade=upgrade
             )
         finally:
-            del self._tasks[tenant.space]
+            del self._at_work[tenant.space]
 
     def _go_on_unless_stopping(self, done: int, total: int) -> None:
         """Called between steps of the work."""
