@@ -82,8 +82,30 @@ def test_what_does_not_fit_is_said_and_asked_for_once_more(
     assert made.usage.calls == 2
 
 
+@pytest.mark.parametrize(
+    "ranges", [[(1, 4), (4, 10)], [(2, 3), (4, 9)], [(1, 3), (4, 99)], [(1, 2), (4, 10)]]
+)
+def test_ranges_in_order_are_laid_end_to_end_when_asking_again_did_not_help(
+    ranges: list[tuple[int, int]],
+) -> None:
+    rows = [
+        {**topic, "start": start, "end": end}
+        for topic, (start, end) in zip((WORRY, TAXI), ranges, strict=True)
+    ]
+    assert parts(json.dumps(rows), "I cannot.") == ((("worry", 1, 3), ("taxi", 4, 10)), False)
+
+
+@pytest.mark.parametrize("starts", [(4, 1), (1, 1), (0, 4), (1, 11)])
+def test_ranges_that_are_not_in_order_are_not_guessed(starts: tuple[int, int]) -> None:
+    rows = [
+        {**topic, "start": start, "end": 10}
+        for topic, start in zip((WORRY, TAXI), starts, strict=True)
+    ]
+    assert parts(json.dumps(rows), "I cannot.")[1]
+
+
 def test_after_two_replies_that_do_not_fit_one_entry_keeps_all_lines() -> None:
-    wrong = json.dumps([{**WORRY, "topic": "gardens"}])
+    wrong = json.dumps([{"topic": "gardens", "summary": "Of gardens."}])
     made = partition(ScriptedLLM([wrong, "I cannot."]), LINES)
     assert made.fallback
     assert made.parts == (Part(NOTO, "Partial dialogs about: gardens or line.", 1, 10),)

@@ -73,6 +73,11 @@ def ask_structured(
         ) from error
 
 
+def read_as(reply: Reply, form: type[T]) -> T:
+    """A reply read as a ``form``. Raises ``ValueError``, ``MissingExtra``."""
+    return _read(reply, _adapter(form), None)
+
+
 def read_json(text: str) -> object:
     """The JSON value in a model's reply: bare, fenced, among words, or with slips mended.
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from treering.errors import LLMReplyError, TextEncodingError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
-from treering.llm.structured import ask_structured, read_json
+from treering.llm.structured import ask_structured, read_as, read_json
 from treering.memo.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
 from treering.memo.claims import content_words, named
 from treering.memo.lines import numbered, shown
@@ -86,8 +86,9 @@ class _Heard:
 def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
-    A reply that does not fit is shown to the model, which is asked once more; if that fails, too,
-    one part holds all lines (the paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
+    A reply that does not fit is shown to the model, which is asked once more. If that fails, too,
+    ranges that are in order are laid end to end; else one part holds all lines (the paper's NOTO
+    entry). Raises LLMUnavailable, LLMNotConfigured.
     """
     heard = _Heard(llm)
     try:
@@ -101,7 +102,9 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
         )
     except LLMReplyError:
         usage = sum((reply.usage for reply in heard.replies), Usage())
-        return Partition((fallback(lines, heard.replies),), True, llm.model, usage)
+        mended = _mended(heard.replies, lines)
+        parts = mended or (fallback(lines, heard.replies),)
+        return Partition(parts, not mended, llm.model, usage)
     return Partition(
         tuple(_checked(one, lines) for one in made.value), False, made.model, made.usage
     )
@@ -116,6 +119,33 @@ def _checked(part: Part, lines: Sequence[str]) -> Part:
     if not named(topic, " ".join(of)):
         topic = " or ".join(most_said(of)[:NAMED]) or NOTO
     return replace(part, topic=topic, summary=" ".join(part.summary.split()))
+
+
+def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
+    for reply in reversed(replies):
+        try:
+            parts = end_to_end(read_as(reply, list[Part]), len(lines))
+            _check(parts, lines)
+        except ValueError:
+            continue
+        return tuple(_checked(one, lines) for one in parts)
+    return ()
+
+
+def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
+    """The parts, each from its start to the line before the next one's, the first from line 1.
+
+    Small models let neighbours share a line, leave one out, or miscount the last. Raises ValueError
+    unless the starts ascend within the lines.
+    """
+    starts = [part.start for part in parts]
+    if starts != sorted(set(starts)) or not all(1 <= start <= lines for start in starts):
+        raise ValueError(f"the topics start at lines {starts}; they must ascend up to {lines}")
+    begins = [1, *starts[1:]]
+    ends = [*(start - 1 for start in starts[1:]), lines]
+    laid = zip(parts, begins, ends, strict=False)  # without parts there is still a first line
+    return tuple(replace(part, start=start, end=end) for part, start, end in laid)
 
 
 def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
