@@ -116,7 +116,8 @@ def _checked(part: Part, lines: Sequence[str]) -> Part:
     """
     of = lines[part.start - 1 : part.end]
     topic = " ".join(part.topic.split())
-    if not named(topic, " ".join(of)):
+    titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
+    if not named(topic.lower() if titled else topic, " ".join(of)):
         topic = " or ".join(most_said(of)[:NAMED]) or NOTO
     return replace(part, topic=topic, summary=" ".join(part.summary.split()))
 
