@@ -201,7 +201,12 @@ def test_a_question_and_a_chat_are_answered(path: Path) -> None:
         memory.add(SAID)
         answer = memory.ask("Where does Ana live?")
         assert (answer.text, answer.citations[0].number) == ("In Porto [1].", 1)
-        assert memory.chat("I am Ana.", source="phone").text == "Hello, Ana."
+        said = memory.chat("I am Ana.", source="phone")
+        assert said.text == "Hello, Ana."
+        assert {one for shown in said.evidences for one in shown.entries} <= {
+            one.id for one in memory.entries()
+        }
+        assert said.evidences
         with memory.chat_stream("See you.", source="phone") as stream:
             assert "".join(stream) == "Good\n\nbye."
             assert stream.answer is not None

@@ -298,6 +298,28 @@ def test_memos_are_embedded_once(open_memory: Open) -> None:
     assert embedder.texts == ["sail", "boat repair. The boat needs a sail.", "stew"]
 
 
+def test_what_search_finds_is_the_memo_as_it_is_whatever_happens(memory: Memory) -> None:
+    def found() -> list[Memo]:
+        return sorted((hit.memo for hit in memory.memos.search("Ines boat")), key=lambda m: m.id)
+
+    def there() -> list[Memo]:
+        return sorted(memory.memos.list(), key=lambda memo: memo.id)
+
+    memory.add(messages())
+    memo = place(memory, "Ines", "Written.", 0, 3, seen=(0, 7))
+    place(memory, "boat repair", "The boat needs a sail.", 8, 9)
+    assert found() == there()
+    memory.memos.edit(memo.id, topic="my sister", summary="Ines lives in Porto.")
+    assert found() == there()
+    memory.add("The boat sails again.", source="notes")
+    assert found() == there()
+    memory.forget(memory_line(memory, 6))  # erases the first version only
+    assert [one.version for one in found() if one.id == memo.id] == [1]
+    memory.forget(memory_line(memory, 8))
+    assert [one.id for one in found()] == [memo.id]
+    assert memory.memos.search("sail", k=5, source="notes") == []
+
+
 def test_an_edited_memo_is_found_by_its_new_words(memory: Memory, sister: Memo, boat: Memo) -> None:
     memory.memos.edit(sister.id, topic="accordion")
     assert memory.memos.search("accordion")[0].memo.id == sister.id

@@ -28,7 +28,7 @@ from treering.relate.defaults import Weighted
 from treering.relate.group import GroupOperator
 from treering.relate.registry import Plan
 from treering.score.own import Mode
-from treering.score.terms import terms
+from treering.score.terms import Terms, terms
 
 TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
@@ -66,6 +66,17 @@ class _Groups:
         return GroupOperator(self.codes)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Memos:
+    """The memos as they are at ``mark``, with what they are ranked by; vectors of ``model``."""
+
+    mark: store.Mark
+    model: fragments.Model | None
+    stored: tuple[Stored, ...]
+    counted: tuple[Terms, ...]
+    vectors: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """Fragments, then memos, as one snapshot; ``memos`` are those of its last rows, in order."""
@@ -83,16 +94,22 @@ class MemoSearch:
         self._relations = Relations()
         self._key: tuple[int, store.Mark] | None = None
         self._space: Space | None = None
+        self._memos: _Memos | None = None
         self._version = 0
 
     def space(self, reader: Reader, space: int, base: Snapshot) -> Space:
-        """The fragments with the memos, built once for each state."""
-        key = (base.version, store.mark(reader, space))
+        """The fragments with the memos, built once for each state.
+
+        Each round of a chat adds fragments; the memos are read again only when they have changed.
+        """
+        mark, model = store.mark(reader, space), base.state.model
         with self._lock:
-            if self._space is None or self._key != key:
+            if self._memos is None or (self._memos.mark, self._memos.model) != (mark, model):
+                self._memos = _memos(reader, space, base, mark)
+            if self._space is None or self._key != (base.version, mark):
                 self._version += 1
-                self._space = _space(reader, space, base, self._version)
-                self._key = key
+                self._space = _space(self._memos, base, self._version)
+                self._key = (base.version, mark)
             return self._space
 
     def search(
@@ -135,14 +152,18 @@ def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
     return np.array(found, dtype=np.int64)
 
 
-def _space(reader: Reader, space: int, base: Snapshot, version: int) -> Space:
-    memos = store.current(reader, space)
-    vectors = _vectors(reader, space, base, memos)
-    snapshot = widened(base, [terms(text_of(one)) for one in memos], vectors, version)
-    group = {entry: at for at, one in enumerate(memos) for entry in one.covered}
+def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _Memos:
+    memos = tuple(store.current(reader, space))
+    counted = tuple(terms(text_of(one)) for one in memos)
+    return _Memos(mark, base.state.model, memos, counted, _vectors(reader, space, base, memos))
+
+
+def _space(memos: _Memos, base: Snapshot, version: int) -> Space:
+    snapshot = widened(base, memos.counted, memos.vectors, version)
+    group = {entry: at for at, one in enumerate(memos.stored) for entry in one.covered}
     lines = [group.get(int(entry), MISSING) for entry in base.entry]
-    codes = np.array([*lines, *range(len(memos))], dtype=np.int64)
-    return Space(snapshot, tuple(memos), _Groups(codes))
+    codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)
+    return Space(snapshot, memos.stored, _Groups(codes))
 
 
 def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[Stored]) -> Floats:

@@ -22,7 +22,7 @@ VIEW: Final = "memo"
 
 ALL: Final = 1 << 62
 
-Mark = tuple[int, int, int]
+Mark = tuple[int, int, int, int]
 
 _COLUMNS = (
     "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
@@ -240,16 +240,18 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
 
 
 def mark(reader: Reader, space: int) -> Mark:
-    """Numbers that differ when a memo has been changed, added, erased or embedded in between."""
+    """Numbers that differ when a memo has been changed, added, erased or embedded in between, or
+    an older version of one has been erased.
+    """
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
-        " count(CASE WHEN v.model = s.model THEN 1 END)"
+        " count(CASE WHEN v.model = s.model THEN 1 END), (SELECT count(*) FROM memo_version)"
         " FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
         " WHERE m.space = ?",
         (space,),
     )
     assert row is not None  # an aggregate always has a row
-    return int(row[0]), int(row[1]), int(row[2])
+    return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
 def unembedded(reader: Reader, space: int, model: fragments.Model) -> list[Stored]:
