@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.serve.conftest import Serve
 from treering.llm.scripted import Line, Request, ScriptedLLM
-from treering.serve.threads import THREADS
+from treering.serve.threads import THREADS, Threads
+from treering.serve.traces import Traces
 
 WAIT_S = 30
+
+
+def test_a_model_that_hangs_does_not_keep_the_server_from_stopping() -> None:
+    go, begun = threading.Event(), threading.Event()
+
+    def hang() -> str:
+        begun.set()
+        assert go.wait(WAIT_S)
+        return "late"
+
+    async def test() -> None:
+        threads = Threads(Traces(None))
+        written = asyncio.create_task(threads.run("write", partial(lambda: "written")))
+        hanging = asyncio.create_task(threads.run("wait", partial(hang)))
+        assert await asyncio.to_thread(begun.wait, WAIT_S)
+        assert await written == "written"
+        assert await asyncio.to_thread(threads.close, 0.05) == 1
+        go.set()
+        assert await hanging == "late"
+        assert threads.close() == 0
+
+    asyncio.run(test())
 
 
 def test_a_space_whose_model_hangs_leaves_threads_to_the_others(serve: Serve) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from functools import partial
 
@@ -20,6 +21,8 @@ from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
 from treering.serve.traces import Traces
 from treering.views import space_embedder
+
+log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
 """Spaces kept in memory; those not used for longest are read from the file again when needed."""
@@ -57,8 +60,10 @@ class Spaces:
 
     def close(self) -> None:
         """Wait for calls that have begun, then close the models and the file."""
-        self._threads.close()
-        if self._llm is not None and self._closes_llm:
+        left = self._threads.close()
+        if left:
+            log.warning("stopped without waiting longer for %d calls, such as of a model", left)
+        elif self._llm is not None and self._closes_llm:
             self._llm.close()
         self.database.close()
 

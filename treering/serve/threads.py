@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from treering.serve.traces import Traces
 
@@ -24,6 +24,10 @@ SHARE = 2
 """One space has at most a half of each kind: the other half is there for all others."""
 
 
+PATIENCE_S = 10.0
+"""How long calls that wait may take once the server stops; requests have had their time by then."""
+
+
 class Threads:
     """Pools of threads, one a kind of call, so that no kind waits for another."""
 
@@ -32,18 +36,26 @@ class Threads:
         self._pools = {
             kind: ThreadPoolExecutor(count, f"treering-{kind}") for kind, count in THREADS.items()
         }
+        self._under_way: dict[Kind, set[Future[Any]]] = {kind: set() for kind in THREADS}
 
     async def run(self, kind: Kind, work: partial[T]) -> T:
         """Run a call in a thread of that kind; what it raises is raised."""
         name = getattr(work.func, "__qualname__", type(work.func).__name__)
         with self._traces.span(name):
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pools[kind], copy_context().run, work)
+            call = self._pools[kind].submit(copy_context().run, work)
+            self._under_way[kind].add(call)
+            call.add_done_callback(self._under_way[kind].discard)
+            return await asyncio.wrap_future(call)
 
-    def close(self) -> None:
-        """Wait for calls that have begun; those that have not are cancelled."""
-        for pool in self._pools.values():
-            pool.shutdown(wait=True, cancel_futures=True)
+    def close(self, patience_s: float = PATIENCE_S) -> int:
+        """Wait for calls that have begun; those that have not are cancelled.
+
+        Returns how many still wait for a model, or go over everything, after ``patience_s``: none
+        of them has been acknowledged, and a model may hang for long.
+        """
+        for kind, pool in self._pools.items():
+            pool.shutdown(wait=kind != "wait", cancel_futures=True)
+        return len(wait([*self._under_way["wait"]], patience_s).not_done)
 
 
 class Share:

@@ -19,6 +19,10 @@ CLOSING: Final = "</memories>"
 REMEMBERED_ROLES: Final = frozenset({"user", "assistant"})
 """Not system prompts, which are the application's, nor what tools return: it can be had again."""
 
+ALIGNED: Final = 1_000
+"""Messages of a history that are compared one with another, which takes the square of it: many
+times what fits into a model's window, and below a second even where all of them are alike."""
+
 ID_CHARS: Final = 16  # of a digest in hexadecimal: 64 bits, for the conversations of one space
 
 
@@ -97,11 +101,19 @@ def unknown(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
 
     Most clients send the whole history again. Others send its last part, or begin with a summary:
     then both are aligned from their ends, so that another "ok" at the end is new and the same one
-    sent again is not.
+    sent again is not. Of what is further from the end than ``ALIGNED`` nothing is new that has been
+    said at all.
     """
-    sent = [one.digest for one in said]
-    if sent[: len(known)] == [*known]:
+    if [one.digest for one in said[: len(known)]] == [*known]:
         return [*said[len(known) :]]
+    heard = set(known)
+    early = [one for one in said[:-ALIGNED] if one.digest not in heard]
+    return early + _unaligned(known[-ALIGNED:], said[-ALIGNED:])
+
+
+def _unaligned(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
+    """What of a history has no place in what is known, both aligned from their ends."""
+    sent = [one.digest for one in said]
     matcher = SequenceMatcher(None, known[::-1], sent[::-1], autojunk=False)
     matched = {
         place
