@@ -160,6 +160,12 @@ def test_a_focused_map_is_about_its_files() -> None:
     assert first.path == "shop/log.py"
 
 
+@pytest.mark.parametrize("share", [-1.0, float("nan"), float("inf"), 1e308])
+def test_a_share_of_attention_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(InputError, match="focus of"):
+        repository_map(shop(), 100, {"shop/log.py": share})
+
+
 def test_a_map_without_a_budget_is_refused_and_one_of_nothing_is_empty() -> None:
     with pytest.raises(InputError, match="budget"):
         repository_map(shop(), 0)

@@ -70,7 +70,10 @@ class Git:
             raise UnknownName(f"{folder} is not a folder; give the root of a repository")
         found = _run(folder, "rev-parse", "--show-toplevel")
         if found is None:
-            raise UnknownName(f"{folder} is in no git repository; `git init` makes one")
+            raise UnknownName(
+                f"{folder} is in no git repository that git lets this user read; `git init` makes "
+                "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
+            )
         return cls(Path(found.decode().rstrip("\n")))
 
     def resolve(self, revision: str) -> str:

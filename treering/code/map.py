@@ -16,6 +16,7 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.relate.contract import Floats
 
+MAX_SHARE = 1e6  # of attention; shares are compared with each other only
 DAMPING = 0.85
 """Of PageRank: a reader follows a call six times out of seven."""
 TO_ITSELF = 0.1
@@ -118,6 +119,9 @@ def _links(
 
 def _restart(targets: list[Target], focus: Mapping[str, float] | None) -> Floats:
     """Where a reader starts: anywhere, or in the files of ``focus`` by their shares."""
+    for path, share in (focus or {}).items():
+        if not 0 <= share <= MAX_SHARE:
+            raise InputError(f"focus of {path!r} is {share}; give shares from 0 to {MAX_SHARE:g}")
     weights = np.array(
         [1.0 if not focus else focus.get(target.path, 0.0) for target in targets], dtype=np.float32
     )

@@ -207,16 +207,6 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
-def newer_by_id(reader: Reader, space: int) -> dict[str, Newer]:
-    """The newest statement against each superseded entry, by its id."""
-    rows = reader.rows(
-        f"SELECT {_NEWER}, old.id {_OLDER}"
-        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
-        (space,),
-    )
-    return {str(row[-1]): _newer(row) for row in rows}
-
-
 def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
     """What supersedes a statement, by its entry, subject and slot."""
     rows = reader.rows(
