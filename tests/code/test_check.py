@@ -66,6 +66,26 @@ def test_what_the_message_cites_is_undone_on_purpose(memory: Memory, root: Path)
     assert not memory.code.check(root=root, message=f"Negative numbers are fine, see {sha[:8]}")
 
 
+def test_citing_the_commit_that_took_in_a_round_means_the_round(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    memory.code.record("Retry.", root=root)
+    sha = commit(root, "Retry", m=GUARDED)
+    write(root, m=PLAIN)
+    assert memory.code.check(root=root)
+    assert not memory.code.check(root=root, message=f"Undoes: {sha[:9]}")
+
+
+def test_a_virtual_environment_that_nobody_ignores_is_none_of_the_project(
+    memory: Memory, root: Path
+) -> None:
+    write(root, m=GUARDED)
+    for folder in (".env", "venv", "mine/lib/site-packages"):
+        (root / folder).mkdir(parents=True)
+        write(root / folder, dependency="def parse():\n    return 1\n")
+    recorded = memory.code.record("Retry.", root=root)
+    assert {block.path for block in recorded} == {"m.py"}
+
+
 def test_staged_changes_and_ranges_of_commits_are_checked(memory: Memory, root: Path) -> None:
     commit(root, "Refuse negative numbers", m=GUARDED)
     write(root, m=PLAIN)

@@ -78,13 +78,17 @@ class Check:
         moved = arrivals(found)
         altered = [one for one in found if one.before is not None and one.after is not None]
         commits = self._commits(old, altered)
-        rounds = {one.piece.key: self._rounds(one) for one in altered}
+        intended = tuple(_CITED.findall(message))
+        rounds = {
+            one.piece.key: _uncited(self._rounds(one), _of(commits, one), intended)
+            for one in altered
+        }
         reports = [
             report
             for one in altered
-            for report in undone(one, _in_order(rounds[one.piece.key], commits, one), moved)
+            # Commits, then rounds: these say more, so they are what is reported of both.
+            for report in undone(one, [*_of(commits, one), *rounds[one.piece.key]], moved)
         ]
-        intended = tuple(_CITED.findall(message))
         return CheckReport(
             undone=tuple(one for one in reports if not one.name.startswith(intended)),
             definitions=len(altered),
@@ -140,9 +144,14 @@ def _names(commit: Commit) -> tuple[str, str]:
     return before, f"{commit.sha}:{commit.path}" if commit.path else ""
 
 
-def _in_order(
-    rounds: Sequence[Brought], commits: Mapping[str, Sequence[Brought]], change: DefinitionChange
-) -> list[Brought]:
-    """Commits, then recorded rounds: these say more, so they are what is reported of both."""
+def _of(commits: Mapping[str, Sequence[Brought]], change: DefinitionChange) -> Sequence[Brought]:
     assert change.before is not None
-    return [*commits.get(change.before.key, ()), *rounds]
+    return commits.get(change.before.key, ())
+
+
+def _uncited(
+    rounds: Sequence[Brought], commits: Sequence[Brought], intended: tuple[str, ...]
+) -> list[Brought]:
+    """The rounds but for those that a cited commit took in: who cites one means the other."""
+    cited = {one.after.dense() for one in commits if one.name.startswith(intended)}
+    return [one for one in rounds if one.after.dense() not in cited]

@@ -18,6 +18,7 @@ from typing import Self
 
 from treering.code.language import language_of
 from treering.code.recorded import is_inside
+from treering.code.repository import is_passed_over
 from treering.errors import InputError, MissingExtra, UnknownName
 
 TIMEOUT_S = 60.0
@@ -106,8 +107,7 @@ class Git:
         reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
         found = list(_statuses(_zero_terminated(reply)))
         if new == WORKING_TREE:
-            others = self._must("ls-files", "--others", "--exclude-standard", "-z")
-            found += [("", path) for path in _zero_terminated(others)]
+            found += [("", path) for path in self._untracked()]
         return [pair for pair in found if any(language_of(path) for path in pair)]
 
     def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
@@ -185,8 +185,13 @@ class Git:
         return [path for path in self._listed(WORKING_TREE) if language_of(path)]
 
     def _listed(self, new: str) -> list[str]:
-        others = ("--others", "--exclude-standard") if new == WORKING_TREE else ()
-        return list(_zero_terminated(self._must("ls-files", "--cached", *others, "-z")))
+        others = self._untracked() if new == WORKING_TREE else []
+        return sorted({*_zero_terminated(self._must("ls-files", "--cached", "-z")), *others})
+
+    def _untracked(self) -> list[str]:
+        """What git neither tracks nor ignores, but for what an index passes over, too."""
+        others = self._must("ls-files", "--others", "--exclude-standard", "-z")
+        return [path for path in _zero_terminated(others) if not is_passed_over(path)]
 
     def _ask(self, *arguments: str) -> bytes | None:
         return _run(self.top, *arguments)

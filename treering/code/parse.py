@@ -50,9 +50,10 @@ def parse(text: str, language: str | None) -> ParsedFile:
 
 def syntax_root(source: bytes, language: str) -> Node:
     """The root of tree-sitter's own tree, for those who need more than ``parse`` keeps."""
+    known = grammar(language)  # first: it says which extra is missing
     from tree_sitter import Parser
 
-    return Parser(grammar(language)).parse(source).root_node
+    return Parser(known).parse(source).root_node
 
 
 def _tree_of_lines(source: bytes) -> SyntaxTree:
