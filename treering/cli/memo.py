@@ -56,7 +56,12 @@ def memos(
     for one in found:
         run.out.emit(one, *_memo(one))
     if not found:
-        note("there are no memos; with a language model `treering settle` writes what is due")
+        narrowed = any((topic, source, since, until, as_of))
+        note(
+            "no memo meets these conditions"
+            if narrowed
+            else "there are no memos; with a language model `treering settle` writes what is due"
+        )
 
 
 @command(app)
