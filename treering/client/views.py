@@ -161,6 +161,14 @@ class RemoteMemos(MemoView):
         return self._connection.post(Hits, "/memos/search", wanted)
 
     @override
+    def pinned(self) -> Memos:
+        return [memo for memo in self.list() if memo.pinned]
+
+    @override
+    def written(self, source: str) -> frozenset[str]:
+        return frozenset(one for memo in self.list(source=source) for one in memo.entry_ids)
+
+    @override
     def lines(self, memo: Memo) -> Entries:
         return self._connection.get(Entries, f"/memos/{step(memo.id)}/lines")
 
