@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Globals, command, spelled_out
+from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
@@ -44,13 +44,7 @@ def memos(
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
     if ctx.invoked_subcommand is not None:
         return
-    run = Run.of(
-        memory=chosen.memory,
-        space=chosen.space,
-        embedder=chosen.embedder,
-        llm=chosen.llm,
-        as_json=chosen.as_json,
-    )
+    run = run_of(chosen)
     with run.memory() as memory:
         found = memory.memos.list(topic=topic, source=source, since=since, until=until, as_of=as_of)
     for one in found:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Globals, command, spelled_out
+from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.tree.node import TreeNode
@@ -29,13 +29,7 @@ def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
     if ctx.invoked_subcommand is not None:
         return
-    run = Run.of(
-        memory=chosen.memory,
-        space=chosen.space,
-        embedder=chosen.embedder,
-        llm=chosen.llm,
-        as_json=chosen.as_json,
-    )
+    run = run_of(chosen)
     with run.memory() as memory:
         drawn = memory.tree.draw("json" if chosen.as_json else "outline", root=root)
     run.out.lines(iter(drawn.splitlines()))
