@@ -10,42 +10,15 @@ from treering.embed.contract import Embedder
 from treering.relate.contract import Floats
 
 
-class QuestionCache:
-    """An embedder that keeps the vectors of queries: every policy asks the same questions.
+class _Keeping:
+    """An embedder that keeps the vectors of its queries, or of its texts, and passes on the rest.
 
-    Texts to be remembered go through uncached, so that ingest costs what it costs.
+    Its name is the model's own: its vectors are the model's.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, *, queries: bool) -> None:
         self._embedder = embedder
-        self._known: dict[str, Floats] = {}
-
-    @property
-    def name(self) -> str:
-        """The model's own name: its vectors are the model's."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """The length of every vector."""
-        return self._embedder.dimension
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """One vector a text, shape (len(texts), dimension)."""
-        if not query:
-            return self._embedder.embed(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            vectors = self._embedder.embed(new, query=True)
-            self._known |= dict(zip(new, vectors, strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-
-class TextCache:
-    """An embedder that keeps the vectors of texts too, for systems that hold the same ones."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        self._queries = queries
         self._known: dict[str, Floats] = {}
 
     @property
@@ -60,9 +33,27 @@ class TextCache:
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         """One vector a text, shape (len(texts), dimension)."""
-        if query:
-            return self._embedder.embed(texts, query=True)
+        if query != self._queries:
+            return self._embedder.embed(texts, query=query)
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            self._known |= dict(zip(new, self._embedder.embed(new), strict=True))
+            vectors = self._embedder.embed(new, query=query)
+            self._known |= dict(zip(new, vectors, strict=True))
         return np.stack([self._known[text] for text in texts])
+
+
+class QuestionCache(_Keeping):
+    """An embedder that keeps the vectors of queries: every policy asks the same questions.
+
+    Texts to be remembered go through uncached, so that ingest costs what it costs.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(embedder, queries=True)
+
+
+class TextCache(_Keeping):
+    """An embedder that keeps the vectors of texts too, for systems that hold the same ones."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(embedder, queries=False)
