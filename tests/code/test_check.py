@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from tests.code.test_guard import GUARDED, PLAIN, RESHAPED
 from tests.code.working import commit, git, repository, write
 from treering import Memory
+from treering.cli.failures import FOUND
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
 
@@ -164,7 +165,7 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     assert run(root, "check").exit_code == 0
     write(root, m=PLAIN)
     result = run(root, "check")
-    assert result.exit_code == 1
+    assert result.exit_code == FOUND
     assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
     assert 'then 3: raise ValueError("negative")' in result.stdout
     found = json.loads(run(root, "check", "--json").stdout)
@@ -178,7 +179,7 @@ def test_a_commit_message_hook_passes_what_the_message_cites(root: Path, tmp_pat
     git(root, "add", "m.py")
     message = tmp_path / "message"
     message.write_text("Simplify\n")
-    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 1
+    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == FOUND
     message.write_text(f"Simplify\n\nUndoes: {sha}\n")
     assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 0
 

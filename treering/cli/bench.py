@@ -22,6 +22,7 @@ from treering.bench.perf.run import run as time_operations
 from treering.bench.registry import Registered, benchmark, benchmarks
 from treering.bench.results import read, this_run
 from treering.bench.start import Wanted, start
+from treering.cli.failures import FOUND
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.llm.settings import open_llm
@@ -30,7 +31,6 @@ app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmar
 _log = Console(stderr=True)
 
 DEFAULT_BUDGET = 1000
-REGRESSED = 1  # the exit code of `bench perf --against` where something got slower
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
 DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
@@ -184,7 +184,7 @@ def perf(
             typer.echo(f"slower: {found}")
     typer.echo(json.dumps(speed.summary(timings, slower)))
     if slower:
-        raise typer.Exit(REGRESSED)
+        raise typer.Exit(FOUND)
 
 
 @app.command()

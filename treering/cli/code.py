@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from treering.cli import stdin
+from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
@@ -23,8 +24,6 @@ from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.score.own import Mode
 
-UNDONE = 1
-"""The exit code of a check that found something, as of grep and diff."""
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
@@ -192,7 +191,7 @@ def check(
         int, typer.Option(min=0, metavar="N", help="Commits to look at for each changed file.")
     ] = DEPTH,
 ) -> None:
-    """Find what a change would undo of recorded rounds and of git history; exit 1 if anything."""
+    """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
         message = f"{message}\n{message_file.read_text(encoding='utf-8', errors='replace')}"
     known = {}
@@ -209,7 +208,7 @@ def check(
     )
     if report:
         note("if that is meant, cite what is undone in the commit message, by its id")
-        raise typer.Exit(UNDONE)
+        raise typer.Exit(FOUND)
 
 
 @command(app)

@@ -152,12 +152,12 @@ def _in_function(old: Piece, new: Piece, round_: Brought, moved: Parts) -> Itera
     replaced = before - after
     back = (replaced - then) & now
     if before == now or _is_reversal(came, lost, replaced, back):
-        yield _undone(old, new, round_, _standing(old, lost), _standing(new, back))
+        yield as_undone(old, new, round_, _standing(old, lost), _standing(new, back))
         return
     # What a commit that created a definition had in it may have been there for no reason.
     is_asked = round_.before is not None or round_.origin == "round"
     if is_asked and (dropped := _dropped(lost, then, now, moved)):
-        yield _undone(old, new, round_, _standing(old, dropped), ())
+        yield as_undone(old, new, round_, _standing(old, dropped), ())
 
 
 def _is_reversal(came: Parts, lost: Parts, replaced: Parts, back: Parts) -> bool:
@@ -207,7 +207,7 @@ def _in_statements(old: Piece, new: Piece, round_: Brought, _moved: Parts) -> It
         if before[name].text == now[name].text != then[name].text == after[name].text
     ]
     if names:
-        yield _undone(old, new, round_, [then[n] for n in names], [now[n] for n in names])
+        yield as_undone(old, new, round_, [then[n] for n in names], [now[n] for n in names])
 
 
 def _settings(piece: Piece | None) -> dict[str, Statement]:
@@ -234,13 +234,14 @@ def _standing(piece: Piece, parts: Parts) -> list[Part]:
     return found
 
 
-def _undone(
+def as_undone(
     old: Piece,
     new: Piece,
     round_: Brought,
     lost: Sequence[Part | Statement],
     back: Sequence[Part | Statement],
 ) -> Undone:
+    """The report that a change from ``old`` to ``new`` takes back a round, with lines of both."""
     return Undone(
         path=new.path,
         definition=new.qualified,
