@@ -158,6 +158,44 @@ def test_the_story_has_commits_and_rounds_in_order(memory: Memory, root: Path) -
     ]
 
 
+def test_a_round_and_the_commit_that_took_it_in_are_told_once(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    (block,) = memory.code.record("Raise a ValueError for negative numbers.", root=root)
+    sha = commit(root, "Refuse negative numbers\n\nSee #7.")
+    begun, told = memory.code.log("half", root=root)
+    assert (begun.instruction, begun.commit == begun.id) == ("Begin", True)
+    assert (told.id, told.commit, told.instruction) == (block.id, sha, block.instruction)
+    assert told.message.startswith("Refuse negative numbers")
+    assert [one.source for one in sorted(told.change.added, key=lambda one: one.first_line)] == [
+        "if n < 0:",
+        'raise ValueError("negative")',
+    ]
+
+
+def test_a_commit_is_told_with_the_nearest_of_the_rounds_that_left_its_code(
+    memory: Memory, root: Path
+) -> None:
+    for text, asked in ((GUARDED, "Guard."), (PLAIN, "No guard."), (GUARDED, "Guard again.")):
+        write(root, m=text)
+        memory.code.record(asked, root=root)
+    sha = commit(root, "Refuse negative numbers")
+    told = memory.code.log("half", root=root)
+    assert [(one.instruction, one.commit == sha) for one in told[1:]] == [
+        ("Guard.", False),
+        ("No guard.", False),
+        ("Guard again.", True),
+    ]
+
+
+def test_a_story_at_a_terminal_has_the_lines_of_the_source(root: Path) -> None:
+    write(root, m=GUARDED)
+    run(root, "record", "Raise a ValueError for negative numbers.")
+    sha = commit(root, "Refuse negative numbers")
+    told = run(root, "log", "half").stdout
+    assert f"  commit {sha[:9]}: Refuse negative numbers\n" in told
+    assert '  + if n < 0:\n  + raise ValueError("negative")\n' in told
+
+
 def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None:
     sha = commit(root, "Refuse negative numbers", m=GUARDED)
     assert run(root, "check").exit_code == 0

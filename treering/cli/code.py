@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +17,7 @@ from treering.cli.run import Run
 from treering.code.check import DEPTH
 from treering.code.check import check as compare
 from treering.code.coder import JudgeName
+from treering.code.diff import Statement
 from treering.code.guard import Undone
 from treering.code.index import ALPHA, CodeHit
 from treering.code.rounds import story_of
@@ -300,10 +301,12 @@ def _plain(block: SessionBlock) -> dict[str, object]:
         "path": block.path,
         "definition": block.definition,
         "instruction": block.instruction,
+        "commit": block.commit,
+        "message": block.message,
         "note": block.note,
         "outcome": block.outcome,
-        "added": sorted(one.text for one in block.change.added),
-        "deleted": sorted(one.text for one in block.change.deleted),
+        "added": _written(block.change.added),
+        "deleted": _written(block.change.deleted),
         "code": block.code,
     }
 
@@ -311,19 +314,32 @@ def _plain(block: SessionBlock) -> dict[str, object]:
 def _told(block: SessionBlock) -> Iterator[Part]:
     when = f"{block.at:%Y-%m-%d %H:%M}" if block.at else ""
     asked = block.instruction or "(changed outside of the recorded rounds)"
-    yield f"{when} {block.id[:SHORT]} {block.key}\n", "bold"
+    is_commit = bool(block.commit) and block.commit == block.id
+    origin = "commit" if is_commit else "round"
+    yield f"{when} {origin} {block.id[:SHORT]} {block.key}\n", "bold"
     yield "".join(f"  {line}\n" for line in asked.splitlines() if line.strip())
+    if block.commit and not is_commit:
+        yield f"  commit {block.commit[:SHORT]}: {_first_line(block.message)}\n"
     if block.note or block.outcome:
         yield f"  {block.outcome or 'note'}: {block.note}\n"
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
-        for one in sorted(some, key=lambda statement: statement.first_line):
-            yield f"  {sign} {one.text}\n", "dim"
+        for text in _written(some):
+            yield "".join(f"  {sign} {line}\n" for line in text.splitlines()), "dim"
+
+
+def _written(some: Iterable[Statement]) -> list[str]:
+    """Statements as their source has them, in order."""
+    return [one.source for one in sorted(some, key=lambda statement: statement.first_line)]
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
 
 
 def _undone(one: Undone) -> Iterator[Part]:
     when = f", {one.at:%Y-%m-%d}" if one.at else ""
     yield f"{one.path}:{one.line} {one.definition}\n", "bold"
-    asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
+    asked = _first_line(one.instruction)
     yield f"  undoes: {asked} ({one.origin} {one.name[:SHORT]}{when})\n"
     for what in one.lost:
         yield f"  lost: {what}\n"

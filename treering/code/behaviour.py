@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from treering.code.diff import BLOCKS, COMMENTS, is_docstring, render
+from treering.code.diff import BLOCKS, COMMENTS, as_written, is_docstring, render
 from treering.code.outline import Definition
 from treering.code.parse import parse, syntax_root
 
@@ -47,12 +47,13 @@ NAMES = frozenset({"identifier"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One behaviour-bearing part; its lines are not compared."""
+    """One behaviour-bearing part; its lines, and how it is written, are not compared."""
 
     kind: PartKind
     text: str
     first_line: int = field(compare=False)
     last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,9 @@ class Reading:
         if node.type in RAISES or _is_raise_call(node):
             yield self.part("raise", node, exception_name(node))
             if (test := _condition_above(node)) is not None:
-                yield self.part("guard", node, f"{exception_name(node)} if {self.text(test)}")
+                name = exception_name(node)
+                source = f"{name} if {as_written(test)}"
+                yield self.part("guard", node, f"{name} if {self.text(test)}", source)
         elif node.type in RETURNS:
             yield self.part("return", node, self.text(node))
         elif node.type in BRANCHES:
@@ -157,9 +160,10 @@ class Reading:
             if target is not None and target.type in EFFECTS:
                 yield self.part("effect", node, self.text(target))
 
-    def part(self, kind: PartKind, node: Node, text: str) -> Part:
-        """The part that a node is."""
-        return Part(kind, text, node.start_point.row + 1, node.end_point.row + 1)
+    def part(self, kind: PartKind, node: Node, text: str, source: str = "") -> Part:
+        """The part that a node is; ``source`` if that is not what the node has."""
+        first, last = node.start_point.row + 1, node.end_point.row + 1
+        return Part(kind, text, first, last, source or as_written(node))
 
     def text(self, node: Node) -> str:
         """A node's tokens, its own names made comparable."""

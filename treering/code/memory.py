@@ -239,7 +239,8 @@ class CodeMemory:
         """The story of a definition, oldest first: what was asked for, changed and noted.
 
         With the ``root`` of a git repository its commits are part of the story; a commit is a
-        block whose instruction is its message. Raises UnknownName.
+        block whose instruction is its message. One that took in a recorded round is told with it,
+        as its ``commit`` and ``message``. Raises UnknownName.
         """
         return story_of(definition, self._rounds.known(), None if root is None else Path(root))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treering import forgetting
@@ -189,8 +189,61 @@ def story_of(
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*known, *there})
     commits = Check(git, known, DEPTH).history(git.head(), key)
-    asked = [block for block in recorded.sequence(known.get(key, [])) if block.instruction]
-    return tuple(sorted([*map(_as_block, commits), *asked], key=_when))
+    return tuple(sorted(_told_once(commits, recorded.sequence(known.get(key, []))), key=_when))
+
+
+def _told_once(
+    commits: Sequence[Brought], sequence: Sequence[SessionBlock]
+) -> Iterator[SessionBlock]:
+    """Commits and rounds; a commit that took in rounds is told with the last of these."""
+    taken: dict[int, SessionBlock] = {}
+    for one in commits:
+        commit = _as_block(one)
+        place = _taken_in(one, sequence, frozenset(taken))
+        if place is None:
+            yield commit
+        else:
+            taken[place] = commit
+    for place, block in enumerate(sequence):
+        if place in taken:
+            sha, message = taken[place].commit, taken[place].instruction
+            yield replace(block, commit=sha, message=message)
+        elif block.instruction:
+            yield block
+
+
+def _taken_in(
+    commit: Brought, sequence: Sequence[SessionBlock], others: frozenset[int]
+) -> int | None:
+    """The last round before a commit that left what the commit has, where it began from what the
+    commit began from."""
+    states = [_dense(block.code) for block in sequence]
+    before, after = _dense(_code(commit.before)), _dense(_code(commit.after))
+    if before:
+        found = (place for place, state in enumerate(states) if state == before)
+        start = next(found, len(states)) + 1
+    else:  # rounds made the definition, if the first one did not find it
+        start = 0 if sequence and sequence[0].instruction else len(states)
+    same = [
+        place
+        for place in range(start, len(states))
+        if states[place] == after
+        and place not in others
+        and sequence[place].instruction
+        and _is_before(sequence[place], commit)
+    ]
+    return same[-1] if same else None
+
+
+def _is_before(block: SessionBlock, commit: Brought) -> bool:
+    """Whether a round was there when a commit was made; git knows whole seconds."""
+    if block.at is None or commit.at is None:
+        return True
+    return block.at < commit.at + timedelta(seconds=1)
+
+
+def _dense(code: str) -> list[str]:
+    return [line for line in code.splitlines() if line.strip()]
 
 
 def _check_paths(paths: Iterable[str]) -> None:
@@ -272,6 +325,8 @@ def _as_block(commit: Brought) -> SessionBlock:
         path=after.path,
         id=commit.name,
         at=commit.at,
+        commit=commit.name,
+        message=commit.instruction,
     )
 
 
