@@ -1,6 +1,6 @@
 """Facts that change: rules and a model as judge on the tests' hand-written set, and false alarms.
 
-    python -m benchmarks.facts LOCOMO [--model GGUF --replies FILE]
+    python -m benchmarks.facts LOCOMO [--model MODEL --replies FILE]
 
 LoCoMo's speakers hardly ever contradict what they said, so what is found in it is listed, to be
 read: each pair that is no contradiction is a false alarm.
@@ -22,6 +22,7 @@ from treering.facts.change import Known, superseded
 from treering.facts.judge import REPLY_TOKENS, question, read_verdict
 from treering.facts.statement import statements
 from treering.llm.contract import LLM
+from treering.llm.settings import open_llm
 from treering.records import Entry
 
 Pair = tuple[str, str]
@@ -76,16 +77,14 @@ def main() -> None:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("locomo", type=Path)
-    parser.add_argument("--model", help="A GGUF file.")
+    parser.add_argument("--model", help="A GGUF file or http://HOST/v1#MODEL.")
     parser.add_argument("--replies", type=Path, help="Where its replies are kept.")
     options = parser.parse_args()
     changes = [*CHANGED, *MISSED]
     rules = scores([by_rule(one) for one in changes], [by_rule(one) for one in UNCHANGED])
     figures: dict[str, object] = {"rules": rules, "locomo": locomo(options.locomo)}
     if options.model:
-        from treering.llm.local import LocalLLM
-
-        llm = KeptReplies(LocalLLM(options.model), options.replies)
+        llm = KeptReplies(open_llm(options.model), options.replies)
         figures[llm.model] = scores(
             [judged(llm, one) for one in changes], [judged(llm, one) for one in UNCHANGED]
         )
