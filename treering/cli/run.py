@@ -122,7 +122,7 @@ class Run:
 
 def _say_what_is_durable(memory: Memory) -> None:
     stats = memory.stats()
-    waiting = sum(stats.pending.values())
+    waiting = sum(count for view, count in stats.pending.items() if view != "memo")
     rest = f"; {waiting} wait to be indexed: `treering settle` goes on" if waiting else ""
     note(
         f"interrupted. Space {stats.space!r} holds {stats.entries} entries, all durable; what was "
