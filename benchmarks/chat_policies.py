@@ -1,8 +1,8 @@
-"""Chat policies side by side: turns that are needed, tokens a turn, and answers by a local model.
+"""Chat policies side by side: turns that are needed, tokens a turn, and answers by a model.
 
-    python -m benchmarks.chat_policies needed MTBENCH --model GGUF --replies FILE [--budget 2000]
-    python -m benchmarks.chat_policies tokens MTBENCH --model GGUF --replies FILE [--rounds 60]
-    python -m benchmarks.chat_policies answers LOCOMO --model GGUF --replies FILE [--questions 20]
+    python -m benchmarks.chat_policies needed MTBENCH --model MODEL --replies FILE [--budget 2000]
+    python -m benchmarks.chat_policies tokens MTBENCH --model MODEL --replies FILE [--rounds 60]
+    python -m benchmarks.chat_policies answers LOCOMO --model MODEL --replies FILE [--questions 20]
 
 MTBENCH and LOCOMO are the published files. What the model replies is kept in ``--replies``, so that
 a run that was stopped goes on, and one that is repeated costs nothing; ``--seconds`` stops it.
@@ -34,6 +34,7 @@ from treering.chat.registry import POLICIES
 from treering.embed.minilm import MiniLM
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM, Message, Reply, ReplyStream
+from treering.llm.settings import open_llm
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 
@@ -71,10 +72,8 @@ class Hurried:
 
 
 def model(options: argparse.Namespace) -> KeptReplies:
-    """The local model, its replies kept."""
-    from treering.llm.local import LocalLLM
-
-    return KeptReplies(Hurried(LocalLLM(options.model), options.seconds), options.replies)
+    """The model, its replies kept."""
+    return KeptReplies(Hurried(open_llm(options.model), options.seconds), options.replies)
 
 
 @contextmanager
@@ -109,8 +108,8 @@ def needed(options: argparse.Namespace) -> dict[str, Any]:
             for policy in options.policies:
                 alone[policy].append(_recall(opened, one, policy, options.budget))
     joined: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
-    with remembering([said for one in played for said in messages(one)], None) as opened:
-        for policy in (one for one in options.policies if one != "memo"):
+    with remembering([said for one in played for said in messages(one)], writer) as opened:
+        for policy in options.policies:
             joined[policy] = [_recall(opened, one, policy, options.budget) for one in played]
     lengths = [sum(estimate_tokens(str(m["content"])) for m in messages(one)) for one in played]
     return {
@@ -277,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["needed", "tokens", "answers"])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--model", required=True, help="A GGUF file.")
+    parser.add_argument("--model", required=True, help="A GGUF file or http://HOST/v1#MODEL.")
     parser.add_argument("--replies", type=Path, required=True, help="Where replies are kept.")
     parser.add_argument("--budget", type=int, default=2000, help="Tokens of the whole prompt.")
     parser.add_argument("--conversations", type=int, default=14)

@@ -1,6 +1,6 @@
 """Facts that change: rules and a model as judge on the tests' hand-written set, and false alarms.
 
-    python -m benchmarks.facts LOCOMO [--model GGUF --replies FILE]
+    python -m benchmarks.facts LOCOMO [--model MODEL --replies FILE]
 
 LoCoMo's speakers hardly ever contradict what they said, so what is found in it is listed, to be
 read: each pair that is no contradiction is a false alarm.
@@ -19,9 +19,10 @@ from treering.bench.kept_replies import KeptReplies
 from treering.bench.suites.locomo import load
 from treering.errors import LLMReplyError
 from treering.facts.change import Known, superseded
-from treering.facts.judge import REPLY_TOKENS, question, read_verdict
+from treering.facts.judge import ask, controls_right, read_verdict
 from treering.facts.statement import statements
 from treering.llm.contract import LLM
+from treering.llm.settings import open_llm
 from treering.records import Entry
 
 Pair = tuple[str, str]
@@ -34,9 +35,8 @@ def by_rule(pair: Pair) -> bool:
 
 def judged(llm: LLM, pair: Pair) -> bool:
     """Whether a model does; a verdict that cannot be read is none."""
-    reply = llm.complete(question(*pair), max_tokens=REPLY_TOKENS, temperature=0.0, seed=0)
     try:
-        return read_verdict(reply.text)
+        return read_verdict(ask(llm, *pair).text)
     except LLMReplyError:
         return False
 
@@ -76,19 +76,18 @@ def main() -> None:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("locomo", type=Path)
-    parser.add_argument("--model", help="A GGUF file.")
+    parser.add_argument("--model", help="A GGUF file or http://HOST/v1#MODEL.")
     parser.add_argument("--replies", type=Path, help="Where its replies are kept.")
     options = parser.parse_args()
     changes = [*CHANGED, *MISSED]
     rules = scores([by_rule(one) for one in changes], [by_rule(one) for one in UNCHANGED])
     figures: dict[str, object] = {"rules": rules, "locomo": locomo(options.locomo)}
     if options.model:
-        from treering.llm.local import LocalLLM
-
-        llm = KeptReplies(LocalLLM(options.model), options.replies)
-        figures[llm.model] = scores(
+        llm = KeptReplies(open_llm(options.model), options.replies)
+        verdicts = scores(
             [judged(llm, one) for one in changes], [judged(llm, one) for one in UNCHANGED]
         )
+        figures[llm.model] = verdicts | {"controls right": controls_right(llm)[0]}
     print(json.dumps(figures, indent=2, ensure_ascii=False))
 
 

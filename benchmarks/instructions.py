@@ -1,6 +1,6 @@
-"""MemoChat's instruction test set by a local model: writing, choosing and chatting (its table 3).
+"""MemoChat's instruction test set by a model: writing, choosing and chatting (its table 3).
 
-    python -m benchmarks.instructions TEST --model GGUF --replies FILE [--rows 20]
+    python -m benchmarks.instructions TEST --model MODEL --replies FILE [--rows 20]
 
 ``--rows`` bounds the rows of each stage. Summaries and chats are compared by BERTScore over the
 bundled embedding model's tokens, so that figures compare with each other and not with the paper's.
@@ -18,7 +18,7 @@ from treering.bench.instructions import Instruction, Scores, evaluate, instructi
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.memos import Matched, bert_score
 from treering.embed.minilm import MiniLM
-from treering.llm.local import LocalLLM
+from treering.llm.settings import open_llm
 
 
 def sample(path: Path, rows: int) -> Iterator[Instruction]:
@@ -51,11 +51,11 @@ def main() -> None:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("test", type=Path)
-    parser.add_argument("--model", required=True, help="A GGUF file.")
+    parser.add_argument("--model", required=True, help="A GGUF file or http://HOST/v1#MODEL.")
     parser.add_argument("--replies", type=Path, required=True, help="Where replies are kept.")
     parser.add_argument("--rows", type=int, default=20)
     options = parser.parse_args()
-    llm = KeptReplies(LocalLLM(options.model), options.replies)
+    llm = KeptReplies(open_llm(options.model), options.replies)
     scores = evaluate(sample(options.test, options.rows), llm, bert_score(MiniLM().token_vectors))
     print(json.dumps(figures(scores), indent=2))
 

@@ -1,7 +1,7 @@
 """How well does a real small model write memos, and how well are its claims checked?
 
-    python -m benchmarks.memo_writing DATA MODEL.gguf --replies FILE [--limit 5] [--seconds 300]
-    python -m benchmarks.memo_writing DATA MODEL.gguf --replies FILE --whole
+    python -m benchmarks.memo_writing DATA MODEL --replies FILE [--limit 5] [--seconds 300]
+    python -m benchmarks.memo_writing DATA MODEL --replies FILE --whole
     python -m benchmarks.memo_writing DATA --claims
 
 DATA holds ``memo_instructions``, ``locomo`` and ``mtbench_plus``. Dialogues of each are remembered
@@ -35,7 +35,7 @@ from treering.bench.read import json_items, json_lines
 from treering.embed.minilm import MiniLM
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM, Message, Reply, Usage
-from treering.llm.local import LocalLLM
+from treering.llm.settings import CONTEXT_WINDOW, open_llm
 from treering.memo.claims import Check, Support, claims_of, names_of
 from treering.memo.lines import shown
 from treering.memo.record import Memo
@@ -192,7 +192,7 @@ def _is_json(text: str) -> bool:
 
 def writing(options: argparse.Namespace) -> None:
     """Print what came out, by data set."""
-    model = LocalLLM(options.model, context_window=WINDOW)
+    model = open_llm(options.model, environ={CONTEXT_WINDOW: str(WINDOW)})
     llm = Recorded(model, options.replies, options.seconds)
     for name in options.sets:
         count = Count()
@@ -208,7 +208,7 @@ def writing(options: argparse.Namespace) -> None:
 
 def partitioning(options: argparse.Namespace) -> None:
     """Print the paper's figures for whole conversations in one call each."""
-    model = LocalLLM(options.model, context_window=WINDOW)
+    model = open_llm(options.model, environ={CONTEXT_WINDOW: str(WINDOW)})
     llm = Recorded(model, options.replies, options.seconds)
     alike = bert_score(MiniLM().token_vectors)
     ranges, topic, summary, done = Matched(), Matched(), Matched(), 0
@@ -269,7 +269,7 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("model", type=Path, nargs="?")
+    parser.add_argument("model", nargs="?", help="a GGUF file or http://HOST/v1#MODEL")
     parser.add_argument("--claims", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--replies", type=Path, default=Path("replies.jsonl"))

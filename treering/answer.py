@@ -18,7 +18,9 @@ from treering.llm.ask import (
 )
 from treering.llm.ask import Passage as Shown
 from treering.llm.contract import LLM, Reply, Usage
-from treering.llm.settings import open_llm
+from treering.llm.settings import is_configured, open_llm
+from treering.llm.tokens import estimate_tokens
+from treering.recall.context import CountTokens
 from treering.records import Context, Passage, Spent
 
 
@@ -61,6 +63,14 @@ class Answerer:
             if self._llm is None:
                 self._llm = open_llm(self._spec)
             return self._llm
+
+    @property
+    def counting(self) -> CountTokens | None:
+        """How the model counts tokens, an estimate until it is open; None if there is no model."""
+        model = self._llm or self._spec
+        if isinstance(model, LLM):
+            return model.count_tokens
+        return estimate_tokens if model or is_configured() else None
 
     def close(self) -> None:
         """Close the model if this memory opened it."""

@@ -88,7 +88,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     seqs = [*seqs, *changes]
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
-    unanswered.erase(writer, space, seqs)
+    unanswered.erase(writer, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
     fragments = store.erase(writer, space, seqs)

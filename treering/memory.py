@@ -463,7 +463,8 @@ class Memory:
     def stats(self) -> Stats:
         """Counts, sizes, the model, pending work, and what models have cost."""
         with self._database.read() as reader:
-            return ledger.stats(reader, self._space, self._database.size())
+            found = ledger.stats(reader, self._space, self._database.size())
+        return replace(found, pending=self._views.with_memos(found.pending))
 
     def check(self) -> list[str]:
         """Problems found in the file; empty if it is sound."""

@@ -17,6 +17,7 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
     LLMError,
+    LLMReplyError,
     MissingExtra,
 )
 from treering.facts.view import FactView
@@ -24,6 +25,8 @@ from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
+from treering.memo import due
+from treering.memo import store as memo
 from treering.memo.view import MemoView
 from treering.recall.search import Searcher
 from treering.records import Filter, Hit
@@ -51,6 +54,7 @@ class Views:
     def __init__(
         self, database: Database, space: str, embedder: Embedder, answerer: Answerer
     ) -> None:
+        self._answerer = answerer
         llm, model = answerer.llm, Model(answerer.llm, answerer.pay)
         self._database = database
         self._space = space
@@ -127,7 +131,14 @@ class Views:
         if failures:
             raise failures[0]
         if upgrade:
+            self._judge_facts()
+
+    def _judge_facts(self) -> None:
+        """Ask the model what the rules cannot tell; one that is not up to it is no failure."""
+        try:
             self.facts.judge()
+        except LLMReplyError as error:
+            log.warning("what has changed is left to the rules: %s", error)
 
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due; what cannot be written stays queued."""
@@ -137,6 +148,17 @@ class Views:
             raise
         except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
             log.warning("memos are delayed and stay queued; settle() retries: %s", error)
+
+    def with_memos(self, pending: Mapping[str, int]) -> Mapping[str, int]:
+        """Pending work, and the memos that a model would write now: queued or not, they are due."""
+        count = self._answerer.counting
+        with self._database.read() as reader:
+            state = store.state(reader, self._space)
+            if count is None or state is None:
+                return pending
+            memos = due.waiting(reader, state.space, count)
+        others = {view: size for view, size in pending.items() if view != memo.VIEW}
+        return others | ({memo.VIEW: memos} if memos else {})
 
     def pending(self) -> int:
         """Entries that are durable but not fully searchable yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,38 @@ def test_a_message_outlives_a_model_that_fails_and_is_not_kept_twice(
     memory.chat("Hello?")
     assert [text for _, text in said(memory)] == ["Hi?", "Hi.", "Hello?", "Hello!"]
     assert llm.requests[2].text.count("Hello?") == 1
+
+
+def test_a_message_of_several_entries_is_not_kept_twice_either(open_memory: Open) -> None:
+    llm = ScriptedLLM([LLMUnavailable("down"), "Long."], context_window=100_000)
+    memory = open_memory(llm=llm)
+    message = "some words to fill an entry " * 1_500
+    for outcome in (pytest.raises(LLMUnavailable), nullcontext()):
+        with outcome:
+            memory.chat(message, budget=90_000)
+    *parts, reply = said(memory)
+    assert len(parts) == 2
+    assert "".join(text for _, text in parts) == message
+    assert reply == ("assistant", "Long.")
+
+
+def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
+    open_memory: Open, path: Path
+) -> None:
+    with open_memory(llm=ScriptedLLM([LLMUnavailable("down")])) as before:
+        with pytest.raises(LLMUnavailable):
+            before.chat("Hi?")
+        with before._database.write() as writer:
+            writer.execute(
+                "INSERT INTO work (space, view, target)"
+                " SELECT space, 'mark:unanswered', entry FROM unanswered"
+            )
+            writer.execute("DROP TABLE unanswered")
+            writer.execute("PRAGMA user_version = 9")
+    memory = open_memory(llm=ScriptedLLM(["Hello!"]))
+    memory.chat("Hi?")
+    assert said(memory) == [("user", "Hi?"), ("assistant", "Hello!")]
+    assert memory.settle().pending == {}
 
 
 def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Path) -> None:

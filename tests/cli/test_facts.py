@@ -12,7 +12,7 @@ def told(treering: Treering) -> None:
 
 def test_the_newest_statements_are_listed(treering: Treering) -> None:
     told(treering)
-    assert treering("facts").stdout == "2026-05-03  ana · home  I moved to Porto.\n"
+    assert treering("facts").stdout == "2026-05-03  ana · home: Porto  I moved to Porto.\n"
     [fact] = records(treering("facts", "--json", "--subject", "Ana"))
     assert (fact["subject"], fact["slot"], fact["value"]) == ("ana", "home", "Porto")
 
@@ -26,6 +26,18 @@ def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
     )
 
 
+def test_what_ended_is_told_apart(treering: Treering) -> None:
+    for text in ("I play tennis every Sunday.", "I don't play tennis any more."):
+        treering("add", text, "--speaker", "Ana", "--kind", "chat", "--at", "2026-05-03")
+    shown = treering("facts").stdout
+    assert shown == "2026-05-03  ana · does no longer: play tennis  I don't play tennis any more.\n"
+
+
 def test_a_memory_without_facts_says_so(treering: Treering) -> None:
     treering("add", "Rivers are long.")
     assert treering("facts").stderr == "nothing found\n"
+
+
+def test_changes_are_not_silently_those_of_everybody(treering: Treering) -> None:
+    told(treering)
+    assert treering("facts", "--changes", "--subject", "ben").exit_code == 2

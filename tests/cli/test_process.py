@@ -118,8 +118,26 @@ def test_forget_asks_on_a_terminal(
     assert len(records(treering("list", "--json"))) == left
 
 
-def _on_a_terminal(*arguments: str, reply: bytes = b"") -> str:
-    """What a command shows on a terminal 200 columns wide, on which somebody types a reply."""
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+def test_a_message_that_is_refused_does_not_end_a_chat(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("Nice to meet you.\n")
+    typed = b"word " * 300 + b"\nI am Ana.\n"
+    chat = ("chat", "--llm", f"scripted#{script}", "--budget", "200")
+    shown = _on_a_terminal(*chat, reply=typed, leave_at=3)
+    assert "and 200 are allowed by budget and model" in " ".join(shown.split())
+    assert "Nice to meet you." in shown
+    kept = [entry["text"] for entry in records(treering("list", "--json"))]
+    assert kept == ["I am Ana.", "Nice to meet you."]
+
+
+def _on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str:
+    """What a command shows on a terminal 200 columns wide, on which somebody types a reply.
+
+    Ctrl-D is typed at the prompt of number ``leave_at``.
+    """
     import pty
 
     plugins = Path(__file__).parent / "plugins"
@@ -135,6 +153,8 @@ def _on_a_terminal(*arguments: str, reply: bytes = b"") -> str:
     shown = b""
     try:
         while block := os.read(terminal, 4096):
+            if shown.count(b"> ") < leave_at <= (shown + block).count(b"> "):
+                os.write(terminal, b"\x04")
             shown += block
     except OSError:  # how Linux says that the command has ended
         pass

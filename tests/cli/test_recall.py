@@ -162,3 +162,12 @@ def test_a_piped_chat_answers_every_line_and_remembers(treering: Treering, tmp_p
 
 def test_a_piped_chat_stops_when_the_model_is_down(treering: Treering) -> None:
     assert treering("chat", "--llm", "down", stdin="Hello.\n").exit_code == 5
+
+
+def test_a_chat_without_a_model_says_so_before_it_makes_or_reads_anything(
+    treering: Treering, tmp_path: Path
+) -> None:
+    result = treering("chat", stdin=b"\xff is no text")
+    assert result.exit_code == 5
+    assert "no language model is configured" in result.stderr
+    assert not (tmp_path / "life.db").exists()

@@ -30,6 +30,16 @@ def test_a_hit_says_that_it_is_superseded_and_by_what(memory: Memory) -> None:
     assert {entry.id for entry in memory.entries()} == {older, newer}
 
 
+def test_a_note_dates_other_notes_of_its_source_only(memory: Memory) -> None:
+    [other] = memory.add("Rents in Berlin are high.", source="guide.txt").ids
+    [mine] = memory.add("Berlin is cold.", source="diary").ids
+    memory.add("I live in Berlin.", source="diary")
+    memory.add("I moved to Porto.", source="diary")
+    hits = {hit.entry_id: hit for hit in memory.search("Berlin")}
+    assert hits[mine].stale is not None
+    assert hits[other].stale is None
+
+
 def test_the_newer_statement_wins_in_a_context_with_its_date(memory: Memory) -> None:
     moved(memory)
     text = str(memory.context("Ana live Berlin near the river"))

@@ -117,6 +117,39 @@ def test_without_a_model_nothing_is_written_and_nothing_breaks(
     assert len(memory.memos.recent("chat")) == len(messages())
 
 
+def test_due_memos_are_pending_before_anything_is_settled(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM([FIRST]))
+    memory.add(messages(10))
+    assert memory.stats().pending == {}
+    memory.add(messages(2, start=10))
+    assert memory.stats().pending == {"memo": 1}
+    written(memory)
+    assert memory.stats().pending == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "pending"),
+    [
+        ({}, {}),
+        ({"TREERING_LLM_MODEL": "m"}, {}),
+        ({"TREERING_LLM_MODEL": "m", "OPENAI_API_KEY": "k"}, {"memo": 1}),
+        ({"TREERING_LLM_BASE_URL": "http://localhost:1/v1#m"}, {"memo": 1}),
+        ({"TREERING_LLM_GGUF": "m.gguf"}, {"memo": 1}),
+    ],
+)
+def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
+    no_llm: None,
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    names: dict[str, str],
+    pending: dict[str, int],
+) -> None:
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    memory.add(messages())
+    assert memory.stats().pending == pending
+
+
 def test_a_short_dialogue_and_what_is_no_dialogue_are_not_due(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([]))
     memory.add(messages(10))

@@ -114,7 +114,7 @@ def test_a_form_of_another_site_cannot_add(client: TestClient) -> None:
     found = client.post(
         "/v1/entries", content=b'{"text": "spam"}', headers={"content-type": "text/plain"}
     )
-    assert found.status_code == 422
+    assert found.status_code == 415
     assert client.get("/v1/entries").json()["entries"] == []
 
 

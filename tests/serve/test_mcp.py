@@ -397,9 +397,10 @@ def test_whatever_a_model_sends_is_answered(
     talk(open_memory(tmp_path / "fuzz.db"), act, "legacy", lambda _: tmp_path)
 
 
-def test_without_the_sdk_the_command_names_what_to_install(path: Path) -> None:
+@pytest.mark.parametrize("absent", [["mcp"], ["mcp", "mcp_types"]])
+def test_without_the_sdk_the_command_names_what_to_install(path: Path, absent: list[str]) -> None:
     done = run_without(
-        ["mcp"],
+        absent,
         f"from treering.cli.main import app; app(['mcp', {str(path)!r}])",
     )
     assert "mcp is not installed; run: pip install 'treering[mcp]'" in done.stderr

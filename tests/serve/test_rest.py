@@ -142,6 +142,25 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
     assert "secret" not in found.text
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"content-type": "text/plain"}, {"content-type": "application/x-www-form-urlencoded"}],
+)
+def test_a_body_that_does_not_say_it_is_json_is_told_how_to(
+    client: TestClient, headers: dict[str, str]
+) -> None:
+    found = client.post("/v1/entries", content=b'{"text": "words"}', headers=headers)
+    assert found.status_code == 415
+    assert "send the header Content-Type: application/json" in found.json()["detail"]
+    assert client.post("/v1/entries").status_code == 422
+    assert (
+        client.post(
+            "/v1/entries", content=b"{}", headers={"content-type": "application/json"}
+        ).status_code
+        == 422
+    )
+
+
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[]", b'"x"', b"null"])
 def test_a_body_that_is_no_object_is_refused(client: TestClient, content: bytes) -> None:
     headers = {"content-type": "application/json"}

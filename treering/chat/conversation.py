@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 
 from treering.answer import Answer, Answerer
 from treering.chat import unanswered
@@ -22,7 +23,6 @@ from treering.errors import (
     TextEncodingError,
 )
 from treering.fragments import store
-from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
 from treering.journal import entries
 from treering.journal.contract import Database
@@ -69,10 +69,10 @@ class Conversations:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         llm = self._answerer.llm()
         said = self._heard(message, source, budget)
-        with self._marked_if_failing(said):
+        with self._given_up_if_failing(said):
             prompt = self._prompt(said, policy)
             reply = llm.complete(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
-            answer = self._answered(source, prompt, reply)
+            answer = self._answered(source, said, prompt, reply)
         self._follow(source, policy)
         return answer
 
@@ -80,16 +80,16 @@ class Conversations:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._answerer.llm()
         said = self._heard(message, source, budget)
-        with self._marked_if_failing(said):
+        with self._given_up_if_failing(said):
             prompt = self._prompt(said, policy)
             pieces = llm.stream(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
 
         def remember(reply: Reply) -> Answer:
-            answer = self._answered(source, prompt, reply)
+            answer = self._answered(source, said, prompt, reply)
             self._follow(source, policy)
             return answer
 
-        return ChatStream(pieces, prompt, remember, lambda: self._mark(said))
+        return ChatStream(pieces, prompt, remember, lambda: self._give_up(said))
 
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._database, self._space, self._views, count, hidden)
@@ -107,12 +107,14 @@ class Conversations:
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             history = entries.tail(writer, space, source, _lines_within(within))
-            marked = unanswered.take(writer, space, source)
-            last = history[-1:]
-            if marked.intersection(ids(last)) and last[0].text == message:
-                return _Heard(message, ids(last), history[:-1], within)
-            kept = self._intake.said(writer, source, _message("user", message))
-            return _Heard(message, frozenset(kept.ids), history, within)
+            last = _last_of(history, unanswered.take(writer, space, source))
+            if last and "".join(entry.text for entry in last) == message:
+                heard = _Heard(message, ids(last), history[: -len(last)], within)
+            else:
+                kept = self._intake.said(writer, source, _message("user", message))
+                heard = _Heard(message, frozenset(kept.ids), history, within)
+            unanswered.ask(writer, space, heard.entries)
+            return heard
 
     def _prompt(self, said: _Heard, policy: Policy) -> ChatPrompt:
         """The prompt for a message, which must not be found as the best evidence for itself."""
@@ -121,7 +123,7 @@ class Conversations:
         return build(said.message, said.history, policy, sources, said.budget, count)
 
     @contextmanager
-    def _marked_if_failing(self, said: _Heard) -> Iterator[None]:
+    def _given_up_if_failing(self, said: _Heard) -> Iterator[None]:
         """What interrupts a round, be it the user, leaves a message that can be said again."""
         answered = False
         try:
@@ -129,16 +131,16 @@ class Conversations:
             answered = True
         finally:
             if not answered:
-                self._mark(said)
+                self._give_up(said)
 
-    def _mark(self, said: _Heard) -> None:
+    def _give_up(self, said: _Heard) -> None:
         try:
             with self._database.write() as writer:
-                unanswered.mark(writer, entries.space_id(writer, self._space), said.entries)
+                unanswered.give_up(writer, entries.space_id(writer, self._space), said.entries)
         except JournalError as error:  # what stopped the round is what the caller must hear of
-            log.warning("a message without a reply is not marked as such: %s", error)
+            log.warning("said again, a message without a reply is kept twice: %s", error)
 
-    def _answered(self, source: str, prompt: ChatPrompt, reply: Reply) -> Answer:
+    def _answered(self, source: str, said: _Heard, prompt: ChatPrompt, reply: Reply) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be."""
         self._answerer.pay("chat", reply)
         try:
@@ -150,7 +152,9 @@ class Conversations:
         text = reply.text.strip()
         if not text:
             raise LLMReplyError(f"a reply of {reply.model} is nothing but white space; ask again")
-        self._intake.add(_message("assistant", text), source, Envelope())
+        with self._database.write() as writer:
+            self._intake.said(writer, source, _message("assistant", text))
+            unanswered.answered(writer, entries.space_id(writer, self._space), said.entries)
         materials = prompt.materials
         return Answer(
             text=text,
@@ -183,6 +187,11 @@ class _Heard:
     entries: frozenset[str]
     history: list[Entry]
     budget: int
+
+
+def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
+    """The end of a conversation that is marked: a long message has several entries."""
+    return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
 
 
 def _message(role: str, text: str) -> dict[str, object]:

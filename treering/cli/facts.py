@@ -11,6 +11,8 @@ import typer
 from treering.cli.options import command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
+from treering.errors import InputError
+from treering.facts.forms import DOES
 
 if TYPE_CHECKING:
     from treering.facts.view import Change, Fact
@@ -39,23 +41,27 @@ def facts(
 
     Found by plain forms of sentences, so that many are missed and few are wrong.
     """
+    if changes and subject:
+        raise InputError("--changes lists those of all subjects; leave --subject out")
     with run.memory() as memory:
         if judge:
             note(f"{memory.facts.judge()} messages were superseded by newer ones")
         superseded = memory.facts.changes() if changes else []
-        found = memory.facts.all(subject) if not changes else []
+        listed = memory.facts.all if everything else memory.facts.current
+        found = listed(subject) if not changes else []
     for change in superseded:
         run.out.emit(change, *_change(change))
     for fact in found:
-        if everything or fact.superseded_by is None:
-            run.out.emit(fact, *_fact(fact))
+        run.out.emit(fact, *_fact(fact))
     if not superseded and not found:
         note("nothing found")
 
 
 def _fact(fact: Fact) -> Iterator[Part]:
     yield _date(fact.at)
-    yield f"{fact.subject} · {fact.slot}  ", "cyan"
+    about = "does" if fact.slot.startswith(DOES) else fact.slot
+    ended = " no longer" if fact.ends else ""
+    yield f"{fact.subject} · {about}{ended}: {fact.value}  ", "cyan"
     yield fact.text, "dim" if fact.superseded_by else ""
     if fact.superseded_by:
         yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"

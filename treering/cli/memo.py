@@ -71,7 +71,7 @@ def show(
     with run.memory() as memory:
         if history:
             for version in memory.memos.history(memo_id):
-                run.out.emit(version, *_memo(version))
+                run.out.emit(version, *_version(version))
             return
         found = memory.memos.get(memo_id, as_of=as_of)
         lines = memory.memos.lines(found)
@@ -171,10 +171,16 @@ def _pair(values: list[str] | None, option: str) -> tuple[str, str] | None:
     return values[0], values[1]
 
 
+def _version(memo: Memo) -> tuple[Part, ...]:
+    """Which version it is and since when, then what it says."""
+    by = f" by {memo.writer}" if memo.writer else ""
+    return (f"version {memo.version}, {memo.made:%Y-%m-%d %H:%M}{by}\n", "dim"), *_memo(memo)
+
+
 def _memo(memo: Memo) -> tuple[Part, ...]:
     """Topic, id and times on one line, then the summary, then what its lines do not support."""
     if memo.deleted:
-        return (("deleted", "bold"), f"  {memo.id}  version {memo.version}\n")
+        return (("deleted", "bold"), f"  {memo.id}\n")
     when = f"  {memo.at:%Y-%m-%d}" if memo.at else ""
     if memo.at and memo.until and memo.until.date() != memo.at.date():
         when += f" to {memo.until:%Y-%m-%d}"

@@ -16,7 +16,7 @@ from treering.cli import stdin
 from treering.cli.options import Filters, Ranking, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
-from treering.errors import LLMReplyError, LLMUnavailable
+from treering.errors import InputError, LLMReplyError, LLMUnavailable
 from treering.records import Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
@@ -112,7 +112,7 @@ def chat(
     Piped in, every line is a message and every reply is printed as it is written.
     """
     talking = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
-    with run.memory(create=True) as memory:
+    with run.memory(create=True, talks=True) as memory:
         for message in _typed() if talking else stdin.piped_lines():
             if not message.strip():
                 continue
@@ -125,6 +125,11 @@ def chat(
                 if not talking:
                     raise
                 note(f"{error}\nWhat you said was kept; say it again to have it answered.")
+                continue
+            except InputError as error:
+                if not talking:
+                    raise
+                note(str(error))
                 continue
             if run.out.as_json and reply.answer is not None:
                 run.out.emit(replace(reply.answer, context=None))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treering.cli.output import Output, note
-from treering.errors import UnknownName
+from treering.errors import InputError, MissingExtra, UnknownName
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
+    from treering.llm.contract import LLM
     from treering.memory import Memory
 
 DEFAULT_MEMORY = "treering.db"
@@ -55,13 +56,25 @@ class Run:
         return Path(self.url.removeprefix(_SQLITE))
 
     @contextmanager
-    def memory(self, *, create: bool = False) -> Iterator[Memory]:
-        """The open memory. Raises UnknownName if there is none and the command makes none."""
-        self._ensure_there(create)
+    def memory(self, *, create: bool = False, talks: bool = False) -> Iterator[Memory]:
+        """The open memory. Raises UnknownName if there is none and the command makes none.
+
+        ``talks``: nothing can be done without a language model. Raises LLMNotConfigured then,
+        before there is a file or anybody has typed a word; a server has its own.
+        """
+        is_new = self._ensure_there(create)
         from treering.memory import Memory
 
-        opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=self.llm)
-        with opened as memory:
+        with ExitStack() as stack:
+            llm: str | LLM | None = self.llm
+            if talks and self.path is not None:
+                from treering.llm.settings import open_llm
+
+                llm = stack.enter_context(closing(open_llm(llm)))
+            opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=llm)
+            memory = stack.enter_context(opened)
+            if is_new:
+                self._say_if_git_takes_it()
             try:
                 yield memory
             except KeyboardInterrupt:
@@ -71,23 +84,45 @@ class Run:
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[Database]:
         """The open database, without any model. Raises UnknownName as ``memory`` does."""
-        self._ensure_there(create)
+        is_new = self._ensure_there(create)
         from treering.journal.open import open_database
 
         with closing(open_database(self.url)) as database:
+            if is_new:
+                self._say_if_git_takes_it()
             yield database
 
-    def _ensure_there(self, create: bool) -> None:
-        if not create and self.path is not None and not self.path.exists():
+    def _ensure_there(self, create: bool) -> bool:
+        """Whether the memory is about to be made."""
+        if self.path is None or self.path.exists():
+            return False
+        if not create:
             raise UnknownName(
                 f"there is no memory at {self.path}; `treering add` makes one, "
                 "--memory or TREERING_MEMORY names another"
             )
+        return True
+
+    def _say_if_git_takes_it(self) -> None:
+        """Whoever commits a whole folder should not publish a memory unawares."""
+        if self.path is None:
+            return
+        path = self.path.resolve()
+        if not any((folder / ".git").exists() for folder in path.parents):
+            return  # git need not be started to know
+        from treering.code.git import Git
+
+        with suppress(MissingExtra, InputError):  # no git, or not for this user: nothing to say
+            if Git.at(path.parent).takes(path):
+                note(
+                    f"{path.name} is in a git repository that does not ignore it: a line "
+                    f"{path.name}* in .gitignore keeps it out of commits"
+                )
 
 
 def _say_what_is_durable(memory: Memory) -> None:
     stats = memory.stats()
-    waiting = sum(stats.pending.values())
+    waiting = sum(count for view, count in stats.pending.items() if view != "memo")
     rest = f"; {waiting} wait to be indexed: `treering settle` goes on" if waiting else ""
     note(
         f"interrupted. Space {stats.space!r} holds {stats.entries} entries, all durable; what was "

@@ -90,6 +90,11 @@ class Git:
         found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else ""
 
+    def takes(self, path: Path) -> bool:
+        """Whether a file that is not tracked would get into a commit of everything."""
+        listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
+        return bool(listed)
+
     def parent(self, revision: str) -> str:
         """The first parent of a commit; empty for the first commit."""
         found = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")

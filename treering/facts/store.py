@@ -246,13 +246,17 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
 
 
 def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:
-    """Entries of who said the older statement, until the newer one, that name its value too."""
+    """Entries of who said the older statement, until the newer one, that name its value too.
+
+    Notes without a speaker are of one hand in one source.
+    """
     name = older.statement.value
     if len(name) < MIN_NAME_CHARS:
         return []
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN entry o ON o.seq = ? WHERE e.space = ?"
-        " AND e.speaker IS o.speaker AND e.seq NOT IN (?, ?)"
+        " AND e.speaker IS o.speaker AND (e.speaker IS NOT NULL OR e.source = o.source)"
+        " AND e.seq NOT IN (?, ?)"
         " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
         (older.entry, space, older.entry, newer.entry, newer.said, newer.entry, name),
     )

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 
 from treering.journal.contract import Reader, Writer
 
-MARK = "mark:"
-"""Views that begin so hold marks on entries, which nobody works off: none of it is pending."""
-
 MAX_ERROR_CHARS = 500  # enough to act on; an endpoint may answer with a page of HTML
 
 
@@ -67,9 +64,8 @@ def drop(writer: Writer, space: int, view: str) -> None:
 def counts(reader: Reader, space: int) -> dict[str, int]:
     """How much work is pending, by view."""
     rows = reader.rows(
-        "SELECT view, count(*) FROM work WHERE space = ? AND view NOT LIKE ?"
-        " GROUP BY view ORDER BY view",
-        (space, f"{MARK}%"),
+        "SELECT view, count(*) FROM work WHERE space = ? GROUP BY view ORDER BY view",
+        (space,),
     )
     return {str(row[0]): int(row[1]) for row in rows}
 

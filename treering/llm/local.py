@@ -17,14 +17,15 @@ from typing import Any
 
 from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
 from treering.llm.contract import Message, Reply, ReplyStream
-from treering.llm.openai_compatible import OpenAICompatible
 from treering.llm.wire import defuse
 
-try:
+try:  # before the client, which asks for less than a model in a file does
     import httpx2
     import xllamacpp
 except ModuleNotFoundError as missing:
-    raise MissingExtra.of(missing.name or "xllamacpp", "local") from missing
+    raise MissingExtra.of("xllamacpp", "local") from missing
+
+from treering.llm.openai_compatible import OpenAICompatible
 
 DEFAULT_CONTEXT_WINDOW = 4096
 """Room for a 2,000-token context and its answer; a window costs memory whether used or not."""

@@ -56,6 +56,17 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     return _registered(name)(model)
 
 
+def is_configured(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the environment names a language model; it need not work."""
+    environ = os.environ if environ is None else environ
+    return bool(environ.get(GGUF) or environ.get(BASE_URL) or _names_openai(environ))
+
+
+def _names_openai(environ: Mapping[str, str]) -> bool:
+    where = environ.get(OPENAI_BASE_URL) or environ.get(OPENAI_API_KEY)
+    return bool(environ.get(MODEL) and where)
+
+
 def _from_environment(environ: Mapping[str, str]) -> LLM:
     gguf, base_url = environ.get(GGUF), environ.get(BASE_URL)
     if gguf and base_url:
@@ -64,7 +75,7 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
         return _local(gguf, environ)
     if base_url:
         return _remote(*urldefrag(base_url), environ)
-    if environ.get(MODEL) and (environ.get(OPENAI_BASE_URL) or environ.get(OPENAI_API_KEY)):
+    if _names_openai(environ):
         return _remote(environ.get(OPENAI_BASE_URL) or _OPENAI_URL, "", environ)
     raise LLMNotConfigured(HOW_TO_CONFIGURE)
 

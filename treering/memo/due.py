@@ -58,6 +58,11 @@ def batches(dialogue: Dialogue, count: Count) -> Iterator[tuple[Line, ...]]:
     yield from _cut(dialogue.recent, count)[0]
 
 
+def waiting(reader: Reader, space: int, count: Count) -> int:
+    """How many batches are due in a space."""
+    return sum(len(list(batches(one, count))) for one in dialogues(reader, space))
+
+
 def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
     """The lines that stay in the recent dialogue once all batches are written."""
     return _cut(dialogue.recent, count)[1]

@@ -120,15 +120,31 @@ async def _treering(_: Request, error: Exception) -> Response:
     return of_error(error)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     # Without "input" and "ctx": what was sent may be large or secret.
     found = [
         {"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()
     ][:SHOWN_ERRORS]
+    if _is_of_another_type(request, error):
+        sent = request.headers.get("content-type", "none")
+        told = f"the content type is {sent}; send the header Content-Type: application/json"
+        status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+        return problem(status, told, kind=errors.InputError.__name__)
     told = "; ".join(f"{one['where']}: {one['what']}" for one in found)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return problem(status, told, kind=errors.InputError.__name__, errors=found)
+
+
+def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
+    """Whether a body was not read because it does not say that it is JSON, as those of forms do
+    that another site may send.
+    """
+    essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = essence == "application/json" or essence.endswith("+json")
+    return not is_json and any(
+        one["loc"][0] == "body" and one["type"] != "missing" for one in error.errors()
+    )
 
 
 async def _http(_: Request, error: Exception) -> Response:

@@ -19,7 +19,7 @@ try:
     from mcp.server.stdio import stdio_server
     from pydantic import ValidationError
 except ModuleNotFoundError as missing:
-    raise MissingExtra.of(missing.name or "mcp", "mcp") from missing
+    raise MissingExtra.of("mcp", "mcp") from missing
 
 from treering.serve.mcp import resources, tools
 from treering.serve.threads import Kind
