@@ -13,7 +13,7 @@ from treering.code.details import Come
 from treering.code.git import STAGED, WORKING_TREE, Commit, Git
 from treering.code.guard import Brought, Parts, Undone, arrivals, brought, undone
 from treering.code.left_out import left_out
-from treering.code.recorded import Recorded, sequence
+from treering.code.recorded import Recorded, sequence, within
 from treering.errors import InputError
 
 DEPTH = 50
@@ -52,7 +52,7 @@ def check(
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    one = Check(git, known, depth)
+    one = Check(git, within(known, git.identities()) if known else {}, depth)
     if commits is None:
         return one.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
