@@ -5,6 +5,7 @@ Whatever the model replies, every line ends up in exactly one part.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -126,12 +127,33 @@ def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
     """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
     for reply in reversed(replies):
         try:
-            parts = end_to_end(read_as(reply, list[Part]), len(lines))
+            parts = end_to_end(read_as(_completed(reply, len(lines)), list[Part]), len(lines))
             _check(parts, lines)
         except ValueError:
             continue
         return tuple(_checked(one, lines) for one in parts)
     return ()
+
+
+def _completed(reply: Reply, lines: int) -> Reply:
+    """A reply with what it leaves out but follows from the rest: ends, and its own end.
+
+    Small models forget an end, or repeat themselves in a summary until the reply is full: the first
+    sentence of that is kept, and its topic has the lines that are left. Raises ValueError.
+    """
+    found = read_json(reply.text)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError("the reply is no list of topics")
+    if reply.finish_reason == "length" and found:
+        *whole, cut = found
+        end = whole[-1].get("end") if whole else 0
+        if not isinstance(end, int):
+            raise ValueError("the reply was cut off after a topic without an end")
+        summary = str(cut.get("summary", "")).partition(". ")[0]
+        rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
+        found = [*whole, rest] if end < lines else whole
+    completed = [{"end": one.get("start"), **one} for one in found]
+    return replace(reply, text=json.dumps(completed), finish_reason="stop")
 
 
 def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
