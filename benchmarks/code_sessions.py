@@ -183,11 +183,13 @@ def full_conversation(memory: Memory, llm: LLM, one: Dialogue) -> Write:
     """The model sees all instructions and replies so far."""
     blocks = memory.code.blocks(one.instructions[0], RETRIEVED)
     context = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
+    name = one.qualified.rpartition(".")[2]
     said: list[Message] = []
 
     def write(instruction: str) -> Answer:
         shown = f"Repo Context\n{context}\n\n" if not said else ""
-        said.append(Message("user", f"{shown}{instruction}\nPlease output the whole function."))
+        asked = f"{shown}{instruction}\nOutput the whole function {name}, and nothing else."
+        said.append(Message("user", asked))
         reply = llm.complete(said, max_tokens=MAX_TOKENS, temperature=0.0)
         said.append(Message("assistant", reply.text))
         return Answer(code_of(reply.text), reply.usage.prompt_tokens, blocks)

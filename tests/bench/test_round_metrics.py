@@ -17,7 +17,7 @@ def test_a_dialogue_worked_by_hand() -> None:
     assert list(followed(outcomes)) == [
         Followed(1.0, 1.0, None),
         Followed(1.0, 1.0, 0.0),
-        Followed(1.0, pytest.approx(2 / 3), 0.5),
+        Followed(1.0, 2 / 3, 0.5),
         Followed(0.0, 0.75, 0.0),
     ]
 
