@@ -19,7 +19,7 @@ from treering.bench.kept_replies import KeptReplies
 from treering.bench.suites.locomo import load
 from treering.errors import LLMReplyError
 from treering.facts.change import Known, superseded
-from treering.facts.judge import REPLY_TOKENS, question, read_verdict
+from treering.facts.judge import ask, controls_right, read_verdict
 from treering.facts.statement import statements
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
@@ -35,9 +35,8 @@ def by_rule(pair: Pair) -> bool:
 
 def judged(llm: LLM, pair: Pair) -> bool:
     """Whether a model does; a verdict that cannot be read is none."""
-    reply = llm.complete(question(*pair), max_tokens=REPLY_TOKENS, temperature=0.0, seed=0)
     try:
-        return read_verdict(reply.text)
+        return read_verdict(ask(llm, *pair).text)
     except LLMReplyError:
         return False
 
@@ -85,9 +84,10 @@ def main() -> None:
     figures: dict[str, object] = {"rules": rules, "locomo": locomo(options.locomo)}
     if options.model:
         llm = KeptReplies(open_llm(options.model), options.replies)
-        figures[llm.model] = scores(
+        verdicts = scores(
             [judged(llm, one) for one in changes], [judged(llm, one) for one in UNCHANGED]
         )
+        figures[llm.model] = verdicts | {"controls right": controls_right(llm)[0]}
     print(json.dumps(figures, indent=2, ensure_ascii=False))
 
 

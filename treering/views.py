@@ -17,6 +17,7 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
     LLMError,
+    LLMReplyError,
     MissingExtra,
 )
 from treering.facts.view import FactView
@@ -130,7 +131,14 @@ class Views:
         if failures:
             raise failures[0]
         if upgrade:
+            self._judge_facts()
+
+    def _judge_facts(self) -> None:
+        """Ask the model what the rules cannot tell; one that is not up to it is no failure."""
+        try:
             self.facts.judge()
+        except LLMReplyError as error:
+            log.warning("what has changed is left to the rules: %s", error)
 
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due; what cannot be written stays queued."""

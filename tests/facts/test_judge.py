@@ -9,13 +9,18 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import LLMNotConfigured, LLMReplyError, LLMUnavailable
-from treering.facts.judge import question, read_verdict
+from treering.facts.judge import CONTROLS, question, read_verdict
 from treering.llm.scripted import Line, ScriptedLLM
+
+RIGHT = ["CHANGED" if changed else "HOLDS" for *_, changed in CONTROLS]
 
 
 def told(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM, str]:
-    """Ana says where her home is, and later, in words of no plain form, that it is elsewhere."""
-    llm = ScriptedLLM(lines)
+    """Ana says where her home is, and later, in words of no plain form, that it is elsewhere.
+
+    The model tells the control pairs right before it plays ``lines``.
+    """
+    llm = ScriptedLLM([*RIGHT, *lines])
     memory = open_memory(llm=llm)
     [older] = memory.add(
         "Berlin is my home and I love it.", speaker="Ana", kind="chat", at="2025-01-10"
@@ -35,7 +40,7 @@ def test_a_change_that_no_rule_sees_is_judged(open_memory: Open) -> None:
     assert hit.superseded_by == change.newer
     assert [spent.operation for spent in memory.stats().spent] == ["fact"]
     assert memory.facts.judge() == 0
-    assert len(llm.requests) == 1
+    assert len(llm.requests) == len(CONTROLS) + 1
 
 
 @pytest.mark.parametrize("reply", ["HOLDS", "I am not sure."])
@@ -47,7 +52,30 @@ def test_what_is_not_clearly_changed_stands(
         assert memory.facts.judge() == 0
     assert ("both statements stand" in caplog.text) == (reply != "HOLDS")
     assert memory.facts.changes() == []
-    assert len(llm.requests) == 1
+    assert len(llm.requests) == len(CONTROLS) + 1
+
+
+@pytest.mark.parametrize("always", ["CHANGED", "HOLDS", "Well."])
+def test_a_model_that_cannot_tell_known_pairs_is_not_believed(
+    open_memory: Open, always: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    llm = ScriptedLLM(lambda _: always)
+    memory = open_memory(llm=llm)
+    memory.add("Berlin is my home and I love it.", speaker="Ana", kind="chat", at="2025-01-10")
+    memory.add("Porto is my home now and I love it.", speaker="Ana", kind="chat", at="2026-05-03")
+    with pytest.raises(LLMReplyError, match=r"scripted told [04] of 8 control pairs right"):
+        memory.facts.judge()
+    assert memory.facts.changes() == []
+    assert [spent.calls for spent in memory.stats().spent] == [len(CONTROLS)]
+    with caplog.at_level(logging.WARNING):
+        memory.settle(upgrade=True)
+    assert "what has changed is left to the rules" in caplog.text
+
+
+def test_one_control_pair_may_be_told_wrong(open_memory: Open) -> None:
+    told(open_memory)
+    memory = open_memory(llm=ScriptedLLM(["HOLDS", *RIGHT[1:], "CHANGED"]))
+    assert memory.facts.judge() == 1
 
 
 def test_a_model_that_is_down_is_asked_again_the_next_time(open_memory: Open) -> None:

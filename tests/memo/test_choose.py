@@ -10,6 +10,7 @@ from tests.conftest import Open
 from tests.memo.talk import messages, place
 from treering import Memory
 from treering.errors import EmptyText, LLMUnavailable
+from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.memo import choose
 
@@ -33,7 +34,7 @@ def test_the_model_sees_noto_and_numbered_options_in_the_order_of_the_talk(
     open_memory: Open,
 ) -> None:
     memory, llm = talk(open_memory, "2#4")
-    assert chosen(memory, "What about the boat?") == (["Ines in Porto", "dinner"], "model")
+    assert chosen(memory, "What about the boat?") == (["dinner", "Ines in Porto"], "model")
     prompt = llm.requests[0].text
     assert "1 Query Sentence and 4 Topic Options" in prompt
     assert (
@@ -60,7 +61,23 @@ def test_noto_chooses_nothing(open_memory: Open) -> None:
     assert chosen(memory, "What about the boat?") == ([], "model")
 
 
-@pytest.mark.parametrize("reply", ["none of them", "9", "0", LLMUnavailable("down")])
+CUT_OFF = Reply("2#3#2#3", Usage(), "scripted", "length")
+
+
+def test_the_chosen_come_in_the_order_of_their_rank(open_memory: Open) -> None:
+    memory, _ = talk(open_memory, "2#3")
+    assert chosen(memory, "the sail of the boat")[0] == ["boat repair", "Ines in Porto"]
+
+
+def test_who_names_every_option_chooses_none(open_memory: Open) -> None:
+    memory, _ = talk(open_memory, "1#2#3#4#5")
+    place(memory, "weather", "It rains.", 9, 9)
+    topics, by = chosen(memory, "What about the boat and its sail?")
+    assert (topics[0], by) == ("boat repair", "search")
+    assert len(topics) < 4
+
+
+@pytest.mark.parametrize("reply", ["none of them", "9", "0", CUT_OFF, LLMUnavailable("down")])
 def test_search_chooses_when_the_reply_says_nothing(open_memory: Open, reply: Line) -> None:
     memory, _ = talk(open_memory, reply)
     topics, by = chosen(memory, "What about the boat and its sail?")

@@ -124,6 +124,39 @@ def test_a_reply_that_was_cut_off_is_asked_for_again() -> None:
     assert parts(cut, GOOD) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
 
 
+def cut_off(*topics: dict[str, Any], summary: str = "") -> Reply:
+    """A reply that ends in the summary of its last topic."""
+    told = json.dumps([*topics, {"topic": "gardens", "summary": summary}]).removesuffix('"}]')
+    return Reply(told, Usage(calls=1), "scripted", "length")
+
+
+@pytest.mark.parametrize(
+    ("whole", "kept"),
+    [
+        ([WORRY], (("worry", 1, 8), ("gardens", 9, 10))),
+        ([WORRY, TAXI], (("worry", 1, 8), ("taxi", 9, 10))),
+        ([], (("gardens", 1, 10),)),
+    ],
+)
+def test_what_a_reply_says_before_it_repeats_itself_is_kept(
+    whole: list[dict[str, Any]], kept: tuple[tuple[str, int, int], ...]
+) -> None:
+    runaway = cut_off(*whole, summary="They speak of gardens. " * 20)
+    made = partition(ScriptedLLM([runaway, runaway]), LINES)
+    assert tuple((one.topic, one.start, one.end) for one in made.parts) == kept
+    assert not made.fallback
+    if made.parts[-1].topic == "gardens":
+        assert made.parts[-1].summary == "They speak of gardens"
+
+
+@pytest.mark.parametrize(
+    "text", ["[", '["worry", "taxi"', '[{"topic": "a", "end": "x"}, {"topic": "b", "summary": "c']
+)
+def test_a_cut_off_reply_without_topics_is_no_memo(text: str) -> None:
+    cut = Reply(text, Usage(calls=1), "scripted", "length")
+    assert parts(cut, cut) == ((("NOTO", 1, 10),), True)
+
+
 def test_a_model_that_is_down_is_no_reply() -> None:
     with pytest.raises(LLMUnavailable):
         parts(LLMUnavailable("down"))

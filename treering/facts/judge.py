@@ -11,7 +11,7 @@ from typing import Final
 
 from treering.errors import LLMReplyError
 from treering.facts.statement import BOTS
-from treering.llm.contract import Message
+from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.records import Entry, Hit
 
@@ -20,6 +20,21 @@ LEAST_COSINE: Final = 0.4
 
 MAX_CHARS: Final = 600  # of a message that is judged: a statement, not an essay
 REPLY_TOKENS: Final = 8
+
+CONTROLS: Final = (
+    ("I drive an old Volvo.", "I sold the Volvo and take the bus now.", True),
+    ("I play the piano.", "I started to play the violin.", False),
+    ("Our flat is on the third floor.", "We moved to the ground floor.", True),
+    ("I study law in Lyon.", "My sister quit her studies in Lyon.", False),
+    ("I am looking for a job.", "I signed with a bank and stopped looking.", True),
+    ("I go to bed at ten.", "I might stay up later now.", False),
+    ("I have a beard.", "I shaved my beard off.", True),
+    ("I love our garden.", "I now water our garden every day.", False),
+)
+"""Pairs that a judge has to tell apart before it is believed. Models of 0.5 and 1.5 billion
+parameters call every pair CHANGED, or every pair HOLDS where they are shown examples."""
+
+_CONTROLS_RIGHT: Final = 7  # of 8; who answers at random gets there in one of 28 cases
 
 _SPEAKS_OF_CHANGE = re.compile(
     r"\b(?:now|no longer|any\s?more|any longer|moved|changed|switched|quit|left|stopped|started|"
@@ -52,6 +67,32 @@ def candidate(entry: Entry, found: list[Hit]) -> Hit | None:
         if hit.entry_id != entry.id and earlier and open_still:
             return hit if (hit.why.cosine or 0.0) >= LEAST_COSINE else None
     return None
+
+
+def controls_right(llm: LLM) -> tuple[int, Usage]:
+    """How many of ``CONTROLS`` a model tells right, and what asking cost. Raises its errors."""
+    usage, right = Usage(), 0
+    for older, newer, changed in CONTROLS:
+        reply = ask(llm, older, newer)
+        usage += reply.usage
+        found = _VERDICT.search(reply.text.upper())
+        right += found is not None and (found[1] == "CHANGED") == changed
+    return right, usage
+
+
+def check_controls(model: str, right: int) -> None:
+    """Raises LLMReplyError if so many right are too few for the model to be believed."""
+    if right < _CONTROLS_RIGHT:
+        raise LLMReplyError(
+            f"{model} told {right} of {len(CONTROLS)} control pairs right, and {_CONTROLS_RIGHT} "
+            "are needed to believe its verdicts on what has changed; use a larger model, or do "
+            "without: the rules need none"
+        )
+
+
+def ask(llm: LLM, older: str, newer: str) -> Reply:
+    """The model's verdict on two statements, as it worded it."""
+    return llm.complete(question(older, newer), max_tokens=REPLY_TOKENS, temperature=0.0)
 
 
 def question(older: str, newer: str) -> list[Message]:

@@ -12,9 +12,10 @@ from treering.facts import store
 from treering.facts.change import Known
 from treering.facts.forms import DOES
 from treering.facts.judge import (
-    REPLY_TOKENS,
+    ask,
     candidate,
-    question,
+    check_controls,
+    controls_right,
     read_verdict,
     speaks_of_change,
 )
@@ -22,7 +23,7 @@ from treering.facts.statement import Statement, statements
 from treering.fragments import store as fragments
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
-from treering.llm.contract import LLM
+from treering.llm.contract import LLM, Usage
 from treering.recall.search import Searcher
 from treering.records import Entry, Filter, Hit, Newer, Spent
 
@@ -75,6 +76,7 @@ class FactView:
         self._space = space
         self._searcher = searcher
         self._llm = llm
+        self._believed: str | None = None
 
     def follow(self) -> None:
         """Read what was added or has changed; cheap, and without any model."""
@@ -90,8 +92,10 @@ class FactView:
         """Let the language model judge what rules cannot: new messages that speak of a change,
         each with what its speaker said most like it before. Returns how many were superseded.
 
-        A verdict that cannot be read counts as none. Raises LLMNotConfigured and LLMUnavailable;
-        what was not judged by then is judged the next time.
+        Before its first verdict a model is asked eight pairs whose answer is known. A verdict that
+        cannot be read counts as none. Raises LLMReplyError if the model tells too few of these
+        eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
+        next time.
         """
         self.follow()
         llm, changed = self._llm(), 0
@@ -154,18 +158,23 @@ class FactView:
         return candidate(entry, found)
 
     def _verdict(self, llm: LLM, older: Hit, newer: Entry) -> bool:
-        reply = llm.complete(
-            question(older.text, newer.text), max_tokens=REPLY_TOKENS, temperature=0.0
-        )
-        usage = reply.usage
-        cost = Spent("fact", reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
-        with self._database.write() as writer:
-            ledger.spend(writer, entries.space_id(writer, self._space), cost)
+        if self._believed != llm.model:
+            right, cost = controls_right(llm)
+            self._spend(llm.model, cost)
+            check_controls(llm.model, right)
+            self._believed = llm.model
+        reply = ask(llm, older.text, newer.text)
+        self._spend(reply.model, reply.usage)
         try:
             return read_verdict(reply.text)
         except LLMReplyError as error:
             log.warning("both statements stand: %s", error)
             return False
+
+    def _spend(self, model: str, usage: Usage) -> None:
+        cost = Spent("fact", model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+        with self._database.write() as writer:
+            ledger.spend(writer, entries.space_id(writer, self._space), cost)
 
     def _judged(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
         """Note up to where was judged, and what a message supersedes, unless one of both has gone.

@@ -41,7 +41,7 @@ _NUMBERS: Final = re.compile(r"\d+(?:\s*[#,]\s*\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What a model chose: ``memos`` in the order of the options, None if it cannot be read."""
+    """What a model chose: ``memos`` in the order of the options, None if that is no choice."""
 
     memos: tuple[Memo, ...] | None
     usage: Usage = field(default_factory=Usage)
@@ -72,7 +72,9 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
         options="\n".join(f"({n}) {option}" for n, option in enumerate(shown_options, 1)),
     )
     reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
-    numbers = read(reply.text, len(shown_options))
+    numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
+    if numbers is not None and CHOSEN < len(memos) <= sum(n > 1 for n in numbers):
+        numbers = None  # who names every option chooses none: models of 1.5 billion parameters do
     # The first option is NOTO.
     chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
     return Picked(chosen, reply.usage, reply.model)

@@ -142,15 +142,18 @@ class MemoView:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
         The language model chooses among numbered options, which search narrows down if there are
-        too many. Without one, or if it is down or its reply cannot be read, search chooses. Pinned
-        memos are always among those chosen. While the embedder fails, words alone count. What does
-        not hold any more is marked, in summaries and lines.
+        too many. Without one, or if it is down or its reply is no choice (it names every option,
+        say), search chooses. Pinned memos are always among those chosen, and come first; the others
+        are in the order in which search ranks them. While the embedder fails, words alone count.
+        What does not hold any more is marked, in summaries and lines.
         """
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
         )
         picked = self._picked(query, [hit.memo for hit in hits])
-        chosen = choose.related(hits) if picked.memos is None else picked.memos
+        chosen = choose.related(hits)
+        if picked.memos is not None:  # the best first, for a prompt may have room for some only
+            chosen = [hit.memo for hit in hits if hit.memo in picked.memos]
         with self._reading() as (reader, space):
             pinned = _of_source(store.pinned(reader, space), source)
             evidences = tuple(

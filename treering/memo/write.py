@@ -5,6 +5,7 @@ Whatever the model replies, every line ends up in exactly one part.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -126,12 +127,34 @@ def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
     """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
     for reply in reversed(replies):
         try:
-            parts = end_to_end(read_as(reply, list[Part]), len(lines))
+            parts = end_to_end(read_as(_ended(reply, len(lines)), list[Part]), len(lines))
             _check(parts, lines)
         except ValueError:
             continue
         return tuple(_checked(one, lines) for one in parts)
     return ()
+
+
+def _ended(reply: Reply, lines: int) -> Reply:
+    """A reply that was cut off in its last topic, with that topic brought to an end.
+
+    Small models repeat themselves in a summary until the reply is full: its first sentence is
+    kept, and the topic has the lines that are left. Raises ValueError.
+    """
+    if reply.finish_reason != "length":
+        return reply
+    found = read_json(reply.text)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError("the reply was cut off before its first topic")
+    *whole, cut = found or [{}]
+    end = whole[-1].get("end") if whole else 0
+    if not isinstance(end, int):
+        raise ValueError("the reply was cut off after a topic without an end")
+    if end < lines:
+        summary = str(cut.get("summary", "")).partition(". ")[0]
+        rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
+        whole.append(rest)
+    return replace(reply, text=json.dumps(whole), finish_reason="stop")
 
 
 def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
