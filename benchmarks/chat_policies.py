@@ -1,8 +1,9 @@
-"""Chat policies side by side: turns that are needed, tokens a turn, and answers by a model.
+"""Chat policies side by side: turns that are needed, tokens a turn, answers, ratings.
 
     python -m benchmarks.chat_policies needed MTBENCH --model MODEL --replies FILE [--budget 2000]
     python -m benchmarks.chat_policies tokens MTBENCH --model MODEL --replies FILE [--rounds 60]
     python -m benchmarks.chat_policies answers LOCOMO --model MODEL --replies FILE [--questions 20]
+    python -m benchmarks.chat_policies rated MTBENCH --model MODEL --judge MODEL --replies FILE
 
 MTBENCH and LOCOMO are the published files. What the model replies is kept in ``--replies``, so that
 a run that was stopped goes on, and one that is repeated costs nothing; ``--seconds`` stops it.
@@ -26,13 +27,21 @@ import numpy as np
 from treering.bench.embedding import QuestionCache
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.answers import token_f1
-from treering.bench.play import Conversation, conversations, messages, play
+from treering.bench.play import (
+    REPLY_TOKENS,
+    TEMPERATURE,
+    Conversation,
+    conversations,
+    messages,
+    play,
+    rate,
+)
 from treering.bench.suites.locomo import load as load_locomo
 from treering.bench.task import Piece, Question
 from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import POLICIES
 from treering.embed.minilm import MiniLM
-from treering.errors import LLMUnavailable
+from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import LLM, Message, Reply, ReplyStream
 from treering.llm.settings import open_llm
 from treering.llm.tokens import estimate_tokens
@@ -148,6 +157,46 @@ def _means(found: dict[str, list[tuple[float, float, int]]]) -> dict[str, dict[s
         policy: dict(zip(names, np.mean(rows, axis=0).round(3).tolist(), strict=True))
         for policy, rows in found.items()
     }
+
+
+# ------------------------------------------------------------------ ratings
+
+
+def rated(options: argparse.Namespace) -> dict[str, Any]:
+    """A judge's rating, 1 to 100, of the replies to the last questions (MemoChat, table 9).
+
+    Only conversations in which every policy's reply was rated count.
+    """
+    llm = model(options)
+    judge = KeptReplies(open_llm(options.judge or options.model), options.replies)
+    found: dict[str, list[int]] = defaultdict(list)
+    unread = 0
+    for one in _sample(options):
+        try:
+            played = play(one, llm)
+            with remembering(messages(played), llm) as opened:
+                ratings = {
+                    policy: rate(played, _reply(opened, played, policy, llm, options.budget), judge)
+                    for policy in options.policies
+                }
+        except LLMReplyError:
+            unread += 1
+            continue
+        except LLMUnavailable:  # time is up
+            break
+        for policy, rating in ratings.items():
+            found[policy].append(rating)
+    return {
+        "conversations": len(next(iter(found.values()), ())),
+        "left out, a rating could not be read": unread,
+        "rating": {policy: round(float(np.mean(some)), 1) for policy, some in found.items()},
+    }
+
+
+def _reply(opened: Memory, one: Conversation, policy: str, llm: LLM, budget: int) -> str:
+    prompt = opened.chat_prompt(one.question, policy=policy, budget=budget)
+    asked = list(prompt.messages)
+    return llm.complete(asked, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, seed=0).text
 
 
 # ------------------------------------------------------------------ tokens a turn
@@ -271,12 +320,16 @@ def _answered(
     )
 
 
+MEASURES = {"needed": needed, "rated": rated, "tokens": tokens, "answers": answers}
+
+
 def main() -> None:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["needed", "tokens", "answers"])
+    parser.add_argument("what", choices=list(MEASURES))
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", required=True, help="A GGUF file or http://HOST/v1#MODEL.")
+    parser.add_argument("--judge", help="Rates replies; by default the model itself.")
     parser.add_argument("--replies", type=Path, required=True, help="Where replies are kept.")
     parser.add_argument("--budget", type=int, default=2000, help="Tokens of the whole prompt.")
     parser.add_argument("--conversations", type=int, default=14)
@@ -286,8 +339,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=OFFLINE, choices=list(POLICIES))
     parser.add_argument("--seconds", type=float, default=math.inf, help="Stop after these.")
     options = parser.parse_args()
-    measure = {"needed": needed, "tokens": tokens, "answers": answers}[options.what]
-    print(json.dumps(measure(options), indent=2))
+    print(json.dumps(MEASURES[options.what](options), indent=2))
 
 
 if __name__ == "__main__":

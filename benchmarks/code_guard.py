@@ -28,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from treering.code.changes import DefinitionChange, Piece, all_pieces
-from treering.code.check import DEPTH, Check
+from treering.code.check import DEPTH, Check, told
+from treering.code.details import Come
 from treering.code.git import Git
-from treering.code.guard import TELLING, Brought, arrivals, parts_of, undone
+from treering.code.guard import TELLING, Brought, arrivals, parts_of
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
             if code is None:
                 continue
             change = DefinitionChange(piece, replace(piece, code=code))
-            found = undone(change, history, arrivals([change]))
+            found = told(change, history, arrivals([change]), Come.of([change]))
             yield Undo(
                 later=code != round_.before.code,
                 telling=any(part.kind in TELLING for part in _brought(round_, piece)),

@@ -14,7 +14,8 @@ from pathlib import Path
 from treering.bench import plots
 from treering.bench.perf import report as speed
 from treering.bench.policy.registry import GROUPS
-from treering.bench.report import Scores, budget_table, overview
+from treering.bench.registry import benchmark
+from treering.bench.report import Scores, budget_table, means_table, overview
 from treering.bench.results import read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +41,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"overview": lambda: _overview("", known)}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, "raptor")),
+        "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
         "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
@@ -68,6 +70,15 @@ def scores(folder: str) -> list[Scores]:
 
 def _overview(folder: str, policies: Sequence[str]) -> str:
     return overview(scores(folder), policies, policies[0])
+
+
+def _answers() -> str:
+    pages = []
+    for one in scores("answers"):
+        how = one.run.settings
+        head = f"{benchmark(one.run.benchmark).title}: {how['model']}, {how['budget']} tokens"
+        pages.append(f"{head} of context\n\n{means_table(one, 'treering')}\n")
+    return "\n".join(pages)
 
 
 def _budgets() -> str:

@@ -11,6 +11,7 @@ from tests.bench.test_suites import lines, write
 from tests.code.repositories import SHOP
 from treering.bench.results import read
 from treering.cli import bench
+from treering.cli.failures import FOUND
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 
@@ -128,7 +129,7 @@ def test_perf_saves_draws_and_fails_when_a_ratio_got_worse(tmp_path: Path) -> No
     fast = [row | {"ratio": 1e-9} if row.get("system") == "treering" else row for row in rows]
     write(again, lines(*fast))
     result = CliRunner().invoke(bench.app, [*map(str, arguments), "--against", str(again)])
-    assert result.exit_code == bench.REGRESSED
+    assert result.exit_code == FOUND
     assert "slower: tree at 1,000" in result.stdout
     assert last_object(result.stdout)["slower"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, record, records
+from treering.cli.failures import FOUND
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_doctor_tells_what_is_broken_and_what_is_not(
 ) -> None:
     (tmp_path / "life.db").write_bytes(b"This is no database. " * 1000)
     result = treering("doctor", "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == FOUND
     checks = {check["check"]: check["state"] for check in record(result)["checks"]}
     assert checks["file"] == "fail"
     assert checks["embedder"] == "ok"
@@ -152,7 +153,7 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     script.write_text("OK\n")
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
-    assert (down.exit_code, "nobody answers" in down.stdout) == (1, True)
+    assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
 
 
 def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:

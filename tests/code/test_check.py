@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from tests.code.test_guard import GUARDED, PLAIN, RESHAPED
 from tests.code.working import commit, git, repository, write
 from treering import Memory
+from treering.cli.failures import FOUND
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
 
@@ -157,6 +158,44 @@ def test_the_story_has_commits_and_rounds_in_order(memory: Memory, root: Path) -
     ]
 
 
+def test_a_round_and_the_commit_that_took_it_in_are_told_once(memory: Memory, root: Path) -> None:
+    write(root, m=GUARDED)
+    (block,) = memory.code.record("Raise a ValueError for negative numbers.", root=root)
+    sha = commit(root, "Refuse negative numbers\n\nSee #7.")
+    begun, told = memory.code.log("half", root=root)
+    assert (begun.instruction, begun.commit == begun.id) == ("Begin", True)
+    assert (told.id, told.commit, told.instruction) == (block.id, sha, block.instruction)
+    assert told.message.startswith("Refuse negative numbers")
+    assert [one.source for one in sorted(told.change.added, key=lambda one: one.first_line)] == [
+        "if n < 0:",
+        'raise ValueError("negative")',
+    ]
+
+
+def test_a_commit_is_told_with_the_nearest_of_the_rounds_that_left_its_code(
+    memory: Memory, root: Path
+) -> None:
+    for text, asked in ((GUARDED, "Guard."), (PLAIN, "No guard."), (GUARDED, "Guard again.")):
+        write(root, m=text)
+        memory.code.record(asked, root=root)
+    sha = commit(root, "Refuse negative numbers")
+    told = memory.code.log("half", root=root)
+    assert [(one.instruction, one.commit == sha) for one in told[1:]] == [
+        ("Guard.", False),
+        ("No guard.", False),
+        ("Guard again.", True),
+    ]
+
+
+def test_a_story_at_a_terminal_has_the_lines_of_the_source(root: Path) -> None:
+    write(root, m=GUARDED)
+    run(root, "record", "Raise a ValueError for negative numbers.")
+    sha = commit(root, "Refuse negative numbers")
+    told = run(root, "log", "half").stdout
+    assert f"  commit {sha[:9]}: Refuse negative numbers\n" in told
+    assert '  + if n < 0:\n  + raise ValueError("negative")\n' in told
+
+
 def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None:
     sha = commit(root, "Refuse negative numbers", m=GUARDED)
     assert run(root, "check").exit_code == 0
@@ -164,7 +203,7 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     assert run(root, "check").exit_code == 0
     write(root, m=PLAIN)
     result = run(root, "check")
-    assert result.exit_code == 1
+    assert result.exit_code == FOUND
     assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
     assert 'then 3: raise ValueError("negative")' in result.stdout
     found = json.loads(run(root, "check", "--json").stdout)
@@ -178,7 +217,7 @@ def test_a_commit_message_hook_passes_what_the_message_cites(root: Path, tmp_pat
     git(root, "add", "m.py")
     message = tmp_path / "message"
     message.write_text("Simplify\n")
-    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 1
+    assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == FOUND
     message.write_text(f"Simplify\n\nUndoes: {sha}\n")
     assert run(root, "check", "--staged", "--message-file", str(message)).exit_code == 0
 

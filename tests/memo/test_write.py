@@ -124,6 +124,11 @@ def test_a_reply_that_was_cut_off_is_asked_for_again() -> None:
     assert parts(cut, GOOD) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
 
 
+def test_an_end_that_was_forgotten_is_where_the_next_topic_starts() -> None:
+    reply = json.dumps([{key: one[key] for key in one if key != "end"} for one in (WORRY, TAXI)])
+    assert parts(reply, reply) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
+
+
 def cut_off(*topics: dict[str, Any], summary: str = "") -> Reply:
     """A reply that ends in the summary of its last topic."""
     told = json.dumps([*topics, {"topic": "gardens", "summary": summary}]).removesuffix('"}]')

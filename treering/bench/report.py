@@ -92,7 +92,7 @@ def report(scores: Scores, reference: str | None = None) -> str:
     if not scores.by_policy:
         raise InputError("the results file holds no measured question yet")
     reference = reference or next(iter(scores.by_policy))
-    parts = [_title(scores), _means_table(scores, reference)]
+    parts = [_title(scores), means_table(scores, reference)]
     if any(f"recall@{budget}tokens" in scores.metrics for budget in BUDGETS):
         parts.append(budget_table(scores, list(scores.by_policy)).rstrip("\n"))
     if len(scores.categories()) > 1:
@@ -109,6 +109,16 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     head = ["benchmark", "questions", "metric", *policies]
     rows = [_overview_row(scores, policies, reference) for scores in runs]
     return f"{_table(head, rows)}\n"
+
+
+def means_table(scores: Scores, reference: str) -> str:
+    """A Markdown table of one benchmark: a row a policy, the headline with its interval first."""
+    headline = scores.headline
+    known = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
+    others = [m for m in known if m in scores.metrics and m != headline]
+    head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
+    rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
+    return _table(head, rows)
 
 
 def budget_table(scores: Scores, policies: Sequence[str]) -> str:
@@ -169,15 +179,6 @@ def _title(scores: Scores) -> str:
         f"Commit `{run.commit[:12]}`, data `{run.data_sha256[:12]}`, seed {run.seed}, "
         f"treering {run.versions['treering']}, Python {run.versions['python']}; {settings}."
     )
-
-
-def _means_table(scores: Scores, reference: str) -> str:
-    headline = scores.headline
-    known = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
-    others = [m for m in known if m in scores.metrics and m != headline]
-    head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
-    rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
-    return _table(head, rows)
 
 
 def _mean_row(

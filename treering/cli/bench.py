@@ -23,6 +23,7 @@ from treering.bench.perf.timing import Timed
 from treering.bench.registry import Registered, benchmark, benchmarks
 from treering.bench.results import read, this_run
 from treering.bench.start import Wanted, start
+from treering.cli.failures import FOUND
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
@@ -33,7 +34,6 @@ _log = Console(stderr=True)
 
 DEFAULT_BUDGET = 1000
 AGAIN = 2  # times that what seems slower is timed again
-REGRESSED = 1  # the exit code of `bench perf --against` where something got slower
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
 DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
@@ -197,7 +197,7 @@ def perf(
             typer.echo(f"slower: {found}")
     typer.echo(json.dumps(speed.summary(timings, slower)))
     if slower:
-        raise typer.Exit(REGRESSED)
+        raise typer.Exit(FOUND)
 
 
 def _again(

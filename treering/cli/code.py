@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from treering.cli import stdin
+from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.code.check import DEPTH
 from treering.code.check import check as compare
 from treering.code.coder import JudgeName
+from treering.code.diff import Statement
 from treering.code.guard import Undone
 from treering.code.index import ALPHA, CodeHit
 from treering.code.rounds import story_of
@@ -23,8 +25,6 @@ from treering.code.session import SessionBlock
 from treering.errors import InputError
 from treering.score.own import Mode
 
-UNDONE = 1
-"""The exit code of a check that found something, as of grep and diff."""
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
@@ -192,7 +192,7 @@ def check(
         int, typer.Option(min=0, metavar="N", help="Commits to look at for each changed file.")
     ] = DEPTH,
 ) -> None:
-    """Find what a change would undo of recorded rounds and of git history; exit 1 if anything."""
+    """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
         message = f"{message}\n{message_file.read_text(encoding='utf-8', errors='replace')}"
     known = {}
@@ -209,7 +209,7 @@ def check(
     )
     if report:
         note("if that is meant, cite what is undone in the commit message, by its id")
-        raise typer.Exit(UNDONE)
+        raise typer.Exit(FOUND)
 
 
 @command(app)
@@ -301,10 +301,12 @@ def _plain(block: SessionBlock) -> dict[str, object]:
         "path": block.path,
         "definition": block.definition,
         "instruction": block.instruction,
+        "commit": block.commit,
+        "message": block.message,
         "note": block.note,
         "outcome": block.outcome,
-        "added": sorted(one.text for one in block.change.added),
-        "deleted": sorted(one.text for one in block.change.deleted),
+        "added": _written(block.change.added),
+        "deleted": _written(block.change.deleted),
         "code": block.code,
     }
 
@@ -312,19 +314,32 @@ def _plain(block: SessionBlock) -> dict[str, object]:
 def _told(block: SessionBlock) -> Iterator[Part]:
     when = f"{block.at:%Y-%m-%d %H:%M}" if block.at else ""
     asked = block.instruction or "(changed outside of the recorded rounds)"
-    yield f"{when} {block.id[:SHORT]} {block.key}\n", "bold"
+    is_commit = bool(block.commit) and block.commit == block.id
+    origin = "commit" if is_commit else "round"
+    yield f"{when} {origin} {block.id[:SHORT]} {block.key}\n", "bold"
     yield "".join(f"  {line}\n" for line in asked.splitlines() if line.strip())
+    if block.commit and not is_commit:
+        yield f"  commit {block.commit[:SHORT]}: {_first_line(block.message)}\n"
     if block.note or block.outcome:
         yield f"  {block.outcome or 'note'}: {block.note}\n"
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
-        for one in sorted(some, key=lambda statement: statement.first_line):
-            yield f"  {sign} {one.text}\n", "dim"
+        for text in _written(some):
+            yield "".join(f"  {sign} {line}\n" for line in text.splitlines()), "dim"
+
+
+def _written(some: Iterable[Statement]) -> list[str]:
+    """Statements as their source has them, in order."""
+    return [one.source for one in sorted(some, key=lambda statement: statement.first_line)]
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
 
 
 def _undone(one: Undone) -> Iterator[Part]:
     when = f", {one.at:%Y-%m-%d}" if one.at else ""
     yield f"{one.path}:{one.line} {one.definition}\n", "bold"
-    asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
+    asked = _first_line(one.instruction)
     yield f"  undoes: {asked} ({one.origin} {one.name[:SHORT]}{when})\n"
     for what in one.lost:
         yield f"  lost: {what}\n"

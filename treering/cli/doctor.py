@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 import treering
-from treering.cli.failures import OTHER
+from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import note
 from treering.cli.run import Run
@@ -45,7 +45,7 @@ class Finding:
 
 @command(commands)
 def doctor(run: Run) -> None:
-    """Check the file, the disk, pending work and the models; exit 1 if something is broken.
+    """Check the file, the disk, pending work and the models; exit 6 if something is broken.
 
     A language model is called once if one is configured, and an embedding model once.
     """
@@ -64,7 +64,7 @@ def doctor(run: Run) -> None:
         run.out.emit({"ok": sound, "checks": [asdict(finding) for finding in findings]})
     if not sound:
         note("something is broken; see the lines marked fail")
-        raise typer.Exit(OTHER)
+        raise typer.Exit(FOUND)
 
 
 def _guarded(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:

@@ -17,6 +17,9 @@ INPUT = 2  # also what typer exits with when an option cannot be read
 JOURNAL = 3
 EMBEDDING = 4
 LLM = 5
+FOUND = 6
+"""What a command that checks something exits with when it found something. No failure does, not
+even a traceback, which Python ends with 1: hooks and scripts can tell the two apart."""
 INTERRUPTED = 130  # what shells report for a process ended by SIGINT
 PIPE_CLOSED = 141  # and by SIGPIPE
 

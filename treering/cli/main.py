@@ -14,9 +14,10 @@ from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
 
 _EPILOG = (
-    "Exit codes: 0 done, also when nothing is found; 1 another failure, or doctor found a fault; "
+    "Exit codes: 0 done, also when a search finds nothing; 1 another failure; "
     "2 input that cannot be accepted; 3 the memory's file; 4 the embedding model; "
-    "5 the language model; 130 interrupted; 141 the reader of the output has left."
+    "5 the language model; 6 a check found something (code check, doctor, bench perf --against); "
+    "130 interrupted; 141 the reader of the output has left."
 )
 
 app = typer.Typer(

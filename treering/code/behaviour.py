@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from treering.code.diff import BLOCKS, COMMENTS, is_docstring, render
+from treering.code.diff import BLOCKS, COMMENTS, as_written, is_docstring, render
 from treering.code.outline import Definition
 from treering.code.parse import parse, syntax_root
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 PartKind = Literal[
-    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect"
-]
+    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
+    "scope", "finally", "step", "option", "setting", "import", "order",
+]  # fmt: skip
+"""Those of the second line are compared by the guard alone: see ``treering.code.details``."""
 
 RAISES = frozenset({"raise_statement", "throw_statement", "throw_expression"})
 RETURNS = frozenset({"return_statement", "return_expression", "yield", "yield_expression"})
@@ -45,12 +47,13 @@ NAMES = frozenset({"identifier"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One behaviour-bearing part; its lines are not compared."""
+    """One behaviour-bearing part; its lines, and how it is written, are not compared."""
 
     kind: PartKind
     text: str
     first_line: int = field(compare=False)
     last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +75,16 @@ def behaviour(source: str, name: str, language: str) -> Behaviour | None:
     The last definition of that name counts, as it does when the source is run; of a method without
     its class, the name alone.
     """
+    node = definition_node(source, name, language)
+    return Reading(node).result() if node is not None else None
+
+
+def definition_node(source: str, name: str, language: str) -> Node | None:
+    """The syntax node of the definition called ``name``; see ``behaviour``."""
     there = parse(source, language).definitions
     found = [d for d in there if name in (d.name, d.qualified)]
     found = found or [d for d in there if d.name == name.rpartition(".")[2]]
-    if not found:
-        return None
-    root = syntax_root(source.encode(), language)
-    return _Reading(_node_of(root, found[-1])).result()
+    return _node_of(syntax_root(source.encode(), language), found[-1]) if found else None
 
 
 def _node_of(root: Node, definition: Definition) -> Node:
@@ -89,7 +95,7 @@ def _node_of(root: Node, definition: Definition) -> Node:
     return node
 
 
-class _Reading:
+class Reading:
     """One definition while its parts are read."""
 
     def __init__(self, whole: Node) -> None:
@@ -103,6 +109,7 @@ class _Reading:
         self.locals = set(_assigned(self.core))
 
     def result(self) -> Behaviour:
+        """What was read."""
         defaults = [n for n in self.parameter_nodes if n.child_by_field_name("value")]
         optional = [n for n in self.parameter_nodes if n in defaults or n.type in SPLATS]
         return Behaviour(
@@ -112,13 +119,14 @@ class _Reading:
         )
 
     def parts(self, defaults: Sequence[Node]) -> Iterator[Part]:
+        """All parts, in the order of their lines; ``defaults`` are parameters that have one."""
         yield self.part("signature", self.core, " ".join(self.number.values()))
         for node in defaults:
             yield self.part("default", node, self.text(node.child_by_field_name("value") or node))
         for node in self.whole.children:
             if node.type == "decorator":
                 yield self.part("decorator", node, self.text(node))
-        body = self.core.child_by_field_name("body")
+        body = self.body()
         stack = [body] if body else []
         while stack:
             node = stack.pop()
@@ -126,11 +134,18 @@ class _Reading:
                 yield from self.of_node(node)
                 stack.extend(reversed(node.named_children))
 
+    def body(self) -> Node | None:
+        """Where its statements are."""
+        return self.core.child_by_field_name("body")
+
     def of_node(self, node: Node) -> Iterator[Part]:
+        """The parts that one node of the body is, without those in it."""
         if node.type in RAISES or _is_raise_call(node):
             yield self.part("raise", node, exception_name(node))
             if (test := _condition_above(node)) is not None:
-                yield self.part("guard", node, f"{exception_name(node)} if {self.text(test)}")
+                name = exception_name(node)
+                source = f"{name} if {as_written(test)}"
+                yield self.part("guard", node, f"{name} if {self.text(test)}", source)
         elif node.type in RETURNS:
             yield self.part("return", node, self.text(node))
         elif node.type in BRANCHES:
@@ -145,13 +160,17 @@ class _Reading:
             if target is not None and target.type in EFFECTS:
                 yield self.part("effect", node, self.text(target))
 
-    def part(self, kind: PartKind, node: Node, text: str) -> Part:
-        return Part(kind, text, node.start_point.row + 1, node.end_point.row + 1)
+    def part(self, kind: PartKind, node: Node, text: str, source: str = "") -> Part:
+        """The part that a node is; ``source`` if that is not what the node has."""
+        first, last = node.start_point.row + 1, node.end_point.row + 1
+        return Part(kind, text, first, last, source or as_written(node))
 
     def text(self, node: Node) -> str:
+        """A node's tokens, its own names made comparable."""
         return render(node, leave_out=lambda inner: inner.type in BLOCKS, rename=self.rename)
 
     def rename(self, node: Node, text: str) -> str:
+        """What a token is compared by."""
         if node.type not in NAMES or _is_member(node):
             return text
         return self.number.get(text, "_" if text in self.locals else text)

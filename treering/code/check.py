@@ -9,9 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from treering.code.changes import DefinitionChange, all_pieces, changes, pieces
+from treering.code.details import Come
 from treering.code.git import STAGED, WORKING_TREE, Commit, Git
-from treering.code.guard import Brought, Undone, arrivals, brought, undone
-from treering.code.recorded import Recorded, sequence
+from treering.code.guard import Brought, Parts, Undone, arrivals, brought, undone
+from treering.code.left_out import left_out
+from treering.code.recorded import Recorded, sequence, within
 from treering.errors import InputError
 
 DEPTH = 50
@@ -50,7 +52,7 @@ def check(
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    one = Check(git, known, depth)
+    one = Check(git, within(known, git.identities()) if known else {}, depth)
     if commits is None:
         return one.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
@@ -75,7 +77,7 @@ class Check:
         before = all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
         after = all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
         found = changes(before, after)
-        moved = arrivals(found)
+        moved, fine = arrivals(found), Come.of(found)
         altered = [one for one in found if one.before is not None and one.after is not None]
         commits = self._commits(old, altered)
         intended = tuple(_CITED.findall(message))
@@ -87,7 +89,7 @@ class Check:
             report
             for one in altered
             # Commits, then rounds: these say more, so they are what is reported of both.
-            for report in undone(one, [*_of(commits, one), *rounds[one.piece.key]], moved)
+            for report in told(one, [*_of(commits, one), *rounds[one.piece.key]], moved, fine)
         ]
         return CheckReport(
             undone=tuple(one for one in reports if not one.name.startswith(intended)),
@@ -136,6 +138,23 @@ class Check:
                         Brought(commit.message, commit.sha, commit.at, "commit", was, now)
                     )
         return found
+
+
+def told(
+    change: DefinitionChange, history: Sequence[Brought], moved: Parts, fine: Come
+) -> tuple[Undone, ...]:
+    """What a change undoes, and what it leaves out of rounds that it does not undo otherwise.
+
+    ``moved`` and ``fine`` are what the whole change brings anywhere, coarsely and in detail.
+    """
+    found = list(undone(change, history, moved))
+    shown = {line.number for one in found for line in one.then}
+    for one in left_out(change, history, fine):
+        lines = {line.number for line in one.then}
+        if not lines <= shown:
+            found.append(one)
+            shown |= lines
+    return tuple(found)
 
 
 def _names(commit: Commit) -> tuple[str, str]:

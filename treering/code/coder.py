@@ -40,7 +40,7 @@ class Coder:
         self._model = model
         self._similarity = similarity
         self._lock = threading.Lock()
-        self._contexts: dict[tuple[str, JudgeName], ContextMemory] = {}
+        self._contexts: dict[tuple[str, JudgeName, tuple[str, ...]], ContextMemory] = {}
 
     def round(
         self,
@@ -50,25 +50,30 @@ class Coder:
         index: CodeIndex | None,
         contexts: Callable[[Judge], ContextMemory],
         budget: int,
+        among: tuple[str, ...],
     ) -> Generated:
-        """One round on a definition, recorded. Raises InputError, UnknownName, LLMError."""
-        known = self._rounds.known()
+        """One round on a definition, recorded; ``among`` are the names of its repository.
+
+        Raises InputError, UnknownName, LLMError.
+        """
+        known = self._rounds.known(among or None)
         key = _key(definition, known, index)
         blocks = recorded.sequence(known.get(key, ()))
         target, there = _target(key, blocks, index)
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
         with self._lock:
-            context = self._contexts.get((key, judge)) or contexts(self._judge(judge, index))
-            self._contexts[key, judge] = context
+            here = (key, judge, among)
+            context = self._contexts.get(here) or contexts(self._judge(judge, index))
+            self._contexts[here] = context
         llm = self._model.llm()
         ask = asking(llm, self._model.pay)
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
         made = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
         found = "" if known.get(key) else there
-        block = self._rounds.add(replace(made.block, at=datetime.now(UTC)), found)
+        block = self._rounds.add(replace(made.block, at=datetime.now(UTC)), found, among)
         if made.note:
-            self._rounds.note(key, made.note, "", noted=block.id, place=-2)
+            self._rounds.note(key, made.note, noted=block.id, place=-2, among=among or None)
         return replace(made, block=block)
 
     def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:

@@ -7,6 +7,7 @@ White space, comments, docstrings and the kind of quotes are not compared.
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -33,12 +34,16 @@ STRINGS = frozenset({"string", "string_literal", "interpreted_string_literal"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A normalised AST node: equal texts of equal type are the same, wherever they stand."""
+    """A normalised AST node: equal texts of equal type are the same, wherever they stand.
+
+    ``source`` is how it is written, without the blocks in it.
+    """
 
     type: str
     text: str
     first_line: int = field(compare=False)
     last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,27 @@ def _statement_nodes(root: Node) -> Iterator[Node]:
 
 def _statement(node: Node) -> Statement:
     text = render(node, leave_out=lambda inner: inner.type in BLOCKS)
-    return Statement(node.type, text, node.start_point.row + 1, node.end_point.row + 1)
+    first, last = node.start_point.row + 1, node.end_point.row + 1
+    return Statement(node.type, text, first, last, as_written(node))
+
+
+def as_written(node: Node) -> str:
+    """The source of ``node`` up to the first block in it, lines indented as they are to its own."""
+    block = next(_blocks(node), None)
+    end = block.start_byte - node.start_byte if block is not None else None
+    text = (node.text or b"")[:end].decode(errors="replace")
+    return textwrap.dedent(" " * node.start_point.column + text).rstrip()
+
+
+def _blocks(node: Node) -> Iterator[Node]:
+    """The outermost blocks in ``node``, in order."""
+    stack = list(reversed(node.named_children))
+    while stack:
+        inner = stack.pop()
+        if inner.type in BLOCKS:
+            yield inner
+        else:
+            stack.extend(reversed(inner.named_children))
 
 
 def is_docstring(node: Node) -> bool:

@@ -151,7 +151,7 @@ def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple
     found: dict[str, Loss] = {}
     change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
     for one in undone(change, brought(blocks), arrivals([change])):
-        found.setdefault(one.instruction, Loss(one.instruction, one.lost))
+        found.setdefault(one.instruction, Loss(one.instruction, one.missing))
     verdict = judge(blocks, instruction, code)
     for finding in verdict.findings if verdict.alarm else ():
         asked, parts = finding.case.instruction, finding.case.parts

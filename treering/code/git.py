@@ -90,6 +90,14 @@ class Git:
         found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else ""
 
+    def identities(self) -> tuple[str, ...]:
+        """What tells this repository from others: its first commit, and its folder.
+
+        The first commit stays when a repository is moved, cloned or checked out twice.
+        """
+        found = self._ask("rev-list", "--max-parents=0", "HEAD", "--")
+        return (*(found or b"").decode().split()[-1:], str(self.top))
+
     def takes(self, path: Path) -> bool:
         """Whether a file that is not tracked would get into a commit of everything."""
         listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
@@ -206,6 +214,14 @@ class Git:
         if found is None:
             raise UnknownName(f"git {arguments[0]} failed in {self.top}; is the repository whole?")
         return found
+
+
+def identities(folder: Path) -> tuple[str, ...]:
+    """The names of the repository around a folder, or of the folder where git knows none."""
+    try:
+        return Git.at(folder).identities()
+    except (UnknownName, MissingExtra):
+        return (str(folder),)
 
 
 def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:

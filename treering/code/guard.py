@@ -34,6 +34,9 @@ GOES_BACK = 0.5
 """The least share of what a round replaced that returns, and of what it brought that goes: from
 here on a definition is nearer to what it was before the round than to what it was after it."""
 
+SHOWN = 100
+"""Characters of a lost part that are told; its lines follow."""
+
 REJECTED = "rejected"
 """The outcome of a round that may be undone."""
 
@@ -68,8 +71,10 @@ class Line:
 class Undone:
     """An earlier round that a change takes back, in one definition.
 
+    ``lost`` says what the round had brought, by its kind and as it was written; ``missing`` says
+    the same as it is compared, with parameters numbered and other names dropped.
     ``then`` are lines as they stood before the change, ``now`` the lines that are there instead:
-    none where the others are just gone. ``lost`` says in words what the round had brought.
+    none where the others are just gone.
     """
 
     path: str
@@ -82,6 +87,7 @@ class Undone:
     lost: tuple[str, ...]
     then: tuple[Line, ...]
     now: tuple[Line, ...]
+    missing: tuple[str, ...]
 
 
 def brought(blocks: Sequence[SessionBlock]) -> list[Brought]:
@@ -117,7 +123,7 @@ def undone(
     found: dict[tuple[str, ...], Undone] = {}
     for round_ in reversed(history):
         for one in taken_back(change.before, change.after, round_, moved):
-            found.setdefault(one.lost, one)
+            found.setdefault(one.missing, one)
     return tuple(found.values())
 
 
@@ -152,12 +158,12 @@ def _in_function(old: Piece, new: Piece, round_: Brought, moved: Parts) -> Itera
     replaced = before - after
     back = (replaced - then) & now
     if before == now or _is_reversal(came, lost, replaced, back):
-        yield _undone(old, new, round_, _standing(old, lost), _standing(new, back))
+        yield as_undone(old, new, round_, _standing(old, lost), _standing(new, back))
         return
     # What a commit that created a definition had in it may have been there for no reason.
     is_asked = round_.before is not None or round_.origin == "round"
     if is_asked and (dropped := _dropped(lost, then, now, moved)):
-        yield _undone(old, new, round_, _standing(old, dropped), ())
+        yield as_undone(old, new, round_, _standing(old, dropped), ())
 
 
 def _is_reversal(came: Parts, lost: Parts, replaced: Parts, back: Parts) -> bool:
@@ -207,7 +213,7 @@ def _in_statements(old: Piece, new: Piece, round_: Brought, _moved: Parts) -> It
         if before[name].text == now[name].text != then[name].text == after[name].text
     ]
     if names:
-        yield _undone(old, new, round_, [then[n] for n in names], [now[n] for n in names])
+        yield as_undone(old, new, round_, [then[n] for n in names], [now[n] for n in names])
 
 
 def _settings(piece: Piece | None) -> dict[str, Statement]:
@@ -234,13 +240,14 @@ def _standing(piece: Piece, parts: Parts) -> list[Part]:
     return found
 
 
-def _undone(
+def as_undone(
     old: Piece,
     new: Piece,
     round_: Brought,
     lost: Sequence[Part | Statement],
     back: Sequence[Part | Statement],
 ) -> Undone:
+    """The report that a change from ``old`` to ``new`` takes back a round, with lines of both."""
     return Undone(
         path=new.path,
         definition=new.qualified,
@@ -249,14 +256,24 @@ def _undone(
         name=round_.name,
         at=round_.at,
         origin=round_.origin,
-        lost=tuple(dict.fromkeys(_in_words(one) for one in lost)),
+        lost=tuple(dict.fromkeys(map(_in_words, lost))),
         then=_lines(old, lost),
         now=_lines(new, back),
+        missing=tuple(dict.fromkeys(map(_compared, lost))),
     )
 
 
-def _in_words(one: Part | Statement) -> str:
+def _compared(one: Part | Statement) -> str:
     return f"{one.kind} {one.text}" if isinstance(one, Part) else one.text
+
+
+def _in_words(one: Part | Statement) -> str:
+    """What a part is, in one line as it was written."""
+    line = " ".join((one.source or one.text).split())
+    said = f"{line[:SHOWN]}…" if len(line) > SHOWN else line
+    if isinstance(one, Part) and not said.startswith(one.kind):
+        return f"{one.kind} {said}"
+    return said
 
 
 def _lines(piece: Piece, standing: Sequence[Part | Statement]) -> tuple[Line, ...]:

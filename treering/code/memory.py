@@ -18,7 +18,7 @@ from treering.code.collector import paused
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
-from treering.code.git import taken_off
+from treering.code.git import identities, taken_off
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
 from treering.code.joined import About, CodeNames
@@ -199,6 +199,7 @@ class CodeMemory:
             if before is not None or after is not None:
                 raise InputError("give a diff or files, not both")
             before, after = taken_off(diff, Path(root))
+            return self._rounds.record(round_, Path(root), before, after, identities(Path(root)))
         return self._rounds.record(round_, Path(root), before, after)
 
     def generate(
@@ -224,9 +225,12 @@ class CodeMemory:
 
         Raises InputError, UnknownName, LLMError.
         """
-        index = None if root is None and not self.repositories() else self._open(root)[1]
+        index, among = None, tuple[str, ...]()
+        if root is not None or self.repositories():
+            repository, index = self._open(root)
+            among = identities(Path(repository.root))
         contexts = partial(self._context, root=root, index=index)
-        return self._coder.round(instruction, definition, judge, index, contexts, budget)
+        return self._coder.round(instruction, definition, judge, index, contexts, budget, among)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -239,14 +243,16 @@ class CodeMemory:
         """The story of a definition, oldest first: what was asked for, changed and noted.
 
         With the ``root`` of a git repository its commits are part of the story; a commit is a
-        block whose instruction is its message. Raises UnknownName.
+        block whose instruction is its message. One that took in a recorded round is told with it,
+        as its ``commit`` and ``message``. Raises UnknownName.
         """
         return story_of(definition, self._rounds.known(), None if root is None else Path(root))
 
     def rounds(self) -> dict[str, list[Recorded]]:
         """The recorded rounds by definition, oldest first, with what ties each to the one before.
 
-        Definitions go by what they are called now, as ``PATH::NAME``.
+        Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
+        one of that name, as ``PATH::NAME in REPOSITORY``.
         """
         return self._rounds.known()
 

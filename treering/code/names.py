@@ -32,7 +32,8 @@ class Names:
         """The relation as of ``state``, which is what tells that indexes or rounds have changed."""
         with self._lock:
             if self._relation is None or self._state != state:
-                definitions = Definitions.of(self._indexes(), self._rounds.known())
+                recorded = (one[-1].block.key for one in self._rounds.known().values())
+                definitions = Definitions.of(self._indexes(), recorded)
                 self._relation, self._state = CodeNames(self._names_of, definitions), state
             return self._relation
 

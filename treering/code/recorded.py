@@ -9,7 +9,7 @@ metadata, under ``BLOCK``.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -26,6 +26,10 @@ SOURCE = "code:"
 
 MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
 """More new code is cut in the text that is searched; the block keeps the whole code."""
+
+_IN = " in "
+"""Stands between a definition's key and its repository, where the key alone is not enough."""
+_SHORT = 9
 
 _AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
 
@@ -62,6 +66,7 @@ def draft(recorded: Recorded, previous: str) -> Draft:
         "before": recorded.before,
         "former": recorded.former,
         "noted": recorded.noted,
+        "repository": block.repository,
         "language": block.language,
         "note": block.note,
         "outcome": block.outcome,
@@ -109,6 +114,7 @@ def read(entry: Entry, seq: int = 0) -> Recorded | None:
         path=path,
         id=entry.id,
         at=entry.at or entry.added,
+        repository=texts["repository"],
     )
     if not block.language:
         return None
@@ -159,14 +165,46 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
     return changed
 
 
-def sequences(recorded: Iterable[Recorded]) -> dict[str, list[Recorded]]:
-    """The blocks by what their definition is called now, oldest first."""
-    found: dict[str, list[Recorded]] = {}
+def sequences(
+    recorded: Iterable[Recorded], among: Iterable[str] | None = None
+) -> dict[str, list[Recorded]]:
+    """The blocks by what their definition is called now, oldest first.
+
+    ``among`` are the names of one repository: then its blocks alone, and such as belong to none
+    that is known. Without, repositories are kept apart: of definitions that two of them have by
+    one name, the key says which, as ``PATH::NAME in REPOSITORY``.
+    """
+    names = None if among is None else {"", *among}
+    found: dict[tuple[str, str], list[Recorded]] = {}
     for one in recorded:
-        key = one.block.key
-        older = found.pop(key, None) or found.pop(one.former, [])
-        found[key] = [*older, one]
-    return found
+        repository = one.block.repository
+        if names is None or repository in names:
+            where = repository if names is None else ""
+            older = found.pop((where, one.block.key), None) or found.pop((where, one.former), [])
+            found[where, one.block.key] = [*older, one]
+    having = Counter(key for _, key in found)
+    return {
+        key if having[key] == 1 else f"{key}{_IN}{_short(where)}": sequence
+        for (where, key), sequence in found.items()
+    }
+
+
+def within(
+    known: Mapping[str, Sequence[Recorded]], among: Iterable[str]
+) -> dict[str, list[Recorded]]:
+    """The sequences of one repository among those of all."""
+    every = (one for sequence in known.values() for one in sequence)
+    return sequences(sorted(every, key=lambda one: one.seq), among)
+
+
+def repositories(recorded: Iterable[Recorded]) -> set[str]:
+    """The repositories that rounds were recorded in, where that is known."""
+    return {one.block.repository for one in recorded} - {""}
+
+
+def _short(repository: str) -> str:
+    """A repository's name as it is shown: a folder whole, of a commit as much as tells it."""
+    return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
 
 
 def sequence(recorded: Sequence[Recorded]) -> tuple[SessionBlock, ...]:
@@ -196,6 +234,12 @@ def _meant(definition: str, keys: Sequence[str]) -> Iterator[str]:
     if definition in keys:
         yield definition
         return
-    exact = [key for key in keys if key.partition("::")[2] == definition]
-    yield from exact or (key for key in keys if key.rpartition(".")[2] == definition
-                         or key.rpartition("::")[2].rpartition(".")[2] == definition)  # fmt: skip
+    names = {key: key.partition("::")[2].partition(_IN)[0] for key in keys}
+    wanted = definition.partition("::")[2]
+    exact = [
+        key
+        for key, name in names.items()
+        if name == definition or (name == wanted and key.startswith(f"{definition}{_IN}"))
+    ]
+    yield from exact or (key for key, name in names.items()
+                         if name.rpartition(".")[2] == definition)  # fmt: skip

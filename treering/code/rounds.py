@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treering import forgetting
@@ -60,49 +60,68 @@ class Rounds:
         self._build = build
 
     def record(
-        self, round_: Round, root: Path, before: Files | None, after: Files | None
+        self,
+        round_: Round,
+        root: Path,
+        before: Files | None,
+        after: Files | None,
+        among: tuple[str, ...] = (),
     ) -> tuple[SessionBlock, ...]:
-        """Store a block for every definition that a round changed (eq. 6 and 11)."""
+        """Store a block for every definition that a round changed (eq. 6 and 11).
+
+        ``among`` are the names of the repository that given files are of, if they are of one.
+        """
         if after is None and before is not None:
             raise InputError("before= needs after=: the files as they are now")
         if after is None:
-            old, new, committed = self._working_tree(root)
+            git = Git.at(root)
+            among = git.identities()
+            old, new, committed = self._working_tree(git, self.known(among))
         else:
             old, new, committed = before or {}, after, dict.fromkeys(before or ())
             _check_paths({*old, *new})
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            known = recorded.sequences(recorded.load(writer, space))
+            every = recorded.load(writer, space)
+            known = recorded.sequences(every, among or _only(every))
             found = _found(all_pieces(old), {*old, *new}, committed, known)
-            made = list(_blocks(round_, changes(found, all_pieces(new)), known))
+            made = list(_blocks(round_, changes(found, all_pieces(new)), known, among))
             ids = [self._store(writer, space, one, previous) for one, previous in made]
         self._build()
         return tuple(replace(one.block, id=id_) for (one, _), id_ in zip(made, ids, strict=True))
 
-    def add(self, block: SessionBlock, found: str) -> SessionBlock:
+    def add(self, block: SessionBlock, found: str, among: tuple[str, ...]) -> SessionBlock:
         """Store a block that a model has written; ``found`` is the code that it found, if that is
-        not what the last block left."""
+        not what the last block left, ``among`` the names of its repository."""
+        block = replace(block, repository=next(iter(among), ""))
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            older = recorded.sequences(recorded.load(writer, space)).get(block.key)
+            older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
             previous = found or (older[-1].block.code if older else "")
             id_ = self._store(writer, space, Recorded(block, before=found), previous)
         self._build()
         return replace(block, id=id_)
 
     def note(
-        self, definition: str, note: str, outcome: str = "", *, noted: str = "", place: int = -1
+        self,
+        definition: str,
+        note: str,
+        outcome: str = "",
+        *,
+        noted: str = "",
+        place: int = -1,
+        among: tuple[str, ...] | None = None,
     ) -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
 
         ``noted`` is the block whose instruction told, where a model wrote the note from it, and
-        ``place`` the block's place in its sequence.
+        ``place`` the block's place in its sequence. ``among`` are the names of a repository.
         """
         check_text(note, "the note")
         check_text(outcome, "the outcome")
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            known = recorded.sequences(recorded.load(writer, space))
+            known = recorded.sequences(recorded.load(writer, space), among)
             sequence = known[recorded.named(definition, known)]
             old = sequence[place]
             block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
@@ -138,9 +157,14 @@ class Rounds:
 
     def of(self, keys: Iterable[str]) -> list[SessionBlock]:
         """The blocks that rounds left of some definitions, newest first."""
-        known = self.known()
-        found = [block for key in keys for block in recorded.sequence(known.get(key, ()))]
-        asked = [block for block in found if block.instruction]
+        wanted = set(keys)
+        asked = [
+            block
+            for sequence in self.known().values()
+            if sequence[-1].block.key in wanted
+            for block in recorded.sequence(sequence)
+            if block.instruction
+        ]
         return sorted(asked, key=_when, reverse=True)
 
     def state(self) -> tuple[int, int]:
@@ -149,21 +173,20 @@ class Rounds:
             state = store.state(reader, self._space)
             return recorded.extent(reader, state.space) if state else (0, 0)
 
-    def known(self) -> dict[str, list[Recorded]]:
-        """All sequences by what their definition is called now."""
+    def known(self, among: Iterable[str] | None = None) -> dict[str, list[Recorded]]:
+        """Sequences by what their definition is called now; see ``recorded.sequences``."""
         with self._database.read() as reader:
-            return recorded.sequences(self._load(reader))
+            return recorded.sequences(self._load(reader), among)
 
     def _load(self, reader: Reader) -> list[Recorded]:
         state = store.state(reader, self._space)
         return recorded.load(reader, state.space) if state else []
 
-    def _working_tree(self, root: Path) -> tuple[Files, Files, Committed]:
+    def _working_tree(self, git: Git, known: Iterable[str]) -> tuple[Files, Files, Committed]:
         """Files as committed and on disk: those that differ, and those that have sequences."""
-        git = Git.at(root)
         head = git.head()
         pairs = git.changed(head, WORKING_TREE)
-        sequences = {key.partition("::")[0] for key in self.known()}
+        sequences = {key.partition("::")[0] for key in known}
         old = {path for path, _ in pairs if path} | sequences
         new = {path for _, path in pairs if path} | sequences
         committed = git.texts(head, sorted(old)) if head else {}
@@ -186,11 +209,65 @@ def story_of(
     if root is None:
         return recorded.sequence(known[recorded.named(definition, known)])
     git = Git.at(root)
+    known = recorded.within(known, git.identities())
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*known, *there})
     commits = Check(git, known, DEPTH).history(git.head(), key)
-    asked = [block for block in recorded.sequence(known.get(key, [])) if block.instruction]
-    return tuple(sorted([*map(_as_block, commits), *asked], key=_when))
+    return tuple(sorted(_told_once(commits, recorded.sequence(known.get(key, []))), key=_when))
+
+
+def _told_once(
+    commits: Sequence[Brought], sequence: Sequence[SessionBlock]
+) -> Iterator[SessionBlock]:
+    """Commits and rounds; a commit that took in rounds is told with the last of these."""
+    taken: dict[int, SessionBlock] = {}
+    for one in commits:
+        commit = _as_block(one)
+        place = _taken_in(one, sequence, frozenset(taken))
+        if place is None:
+            yield commit
+        else:
+            taken[place] = commit
+    for place, block in enumerate(sequence):
+        if place in taken:
+            sha, message = taken[place].commit, taken[place].instruction
+            yield replace(block, commit=sha, message=message)
+        elif block.instruction:
+            yield block
+
+
+def _taken_in(
+    commit: Brought, sequence: Sequence[SessionBlock], others: frozenset[int]
+) -> int | None:
+    """The last round before a commit that left what the commit has, where it began from what the
+    commit began from."""
+    states = [_dense(block.code) for block in sequence]
+    before, after = _dense(_code(commit.before)), _dense(_code(commit.after))
+    if before:
+        found = (place for place, state in enumerate(states) if state == before)
+        start = next(found, len(states)) + 1
+    else:  # rounds made the definition, if the first one did not find it
+        start = 0 if sequence and sequence[0].instruction else len(states)
+    same = [
+        place
+        for place in range(start, len(states))
+        if states[place] == after
+        and place not in others
+        and sequence[place].instruction
+        and _is_before(sequence[place], commit)
+    ]
+    return same[-1] if same else None
+
+
+def _is_before(block: SessionBlock, commit: Brought) -> bool:
+    """Whether a round was there when a commit was made; git knows whole seconds."""
+    if block.at is None or commit.at is None:
+        return True
+    return block.at < commit.at + timedelta(seconds=1)
+
+
+def _dense(code: str) -> list[str]:
+    return [line for line in code.splitlines() if line.strip()]
 
 
 def _check_paths(paths: Iterable[str]) -> None:
@@ -230,8 +307,17 @@ def _piece(block: SessionBlock, old: Piece | None) -> Piece:
     return piece_of(block) if old is None else replace(old, code=block.code)
 
 
+def _only(every: Sequence[Recorded]) -> tuple[str, ...]:
+    """The repository that files of which nobody said so are of: the only one there is."""
+    there = tuple(recorded.repositories(every))
+    return there if len(there) == 1 else ()
+
+
 def _blocks(
-    round_: Round, found: Iterable[DefinitionChange], known: Mapping[str, Sequence[Recorded]]
+    round_: Round,
+    found: Iterable[DefinitionChange],
+    known: Mapping[str, Sequence[Recorded]],
+    among: tuple[str, ...],
 ) -> Iterator[tuple[Recorded, str]]:
     """What to record of each change, and the code that the round found."""
     now = datetime.now(UTC)
@@ -249,6 +335,7 @@ def _blocks(
             outcome=round_.outcome,
             path=piece.path,
             at=now,
+            repository=among[0] if among else older[-1].block.repository if older else "",
         )
         yield Recorded(block, former, before if before != as_left else ""), before
 
@@ -272,6 +359,8 @@ def _as_block(commit: Brought) -> SessionBlock:
         path=after.path,
         id=commit.name,
         at=commit.at,
+        commit=commit.name,
+        message=commit.instruction,
     )
 
 

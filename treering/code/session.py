@@ -32,7 +32,9 @@ class SessionBlock:
     or empty; ``met`` are the positions in the sequence of the requirements that the code is known
     to meet, None where no tests were run. A block without an instruction is code as it was found:
     nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
-    (or the commit's), all empty where the block is only in memory.
+    (or the commit's), all empty where the block is only in memory. ``commit`` is the commit that
+    the block is, or that took it in with the ``message``, where a story knows it. ``repository``
+    is what the repository is known by (``git.identities``), empty where nobody said which it is.
     """
 
     definition: str
@@ -46,6 +48,9 @@ class SessionBlock:
     path: str = ""
     id: str = ""
     at: datetime | None = None
+    commit: str = ""
+    message: str = ""
+    repository: str = ""
 
     @property
     def key(self) -> str:

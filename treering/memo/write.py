@@ -127,7 +127,7 @@ def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
     """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
     for reply in reversed(replies):
         try:
-            parts = end_to_end(read_as(_ended(reply, len(lines)), list[Part]), len(lines))
+            parts = end_to_end(read_as(_completed(reply, len(lines)), list[Part]), len(lines))
             _check(parts, lines)
         except ValueError:
             continue
@@ -135,26 +135,25 @@ def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
     return ()
 
 
-def _ended(reply: Reply, lines: int) -> Reply:
-    """A reply that was cut off in its last topic, with that topic brought to an end.
+def _completed(reply: Reply, lines: int) -> Reply:
+    """A reply with what it leaves out but follows from the rest: ends, and its own end.
 
-    Small models repeat themselves in a summary until the reply is full: its first sentence is
-    kept, and the topic has the lines that are left. Raises ValueError.
+    Small models forget an end, or repeat themselves in a summary until the reply is full: the first
+    sentence of that is kept, and its topic has the lines that are left. Raises ValueError.
     """
-    if reply.finish_reason != "length":
-        return reply
     found = read_json(reply.text)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ValueError("the reply was cut off before its first topic")
-    *whole, cut = found or [{}]
-    end = whole[-1].get("end") if whole else 0
-    if not isinstance(end, int):
-        raise ValueError("the reply was cut off after a topic without an end")
-    if end < lines:
+        raise ValueError("the reply is no list of topics")
+    if reply.finish_reason == "length" and found:
+        *whole, cut = found
+        end = whole[-1].get("end") if whole else 0
+        if not isinstance(end, int):
+            raise ValueError("the reply was cut off after a topic without an end")
         summary = str(cut.get("summary", "")).partition(". ")[0]
         rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
-        whole.append(rest)
-    return replace(reply, text=json.dumps(whole), finish_reason="stop")
+        found = [*whole, rest] if end < lines else whole
+    completed = [{"end": one.get("start"), **one} for one in found]
+    return replace(reply, text=json.dumps(completed), finish_reason="stop")
 
 
 def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:

@@ -1,0 +1,113 @@
+"""Several repositories in one space: what was recorded in one says nothing of the others."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.code.test_guard import GUARDED, PLAIN
+from tests.code.working import commit, git, repository, write
+from treering import Memory
+from treering.errors import UnknownName
+
+OTHER = "def half(n):\n    return n // 2\n"
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    return repository(tmp_path / "one", m=PLAIN)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return repository(tmp_path / "other", m=OTHER)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+def test_rounds_of_two_repositories_are_told_apart(memory: Memory, one: Path, other: Path) -> None:
+    write(one, m=GUARDED)
+    (block,) = memory.code.record("Refuse negative numbers.", root=one)
+    write(other, m=OTHER + "\n\ndef third(n):\n    return n // 3\n")
+    assert [made.key for made in memory.code.record("Thirds.", root=other)] == ["m.py::third"]
+    write(other, m=OTHER.replace("// 2", "/ 2"))
+    (changed, _) = memory.code.record("Halves need not be whole.", root=other)
+    assert [told.instruction for told in memory.code.log("half", root=one)] == [
+        "Begin",
+        block.instruction,
+    ]
+    assert [told.instruction for told in memory.code.log("half", root=other)] == [
+        "Begin",
+        changed.instruction,
+    ]
+    assert not memory.code.check(root=other)
+
+
+def test_a_fix_of_one_repository_is_not_missed_in_another(
+    memory: Memory, one: Path, other: Path
+) -> None:
+    for root in (one, other):
+        write(root, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=one)
+    for root in (one, other):
+        commit(root, "Work")
+        write(root, m=PLAIN)
+    assert memory.code.check(root=one, depth=0).rounds == 1
+    assert memory.code.check(root=other, depth=0).rounds == 0
+
+
+def test_a_name_that_two_repositories_have_must_say_which(
+    memory: Memory, one: Path, other: Path
+) -> None:
+    for root in (one, other):
+        write(root, m=GUARDED)
+        memory.code.record(f"Refuse negative numbers in {root.name}.", root=root)
+    with pytest.raises(UnknownName, match="can be any of m") as refused:
+        memory.code.note("half", "good")
+    first = git(one, "rev-parse", "HEAD").strip()[:9]
+    assert f"m.py::half in {first}" in str(refused.value)
+    noted = memory.code.note(f"m.py::half in {first}", "good")
+    assert (noted.note, noted.instruction) == ("good", "Refuse negative numbers in one.")
+    assert len(memory.code.about("why does half() raise?").rounds) == 2
+    memory.code.forget_rounds(f"m.py::half in {first}")
+    (left,) = memory.code.rounds().values()
+    assert left[-1].block.instruction == "Refuse negative numbers in other."
+
+
+def test_a_repository_that_has_moved_keeps_its_rounds(memory: Memory, one: Path) -> None:
+    write(one, m=GUARDED)
+    (block,) = memory.code.record("Refuse negative numbers.", root=one)
+    moved = one.with_name("moved")
+    shutil.move(one, moved)
+    assert block.id in {told.id for told in memory.code.log("half", root=moved)}
+
+
+def test_rounds_from_before_the_first_commit_stay_with_their_repository(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = tmp_path / "new"
+    root.mkdir()
+    git(root, "init", "--quiet")
+    write(root, m=PLAIN)
+    memory.code.record("Begin with halves.", root=root)
+    commit(root, "Begin")
+    assert [told.instruction for told in memory.code.log("half", root=root)] == [
+        "Begin with halves."
+    ]
+
+
+def test_rounds_of_files_that_were_given_count_for_every_repository(
+    memory: Memory, one: Path
+) -> None:
+    memory.code.record("Refuse.", before={"m.py": PLAIN}, after={"m.py": GUARDED})
+    write(one, m=GUARDED)
+    commit(one, "Work")
+    write(one, m=PLAIN)
+    assert memory.code.check(root=one, depth=0)
