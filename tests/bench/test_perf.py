@@ -14,6 +14,8 @@ from treering.bench.perf import operations
 from treering.bench.perf.report import (
     Slower,
     Timings,
+    better,
+    goes_on,
     limits,
     plot,
     read,
@@ -112,10 +114,40 @@ def test_every_operation_of_a_memory_is_timed_against_its_limit(world: World, na
 
 
 def test_parts_are_timed_without_a_memory() -> None:
-    found = list(run(["rank", "tree", "code"], 1_000, BagOfWords(), {}))
+    timed = run(["rank", "tree", "code"], 1_000, BagOfWords(), {})
+    found = [one for each in timed for one in each]
     ranks = {"rank dense", "rank context", "rank context+semantic"}
     assert {one.operation for one in found} == ranks | {"tree", "code"}
     assert {one.n for one in found} == {1_000}
+
+
+def test_a_world_that_was_cut_short_grows_on_from_what_is_whole(tmp_path: Path) -> None:
+    with World(BagOfWords(), {}, tmp_path) as world:
+        world.grow(30)
+        world.memory.add("to be forgotten", source="passing")
+        world.bare.add(["a batch ahead"], world.vectors.embed(["a batch ahead"]))
+    with World(BagOfWords(), {}, tmp_path) as world:
+        assert world.n == 30
+        assert world.grow(30) == []
+        assert {one.n for one in world.grow(50)} == {50}
+        texts = [entry.text for entry in world.memory.entries()]
+        assert vectors_in(world.bare.path).shape == (50, BagOfWords.dimension)
+    assert texts == [turn["content"] for turn in (*turns(0, 30), *turns(30, 20))]
+    with World(BagOfWords(), {}, tmp_path) as world, pytest.raises(InputError, match="50 turns"):
+        world.grow(40)
+    with pytest.raises(InputError, match="leave one of both out"):
+        World(BagOfWords(), {"shelf": Shelf}, tmp_path)
+
+
+def test_only_what_is_not_done_is_timed_and_in_a_memory_that_is_kept(tmp_path: Path) -> None:
+    def timed(*done: tuple[str, int]) -> list[tuple[str, int]]:
+        found = run(["store", "size"], 2_000, BagOfWords(), {}, done, tmp_path)
+        return sorted({(one.operation, one.n) for each in found for one in each})
+
+    first = timed(("size", 1_000), ("store", 2_000))
+    assert first == [("size", 2_000), ("store", 1_000)]
+    assert timed(("size", 1_000), ("store", 1_000)) == [("size", 2_000)]
+    assert timed(*((name, n) for name in ("size", "store") for n in (1_000, 2_000))) == []
 
 
 def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
@@ -156,6 +188,22 @@ def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> No
     assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
     longer = tuple(replace(one, value=100 * one.value) for one in old.timed)
     assert slower(Timings(HEADER, longer), old) == []
+
+
+def test_the_better_of_two_timings_counts() -> None:
+    slow, fast = timings(3.0), timings(2.0)
+    assert better(slow, fast).timed == better(fast, slow).timed == fast.timed
+    assert better(slow, timings(1.0, operation="open")) == slow
+
+
+def test_timings_go_on_only_with_those_of_the_same_run(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    assert goes_on(path, HEADER) == Timings(HEADER, ())
+    write(path, timings(2.0))
+    later = replace(HEADER, started="2030-01-01")
+    assert goes_on(path, later).done == {("search", 1000)}
+    with pytest.raises(InputError, match="another settings"):
+        goes_on(path, replace(HEADER, settings={"max_n": 7}))
 
 
 def test_the_table_has_peers_where_they_were_timed() -> None:

@@ -149,6 +149,21 @@ def test_auto_tells_by_memo_what_it_does_not_show() -> None:
     ]
 
 
+def test_auto_shows_nothing_where_nothing_relates() -> None:
+    """Such as by words alone, while the embedding model is down, and with none in common."""
+    history = said(*(f"Line {number}." for number in range(40)))
+    found = [exchange([one], 0.0) for one in said("Rivers are long.", "They are.")]
+    shown = policy_of("auto").materials(turn("Zebras?", history, 60), Listed(found))
+    assert shown.evidences == ()
+
+
+def test_a_memo_that_does_not_fit_leaves_room_for_the_next() -> None:
+    history = said(*(f"Line {number} of the talk." for number in range(40)))
+    told = [Evidence("word " * 500, brief=("a",)), Evidence("boat: It leaks.", brief=("b",))]
+    shown = policy_of("auto").materials(turn("And?", history, 120), Listed(told=told))
+    assert [one.text for one in shown.evidences] == ["boat: It leaks."]
+
+
 def test_memo_shows_evidences_as_the_paper_does_and_what_is_not_written_yet() -> None:
     history = said("I want a job.", "Which one?", "Any.", "Good.")
     span = Span("chat", 0, 1, ("e0", "e1"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import AsyncMemory
 from treering.errors import LLMUnavailable
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import Request, ScriptedLLM
 
 
 def test_the_pieces_of_a_reply_are_the_reply_that_is_remembered(open_memory: Open) -> None:
@@ -56,6 +57,31 @@ def test_a_model_that_fails_raises_while_it_is_read(open_memory: Open) -> None:
     assert [entry.text for entry in memory.entries()] == ["Hi?"]
     assert "".join(memory.chat_stream("Hi?")) == "Hello."
     assert [entry.text for entry in memory.entries()] == ["Hi?", "Hello."]
+
+
+def test_a_piece_that_is_waited_for_in_vain_can_be_left_and_the_message_said_again(
+    path: Path,
+) -> None:
+    release, asked = threading.Event(), threading.Event()
+
+    def hang(_: Request) -> None:
+        asked.set()
+        release.wait(10)
+
+    async def talk() -> list[str]:
+        llm = ScriptedLLM(["Too late.", "Hello."], before_reply=hang)
+        async with await AsyncMemory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
+            with pytest.raises(TimeoutError):
+                async with await memory.chat_stream("Hi?") as stream:
+                    waiting = asyncio.ensure_future(anext(stream))
+                    await asyncio.to_thread(asked.wait, 10)
+                    await asyncio.wait_for(waiting, 0)
+            release.set()
+            assert stream.answer is None
+            assert (await memory.chat("Hi?")).text == "Hello."
+            return [entry.text async for entry in memory.entries()]
+
+    assert asyncio.run(talk()) == ["Hi?", "Hello."]
 
 
 def test_a_reply_is_read_piece_by_piece_without_blocking_the_loop(path: Path) -> None:

@@ -25,8 +25,11 @@ CHANGED = (
     ("I work as a nurse.", "I now work as a teacher."),
     ("My phone number is 555-1234.", "My new phone number is 555-9876."),
     ("My email is ana@a.org.", "My email is now ana@b.org."),
+    ("My number's 555-1234.", "My number’s now 555-9876."),
     ("My favourite colour is blue.", "My favorite color is now green."),
     ("The meeting is on Monday.", "The meeting was moved to Thursday."),
+    ("The meeting is on Monday.", "The meeting moved to Thursday."),
+    ("My interview is on Monday.", "My interview's now on Friday."),
     ("I smoke.", "I quit smoking."),
     ("I drink coffee every morning.", "I stopped drinking coffee."),
     ("I play tennis every Sunday.", "I don't play tennis anymore."),
@@ -102,6 +105,9 @@ UNCHANGED = (
     ("I live in Porto.", "I moved to Oslo for the summer."),
     ("I live in Porto.", "I'm based in Lisbon this week."),
     ("I am 30.", "I am 5."),
+    # A date before the verb tells which one is meant.
+    ("The meeting is on Monday.", "The meeting on Friday is now cancelled."),
+    ("My interview is on Monday.", "My interview now on Friday."),
     # One is in the other, or they are two.
     ("I live in Brooklyn.", "I live in New York City."),
     ("My friend lives in Oslo.", "My friend moved to Rome."),

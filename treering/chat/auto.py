@@ -59,6 +59,8 @@ class Auto:
         shown = ids(recent)
         found = sources.exchanges(asked, FRAGMENTS, shown)
         best = max((one.score for one in found), default=0.0)
+        if best <= 0 and not any(map(_relates, found)):
+            found = ()  # the first of all there are, in no order
         likely = [one for one in found if one.score >= best * WHOLE_SCORE]
         whole = _fitting(likely, whole_room, turn.count)
         kept = {one.key for one in whole}
@@ -70,6 +72,13 @@ class Auto:
         brief = list(_briefly(rest, brief_room, turn.count))
         evidences = _in_order([(one, _whole(one)) for one in whole] + brief)
         return Materials((*told, *evidences), recent)
+
+
+def _relates(one: Exchange) -> bool:
+    """Whether it has a word or some meaning in common with the message. The only one there is
+    scores no more than the mean of all, and neither do those that all score the same.
+    """
+    return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in one.hits)
 
 
 def _fitting(found: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
@@ -88,15 +97,15 @@ def _fitting(found: Sequence[Exchange], room: int, count: CountTokens) -> list[E
 def _memos(
     memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
 ) -> list[Evidence]:
-    """What memos say of lines that are not all shown themselves, best first."""
+    """What memos say of lines that are not all shown themselves, best first, as far as it fits."""
     told = []
     for memo in memos:
         if shown.issuperset(memo.entries):
             continue
-        room -= count(memo.text) + HEAD_TOKENS
-        if room < 0:
-            break
-        told.append(memo)
+        cost = count(memo.text) + HEAD_TOKENS
+        if cost <= room:
+            told.append(memo)
+            room -= cost
     return told
 
 

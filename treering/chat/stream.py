@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Self
@@ -32,9 +33,18 @@ class ChatStream(Iterator[str]):
         self._remember = remember
         self._abandon = abandon
         self._over = False
+        self._reading = threading.Lock()
         self._answer: Answer | None = None
 
     def __next__(self) -> str:
+        try:
+            with self._reading:
+                return self._read()
+        finally:
+            if self._over:
+                self._stop()
+
+    def _read(self) -> str:
         goes_on = False
         try:
             piece = next(self._pieces)
@@ -55,15 +65,26 @@ class ChatStream(Iterator[str]):
             self._abandon()
         self._over = True
 
+    def _close_pieces(self) -> None:
+        self._pieces.close()
+
     @property
     def answer(self) -> Answer | None:
         """The whole reply with its cost; None until it is complete and remembered."""
         return self._answer
 
     def close(self) -> None:
-        """Stop the model."""
-        self._pieces.close()
+        """Stop the model; at once, or after the piece that another thread is waiting for."""
         self._end()
+        self._stop()
+
+    def _stop(self) -> None:
+        """Close the pieces, unless another thread is reading one, which closes them then."""
+        if self._reading.acquire(blocking=False):
+            try:
+                self._close_pieces()
+            finally:
+                self._reading.release()
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ The methods are documented where they are defined, in ``Memory``; signatures are
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -283,9 +284,12 @@ class RemoteStream(ChatStream):
 
     def __init__(self, events: Generator[tuple[str, bytes], None, None]) -> None:
         self._events = events
-        self._answer: Answer | None = None
+        self._answer = None
+        self._over = False
+        self._reading = threading.Lock()
 
-    def __next__(self) -> str:
+    @override
+    def _read(self) -> str:
         for name, data in self._events:
             if name == "done":
                 self._answer = decoded(Answer, data)
@@ -298,8 +302,11 @@ class RemoteStream(ChatStream):
         raise StopIteration
 
     @override
-    def close(self) -> None:
-        """Stop the model."""
+    def _end(self) -> None:
+        self._over = True
+
+    @override
+    def _close_pieces(self) -> None:
         self._events.close()
 
 

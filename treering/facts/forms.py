@@ -194,7 +194,10 @@ _OWN = (
     _form(
         "meeting appointment flight interview exam deadline call lesson train wedding party review "
         "surgery check checkup",
-        rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) {_EVENT}(?: (?:was|is|has been|got|were)|['’]s)?"
+        # Without a verb first, "the meeting on Friday" tells which one is meant.
+        rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) {_EVENT}"
+        r"(?= (?:was|is|has been|got|were|moved|rescheduled|postponed|pushed)\b|['’]s\b)"
+        r"(?: (?:was|is|has been|got|were)|['’]s)?"
         r"(?P<new> now| moved to| rescheduled (?:to|for)| postponed (?:to|until)|"
         rf" pushed (?:back )?to)?(?: set)?(?: for| on| at)? {_WHEN}",
         "",

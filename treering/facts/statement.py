@@ -66,7 +66,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         sentence = found[0].strip()
         if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
             continue
-        words = frozenset(_WORD.findall(sentence.lower().replace("’", "'")))
+        said_words = _WORD.findall(sentence.lower().replace("’", "'"))
+        words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
         forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
         if not forms or _ASIDE.search(sentence):
             continue

@@ -22,11 +22,12 @@ from treering.bench.perf.timing import (
     in_turn,
     seconds_of,
 )
-from treering.bench.perf.world import World, vectors_in
+from treering.bench.perf.world import PASSING, World, vectors_in
 from treering.memory import Memory
 
 TOP = 10
 _STATM = Path("/proc/self/statm")
+SENTENCES, DOOMED = PASSING
 INGESTED = 128  # sentences embedded for ``ingest``: a second of the bundled model
 
 
@@ -71,12 +72,12 @@ def ingest(world: World) -> list[Timed]:
     said = [{"role": "user", "name": "Ana", "content": text} for text in texts]
     with Memory.open(world.path, embedder=world.model) as memory:
         world.model.embed([f"Ana: {text}" for text in texts[:INGESTED]])
-        memory.add(said[:INGESTED], source="sentences")
+        memory.add(said[:INGESTED], source=SENTENCES)
         times = {
             LIMIT: [seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in texts[INGESTED:]]))],
-            OURS: [seconds_of(lambda: memory.add(said[INGESTED:], source="sentences"))],
+            OURS: [seconds_of(lambda: memory.add(said[INGESTED:], source=SENTENCES))],
         }
-        memory.forget(source="sentences")
+        memory.forget(source=SENTENCES)
     per_text = {name: [one / INGESTED for one in found] for name, found in times.items()}
     return compared("ingest", world.n, per_text)
 
@@ -87,7 +88,7 @@ def forget(world: World) -> list[Timed]:
         {"role": "user", "content": f"a sentence to be forgotten, {n}"}
         for n in range(FEW_ROUNDS + 1)
     ]
-    ids = iter(world.memory.add(passing, source="passing").ids)
+    ids = iter(world.memory.add(passing, source=DOOMED).ids)
     ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
     return in_turn("forget", world.n, ways, FEW_ROUNDS)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.bench.perf.run import LIMITS
+from treering.bench.perf.run import LIMITS, Done
 from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
 from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
@@ -43,6 +43,11 @@ class Timings:
     def by_key(self) -> Mapping[Key, Timed]:
         """The timings by operation, size and system."""
         return {one.key: one for one in self.timed}
+
+    @property
+    def done(self) -> frozenset[Done]:
+        """The operations, by the first word of their names, and the sizes they are timed at."""
+        return frozenset((one.operation.split()[0], one.n) for one in self.timed)
 
     @property
     def operations(self) -> list[str]:
@@ -92,6 +97,37 @@ def read(path: Path) -> Timings:
         return Timings(Run(**rows[0]), tuple(Timed(**row) for row in rows[1:]))
     except TypeError as error:
         raise InputError(f"{path} holds no timings of this version: {error}") from error
+
+
+def goes_on(path: Path, run: Run) -> Timings:
+    """The timings that a run goes on from: those saved, if they are of a run like it.
+
+    Raises InputError if they are of another one.
+    """
+    if not path.exists():
+        return Timings(run, ())
+    found = read(path)
+    differing = [key for key, value in run.identity.items() if found.run.identity[key] != value]
+    if differing:
+        raise InputError(
+            f"{path} holds timings with another {' and '.join(differing)}; give another --out, or "
+            "remove the file"
+        )
+    return found
+
+
+def better(one: Timings, other: Timings) -> Timings:
+    """The timings of one run, or of another where treering's ratio to the limit is lower there:
+    what else a machine did meanwhile is what differs.
+    """
+    known, again = one.by_key, other.by_key
+
+    def is_lower(operation: str, n: int) -> bool:
+        key = operation, n, OURS
+        return key in again and again[key].ratio < known[key].ratio
+
+    chosen = (again.get(o.key, o) if is_lower(o.operation, o.n) else o for o in one.timed)
+    return Timings(one.run, tuple(chosen))
 
 
 def table(timings: Timings) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from treering.bench.peers.contract import PeerFactory
 from treering.bench.perf import operations, parts
@@ -12,6 +13,9 @@ from treering.embed.contract import Embedder
 from treering.errors import UnknownName
 
 LEAST_N = 1_000
+
+Done = tuple[str, int]
+"""An operation at a size."""
 
 OF_MEMORIES: Mapping[str, Callable[[World], list[Timed]]] = {
     "search": operations.search,
@@ -53,9 +57,18 @@ def sizes(most: int) -> list[int]:
 
 
 def run(
-    chosen: Sequence[str], most: int, model: Embedder, peers: Mapping[str, PeerFactory]
-) -> Iterator[Timed]:
-    """Time the operations ``chosen`` at every size, parts first. Raises UnknownName."""
+    chosen: Sequence[str],
+    most: int,
+    model: Embedder,
+    peers: Mapping[str, PeerFactory],
+    done: Collection[Done] = (),
+    folder: Path | None = None,
+) -> Iterator[list[Timed]]:
+    """Time the operations ``chosen`` at every size but for those ``done``, parts first.
+
+    ``folder`` keeps the memory, so that the next run need not fill it again. Raises UnknownName,
+    and InputError if it holds a larger one.
+    """
     unknown = [name for name in chosen if name not in OPERATIONS]
     if unknown:
         raise UnknownName(f"no operation {unknown[0]!r}; there are {', '.join(OPERATIONS)}")
@@ -63,19 +76,23 @@ def run(
         if name in OF_PARTS:
             part = OF_PARTS[name]()
             for n in sizes(most):
-                yield from part(n)
-    if set(chosen) - set(OF_PARTS):
-        yield from _of_memories(chosen, most, model, peers)
+                if (name, n) not in done:
+                    yield part(n)
+    left = [
+        (n, names)
+        for n in sizes(most)
+        if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
+    ]
+    if left:
+        with World(model, peers, folder) as world:
+            for n, names in left:
+                yield from _of_memory(world, n, names)
 
 
-def _of_memories(
-    chosen: Sequence[str], most: int, model: Embedder, peers: Mapping[str, PeerFactory]
-) -> Iterator[Timed]:
-    with World(model, peers) as world:
-        for n in sizes(most):
-            stored = world.grow(n)
-            if "store" in chosen:
-                yield from stored
-            for name, operation in OF_MEMORIES.items():
-                if name in chosen:
-                    yield from operation(world)
+def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timed]]:
+    stored = world.grow(n)
+    if "store" in names:
+        yield stored
+    for name, operation in OF_MEMORIES.items():
+        if name in names:
+            yield operation(world)

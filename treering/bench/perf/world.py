@@ -6,7 +6,7 @@ import itertools
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -18,14 +18,18 @@ from treering.bench.peers.contract import Peer, PeerFactory
 from treering.bench.perf.texts import RandomVectors, questions, turns
 from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
 from treering.embed.contract import Embedder
+from treering.errors import InputError, UnknownName
 from treering.memory import Memory
 from treering.relate.contract import Floats
 
 BATCH = 1000  # turns an add
+PASSING = ("sentences", "passing")
+"""Sources of what an operation adds and forgets again."""
+
 PEERS_MOST = 10_000
 """Turns that peers are given: some take milliseconds a text, one at a time."""
 
-_SCHEMA = "CREATE TABLE turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)"
+_SCHEMA = "CREATE TABLE IF NOT EXISTS turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)"
 _PRAGMAS = ("journal_mode=WAL", "secure_delete=ON")
 
 
@@ -44,6 +48,11 @@ class Bare:
         rows = ((text, vector.tobytes()) for text, vector in zip(texts, vectors, strict=True))
         with self._file:
             self._file.executemany("INSERT INTO turn (text, vector) VALUES (?, ?)", rows)
+
+    def cut(self, n: int) -> None:
+        """Keep the first ``n`` rows."""
+        with self._file:
+            self._file.execute("DELETE FROM turn WHERE id > ?", (n,))
 
     def forget_last(self) -> None:
         """Delete a row, and rewrite the file so that none of its bytes are left."""
@@ -65,24 +74,43 @@ def vectors_in(path: Path) -> Floats:
 
 
 class World:
-    """A memory of ``n`` turns in a file, a bare file and peers with the same turns."""
+    """A memory of ``n`` turns in a file, a bare file and peers with the same turns.
 
-    def __init__(self, model: Embedder, peers: Mapping[str, PeerFactory]) -> None:
+    In a ``folder`` of its own it stays, without peers, and the next one goes on growing it.
+    """
+
+    def __init__(
+        self, model: Embedder, peers: Mapping[str, PeerFactory], folder: Path | None = None
+    ) -> None:
+        if folder and peers:
+            raise InputError("other systems cannot be kept in a folder; leave one of both out")
         self.model = model
         self.questions = questions()
-        self.n = 0
         self._opened = ExitStack()
-        self._folder = Path(self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-")))
+        self._folder = folder or Path(
+            self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-"))
+        )
+        self._folder.mkdir(parents=True, exist_ok=True)
         self.vectors = RandomVectors(model.name, model.dimension)
         self.path = self._folder / "memory.db"
         self.memory = self._opened.enter_context(Memory.open(self.path, embedder=self.vectors))
         self.bare = self._opened.enter_context(closing(Bare(self._folder / "bare.db")))
+        self._drop_passing()
+        self.n = self.memory.stats().entries
+        self.bare.cut(self.n)  # which takes in a batch first
         self._peers = {name: self._open(name, make) for name, make in peers.items()}
 
     def grow(self, n: int) -> list[Timed]:
-        """Add turns until there are ``n``, in batches in turn; seconds a turn (``store``)."""
+        """Add turns until there are ``n``, in batches in turn; seconds a turn (``store``).
+
+        Nothing if there are as many. Raises InputError if there are more.
+        """
+        if self.n > n:
+            raise InputError(f"{self._folder} holds {self.n:,} turns, more than {n:,}; remove it")
         times: dict[str, list[float]] = defaultdict(list)
         start = self.n
+        if start == n:
+            return []
         for self.n in itertools.chain(range(start + BATCH, n, BATCH), (n,)):
             batch = turns(start, self.n - start)
             texts = [turn["content"] for turn in batch]
@@ -101,6 +129,12 @@ class World:
     def peers(self) -> Mapping[str, Peer]:
         """The peers that hold all turns: none beyond the size that they are given."""
         return self._peers if self.n <= PEERS_MOST else {}
+
+    def _drop_passing(self) -> None:
+        """Forget what operations added that were cut short."""
+        for source in PASSING:
+            with suppress(UnknownName):
+                self.memory.forget(source=source)
 
     def _open(self, name: str, make: PeerFactory) -> Peer:
         folder = self._folder / name
