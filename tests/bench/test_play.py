@@ -87,3 +87,19 @@ def test_errors_are_not_kept(tmp_path: Path) -> None:
     with pytest.raises(LLMUnavailable):
         kept.complete([Message("user", "Hi?")], max_tokens=5, temperature=0.0)
     assert kept.complete([Message("user", "Hi?")], max_tokens=5, temperature=0.0).text == "Hi."
+
+
+def test_a_reply_that_was_being_kept_when_a_run_was_killed_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "replies.jsonl"
+
+    def ask(llm: ScriptedLLM, text: str) -> str:
+        asked = [Message("user", text)]
+        return KeptReplies(llm, path).complete(asked, max_tokens=9, temperature=0.0).text
+
+    assert [ask(ScriptedLLM([text]), text) for text in ("one", "two")] == ["one", "two"]
+    path.write_bytes(path.read_bytes()[:-7])
+    assert ask(ScriptedLLM([]), "one") == "one"
+    assert ask(ScriptedLLM(["again"]), "two") == "again"
+    assert ask(ScriptedLLM([]), "two") == "again"

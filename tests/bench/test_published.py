@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tools.document_results import PAGES, RESULTS, ROOT, document, tables
+from treering.bench.perf import report as speed
+from treering.bench.perf.run import OPERATIONS
 
 FILES = sorted((*RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
 
@@ -21,6 +23,12 @@ def test_every_table_there_is_has_its_place_on_the_page() -> None:
     page = (ROOT / "docs/measuring.md").read_text(encoding="utf-8")
     missing = [name for name in tables("docs/measuring.md") if f"<!-- {name} -->" not in page]
     assert not missing
+
+
+def test_make_bench_compares_every_operation_with_committed_ratios() -> None:
+    baseline = RESULTS / "perf" / "baseline" / "ratios.jsonl"
+    assert f"--against {baseline.relative_to(ROOT)}" in (ROOT / "Makefile").read_text("utf-8")
+    assert {name for name, _ in speed.read(baseline).done} == set(OPERATIONS)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

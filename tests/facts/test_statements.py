@@ -186,6 +186,23 @@ def test_offsets_point_at_the_sentence() -> None:
     assert (one.value, one.sense) == ("Porto", "begins")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("My doctor is Dr. Smith. She is nice.", "Dr. Smith"),
+        ("I live in St. Louis now.", "St. Louis"),
+        ("My name is Ana and I like tea.", "Ana"),
+        ("My favourite book is War and Peace.", "War and Peace"),
+        ("My boss is Tom now.", "Tom"),
+        ("My birthday is on 3 May.", "3 May"),
+        ("The meeting is on Monday at 5 pm.", "Monday at 5 pm"),
+        ("The meeting is on Monday morning.", "Monday morning"),
+    ],
+)
+def test_a_value_is_what_is_stated_and_no_more(text: str, value: str) -> None:
+    assert [one.value for one in statements(entry(text))] == [value]
+
+
 def test_a_place_ends_before_what_only_looks_like_its_name() -> None:
     [one] = statements(entry("I moved to Porto last week."))
     assert one.value == "Porto"

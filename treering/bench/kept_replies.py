@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from treering.bench.results import drop_unfinished_line
 from treering.llm.contract import LLM, Message, Reply, ReplyStream, Usage
 
 
@@ -94,6 +95,7 @@ class KeptReplies:
 def _read(path: Path) -> dict[str, Reply]:
     if not path.exists():
         return {}
+    drop_unfinished_line(path)
     kept = {}
     for line in path.read_text("utf-8").split("\n"):
         if line:

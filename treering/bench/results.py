@@ -132,7 +132,7 @@ class Results:
             self._write({"kind": "run", **asdict(run)})
 
     def _continue(self, path: Path) -> None:
-        _drop_unfinished_line(path)
+        drop_unfinished_line(path)
         if not path.stat().st_size:
             return
         old, lines = read(path)
@@ -181,7 +181,8 @@ def read(path: Path) -> tuple[Run, list[Measured]]:
         raise InputError(f"{path} is not a results file of this version: {error}") from error
 
 
-def _drop_unfinished_line(path: Path) -> None:
+def drop_unfinished_line(path: Path) -> None:
+    """Cut off what a run that was interrupted left of a line."""
     written = path.read_bytes()
     if not written.endswith(b"\n"):
         with path.open("r+b") as file:

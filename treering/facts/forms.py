@@ -70,8 +70,9 @@ _EVENT = (
     r"party|review|surgery|check-?up)(?: with [A-Z]\w+)?)"
 )
 _WHEN = (
-    rf"(?P<value>(?:next )?{_DAY}(?: \w+)?(?: at [\d:]+ ?\w*)?|(?:the )?\d+\w* (?:of )?{_MONTH}|"
-    rf"{_MONTH} \d+\w*|\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?|\d{{1,2}}:\d\d|tomorrow)"
+    rf"(?P<value>(?:next )?{_DAY}(?: (?!at\b)\w+)?(?: at [\d:]+ ?\w*)?|"
+    rf"(?:the )?\d+\w* (?:of )?{_MONTH}|{_MONTH} \d+\w*|"
+    rf"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?|\d{{1,2}}:\d\d|tomorrow)"
 )
 _HABITS = (
     "love like enjoy play eat drink smoke run swim drive use take attend teach own have prefer "

@@ -23,7 +23,13 @@ MAX_NOTE_CHARS: Final = 600
 MAX_SENTENCE_CHARS: Final = 300
 BOTS: Final = frozenset({"assistant", "system", "tool"})
 
-_SENTENCE = re.compile(r"[^.!?\n]+(?:\.(?=\w)[^.!?\n]+)*[.!?]*")
+_TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St"))
+_SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= [A-Z]))+[.!?]*")
+_AROUND = re.compile(
+    r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$"
+    r"|\s+(?:and|but|because|since|so|who|which)\s+(?:I|we|my|he|she|it|they|you|the|his|her)\b.*$",
+)
+"""What stands around a value: "Tom now", "Ana and I like tea"."""
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
@@ -84,7 +90,7 @@ def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterat
     groups = {name: value for name, value in said.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
     slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
-    value = groups["value"].strip(" .")
+    value = _AROUND.sub("", groups["value"].strip(" .")) or groups["value"]
     if slot == DOES:
         value = OBJECTS.get(value.casefold(), value)
         slot += verb_of(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,7 +21,6 @@ from treering.bench.perf.timing import (
     Timed,
     compared,
     in_turn,
-    seconds_of,
 )
 from treering.bench.perf.world import PASSING, World, vectors_in
 from treering.memory import Memory
@@ -28,7 +28,7 @@ from treering.memory import Memory
 TOP = 10
 _STATM = Path("/proc/self/statm")
 SENTENCES, DOOMED = PASSING
-INGESTED = 128  # sentences embedded for ``ingest``: a second of the bundled model
+INGESTED = 64  # sentences a round of ``ingest``: some tenths of a second of the bundled model
 
 
 def search(world: World) -> list[Timed]:
@@ -67,19 +67,25 @@ def opening(world: World) -> list[Timed]:
 
 
 def ingest(world: World) -> list[Timed]:
-    """Adding sentences with the bundled model to what is there, against the bare embedder."""
-    texts = sentences(2 * INGESTED)
-    said = [{"role": "user", "name": "Ana", "content": text} for text in texts]
+    """Adding sentences with the bundled model to what is there, against the bare embedder;
+    seconds a sentence.
+    """
+    rounds = FEW_ROUNDS + 1
+    texts = sentences(rounds * INGESTED)
+    batches = [texts[first::rounds] for first in range(rounds)]  # long and short ones in each
+    bare, ours = iter(batches), iter(batches)
     with Memory.open(world.path, embedder=world.model) as memory:
-        world.model.embed([f"Ana: {text}" for text in texts[:INGESTED]])
-        memory.add(said[:INGESTED], source=SENTENCES)
-        times = {
-            LIMIT: [seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in texts[INGESTED:]]))],
-            OURS: [seconds_of(lambda: memory.add(said[INGESTED:], source=SENTENCES))],
-        }
+
+        def add() -> None:
+            said = [{"role": "user", "name": "Ana", "content": text} for text in next(ours)]
+            memory.add(said, source=SENTENCES)
+
+        def embed() -> None:
+            world.model.embed([f"Ana: {text}" for text in next(bare)])
+
+        timed = in_turn("ingest", world.n, {LIMIT: embed, OURS: add}, FEW_ROUNDS)
         memory.forget(source=SENTENCES)
-    per_text = {name: [one / INGESTED for one in found] for name, found in times.items()}
-    return compared("ingest", world.n, per_text)
+    return [replace(one, value=one.value / INGESTED) for one in timed]
 
 
 def forget(world: World) -> list[Timed]:
