@@ -89,15 +89,16 @@ class CallSearch:
 
     def leading_to(self, nodes: Nodes) -> NDArray[np.bool_]:
         """The mask of nodes with a path, of any kind, to one of ``nodes``."""
-        paths = _Best(np.unique(nodes))
-        while len(paths.new_key):
+        mask = np.zeros(self._size, dtype=np.bool_)
+        mask[nodes] = True
+        paths = _Best(np.flatnonzero(mask))
+        while not mask.all() and len(paths.new_key):
             paths.merge(
                 [
                     self._step(paths, edges, 0, np.ones(self._size))
                     for edges in (self._tree, self._callers)
                 ]
             )
-        mask = np.zeros(self._size, dtype=np.bool_)
         mask[paths.key] = True
         return mask
 
@@ -153,19 +154,20 @@ class _Best:
 
     def __init__(self, key: Nodes) -> None:
         self.key = self.new_key = key
-        self.weight = self.new_weight = np.ones(len(key))
+        self.weight, self.new_weight = np.ones(len(key)), np.ones(len(key))
 
     def merge(self, found: list[tuple[Nodes, Weights]]) -> None:
         """Take in paths; those that are better than what is known become the new ones."""
         key, weight = _strongest(*(np.concatenate(column) for column in zip(*found, strict=True)))
-        at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        known = np.where(self.key[at] == key, self.weight[at], 0.0)
-        better = weight > known * (1 + _ROUNDING)
+        at = np.searchsorted(self.key, key)
+        place = np.minimum(at, len(self.key) - 1)
+        known = self.key[place] == key
+        better = weight > np.where(known, self.weight[place], 0.0) * (1 + _ROUNDING)
         self.new_key, self.new_weight = key[better], weight[better]
-        self.key, self.weight = _strongest(
-            np.concatenate([self.key, self.new_key]),
-            np.concatenate([self.weight, self.new_weight]),
-        )
+        known, new = known & better, better & ~known
+        self.weight[place[known]] = weight[known]
+        self.key = np.insert(self.key, at[new], key[new])
+        self.weight = np.insert(self.weight, at[new], weight[new])
 
 
 def _strongest(key: Nodes, weight: Weights) -> tuple[Nodes, Weights]:

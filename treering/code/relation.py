@@ -67,21 +67,33 @@ class Exposure:
     value: Weights
 
 
-def exposure(trunk: Trunk) -> Exposure:
-    """M·A of one file: the shares of its nodes, carried up to every ancestor."""
-    size = len(trunk.parent)
-    key = trunk.fragment.astype(np.int64) * size + trunk.node
-    value = trunk.share.astype(np.float64)
-    levels = []
+def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
+    """M·A of each file: the shares of its nodes, carried up to every ancestor; all at once."""
+    starts = _starts(trunks)
+    sizes = [len(one.parent) for one in trunks.values()]
+    first = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
+    width = max(sum(sizes), 1)
+    parents, keys, shares = [], [], []
+    for path, one in trunks.items():
+        parents.append(np.where(one.parent == NONE, NONE, one.parent + first[path]))
+        row = one.fragment.astype(np.int64) + starts[path]
+        keys.append(row * width + one.node + first[path])
+        shares.append(one.share.astype(np.float64))
+    above, key, value = _joined(parents, keys, shares)
+    levels = [(key, value)]
     while len(key):
+        fragment, parent = key // width, above[key % width]
+        inner = parent != NONE
+        key, value = _summed(fragment[inner] * width + parent[inner], value[inner] * SYNTAX_EDGE)
         levels.append((key, value))
-        fragment, node = np.divmod(key, size)
-        inner = node > 0
-        key = fragment[inner] * size + trunk.parent[node[inner]]
-        key, value = _summed(key, value[inner] * SYNTAX_EDGE)
-    keys = np.concatenate([key, *(level[0] for level in levels)])
-    key, value = _summed(keys, np.concatenate([value, *(level[1] for level in levels)]))
-    return Exposure(*np.divmod(key, size), value)
+    key, value = _summed(*map(np.concatenate, zip(*levels, strict=True)))
+    fragment, node = np.divmod(key, width)
+    cuts = np.searchsorted(fragment, list(starts.values())[1:])
+    parts = zip(trunks, *(np.split(one, cuts) for one in (fragment, node, value)), strict=True)
+    return {
+        path: Exposure(fragment - starts[path], node - first[path], value)
+        for path, fragment, node, value in (parts if trunks else ())
+    }
 
 
 def _summed(key: Nodes, value: Weights) -> tuple[Nodes, Weights]:
@@ -154,7 +166,7 @@ class CodeRelation:
     ) -> None:
         """Become the relation of ``trunks``, whose ``gain`` is known."""
         graph = code_graph(trunks, calls)
-        self._exposures = {path: exposure(trunk) for path, trunk in trunks.items()}
+        self._exposures = exposures(trunks)
         self._state = _State(trunks, graph, gain.row, gain.column, gain.value)
         self._operator = None
 
@@ -171,8 +183,7 @@ class CodeRelation:
         """
         gone = set(removed)
         kept = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
-        exposures = {path: self._exposures[path] for path in kept}
-        self._exposures = exposures | {path: exposure(trunk) for path, trunk in trunks.items()}
+        self._exposures = {path: self._exposures[path] for path in kept} | exposures(trunks)
         self._state = _updated(self._state, kept, {**kept, **trunks}, calls, self._cutoff)
         self._operator = None
 
