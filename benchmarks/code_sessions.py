@@ -5,7 +5,9 @@
 ``full`` shows the model the whole conversation, ``memory`` is ``memory.code.generate``; both get
 the same blocks of the repository for the first instruction. After every round the unit tests of
 all instructions so far are run in a process of its own: IA is the share of rounds whose own test
-passes, CA the mean share of all tests so far, IFR the share of tests passed before that fail now.
+passes, CA the mean share of all tests so far, IFR the share of tests passed before that fail now,
+pass@1 the share of dialogues that end with all of them passing. Recall and precision are of the
+gold dependencies among the blocks of the repository that each round was shown.
 Tests that need fixtures which the data does not hold are left out, and so are dialogues whose
 project cannot be imported here; both are counted. Replies are kept, so that a run that stops
 (``--minutes``) goes on when it is repeated. Prints one JSON object.
@@ -24,14 +26,19 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from treering import Memory
+from treering.bench.coding.rounds import as_hits
 from treering.bench.coding.sources import project_folder, source_text
+from treering.bench.coding.task import Dependencies
 from treering.bench.kept_replies import KeptReplies
+from treering.bench.metrics.rounds import followed, pass_at_k
 from treering.bench.read import json_lines
+from treering.code.blocks import CodeBlock
 from treering.code.changes import pieces
 from treering.code.context_memory import RETRIEVED
 from treering.code.generate import repository_context
@@ -66,6 +73,8 @@ class Dialogue:
     indent: int
     instructions: tuple[str, ...]
     tests: tuple[Tests, ...]
+    gold: tuple[str, ...] = ()
+    """Dotted names of what the true code uses."""
 
     @property
     def module(self) -> str:
@@ -94,14 +103,9 @@ class Rounds:
 
     outcomes: list[list[bool]] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
-
-    def figures(self) -> Iterator[tuple[float, float, float | None]]:
-        """IA, CA and IFR of every round; no IFR where nothing was passed before."""
-        before: set[int] = set()
-        for passed in self.outcomes:
-            lost = [at for at in before if not passed[at]]
-            yield float(passed[-1]), fmean(passed), len(lost) / len(before) if before else None
-            before |= {at for at, one in enumerate(passed) if one}
+    context: list[tuple[float, float] | None] = field(default_factory=list)
+    """Recall and precision of gold dependencies among the blocks shown; None where there are no
+    dependencies, or no reply."""
 
 
 def dialogues(data: Path, sources: Path) -> Iterator[Dialogue]:
@@ -120,6 +124,7 @@ def dialogues(data: Path, sources: Path) -> Iterator[Dialogue]:
             project, path, row["namespace"].removeprefix(f"{module}."), text, code,
             int(row["indent"]), (f"{row['prompt']}\n{first}", *rest),
             tuple(tuple(one["unit_test"]) for one in asked),
+            tuple(name for names in row["dependency"].values() for name in names),
         )  # fmt: skip
 
 
@@ -162,22 +167,32 @@ def usable(sources: Path, one: Dialogue) -> Dialogue | None:
     return replace(one, instructions=tuple(asked), tests=tuple(good for _, good in kept))
 
 
-Write = Callable[[str], tuple[str, int]]
-"""The code of one round, and the tokens that its prompts had."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The code of one round, the tokens that its prompts had, and the blocks that they showed."""
+
+    code: str
+    tokens: int
+    shown: Sequence[CodeBlock]
+
+
+Write = Callable[[str], Answer]
 
 
 def full_conversation(memory: Memory, llm: LLM, one: Dialogue) -> Write:
     """The model sees all instructions and replies so far."""
     blocks = memory.code.blocks(one.instructions[0], RETRIEVED)
     context = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
+    name = one.qualified.rpartition(".")[2]
     said: list[Message] = []
 
-    def write(instruction: str) -> tuple[str, int]:
+    def write(instruction: str) -> Answer:
         shown = f"Repo Context\n{context}\n\n" if not said else ""
-        said.append(Message("user", f"{shown}{instruction}\nPlease output the whole function."))
+        asked = f"{shown}{instruction}\nOutput the whole function {name}, and nothing else."
+        said.append(Message("user", asked))
         reply = llm.complete(said, max_tokens=MAX_TOKENS, temperature=0.0)
         said.append(Message("assistant", reply.text))
-        return code_of(reply.text), reply.usage.prompt_tokens
+        return Answer(code_of(reply.text), reply.usage.prompt_tokens, blocks)
 
     return write
 
@@ -185,11 +200,11 @@ def full_conversation(memory: Memory, llm: LLM, one: Dialogue) -> Write:
 def code_memory(memory: Memory, _llm: LLM, one: Dialogue) -> Write:
     """``memory.code.generate``."""
 
-    def write(instruction: str) -> tuple[str, int]:
+    def write(instruction: str) -> Answer:
         made = memory.code.generate(
             instruction, definition=f"{one.path}::{one.qualified}", budget=CONTEXT_TOKENS
         )
-        return made.code, made.usage.prompt_tokens
+        return Answer(made.code, made.usage.prompt_tokens, made.context)
 
     return write
 
@@ -215,9 +230,11 @@ def play(
             for at, instruction in enumerate(one.instructions[:rounds]):
                 if time.monotonic() > end:
                     return None
+                context = None
                 try:
-                    code, tokens = write(instruction)
-                    text = one.filled(code)
+                    answer = write(instruction)
+                    text, tokens = one.filled(answer.code), answer.tokens
+                    context = found(one, answer.shown)
                 except LLMReplyError:  # it did not write the function: every test fails
                     text, tokens = one.hole(), 0
                 tests = [test for some in one.tests[: at + 1] for test in some]
@@ -225,19 +242,39 @@ def play(
                 passed = [all(next(ran) == "passed" for _ in some) for some in one.tests[: at + 1]]
                 played.outcomes.append(passed)
                 played.tokens.append(tokens)
+                played.context.append(context)
     return played
+
+
+def found(one: Dialogue, shown: Sequence[CodeBlock]) -> tuple[float, float] | None:
+    """Recall and precision of the dialogue's dependencies among blocks."""
+    if not one.gold:
+        return None
+    target, hits = Dependencies(one.gold), as_hits(shown)
+    return target.found(hits), target.precision(hits)
+
+
+def by_round(played: Sequence[Rounds], which: int) -> list[float | None]:
+    """The mean of recall (0) or precision (1) of every round, over dialogues that have it."""
+    rounds = zip_longest(*(one.context for one in played))
+    there = [[pair[which] for pair in some if pair is not None] for some in rounds]
+    return [round(fmean(some), 4) if some else None for some in there]
 
 
 def report(played: Sequence[Rounds]) -> dict[str, Any]:
     """Means over all rounds."""
-    figures = [one for rounds in played for one in rounds.figures()]
-    lost = [ifr for _, _, ifr in figures if ifr is not None]
+    figures = [one for rounds in played for one in followed(rounds.outcomes)]
+    lost = [one.ifr for one in figures if one.ifr is not None]
+    passed = [all(rounds.outcomes[-1]) for rounds in played]
     return {
         "dialogues": len(played),
         "rounds": len(figures),
-        "IA": round(fmean(ia for ia, _, _ in figures), 4),
-        "CA": round(fmean(ca for _, ca, _ in figures), 4),
+        "IA": round(fmean(one.ia for one in figures), 4),
+        "CA": round(fmean(one.ca for one in figures), 4),
         "IFR": round(fmean(lost), 4) if lost else None,
+        "pass@1 at the end": round(fmean(pass_at_k(1, int(one), 1) for one in passed), 4),
+        "context recall by round": by_round(played, 0),
+        "context precision by round": by_round(played, 1),
         "prompt tokens a round": round(fmean(t for rounds in played for t in rounds.tokens)),
     }
 

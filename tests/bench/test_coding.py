@@ -172,11 +172,48 @@ def test_every_policy_measures_every_task_and_runs_go_on(tmp_path: Path, sources
         embedder.calls.clear()
         run_code(wanted, sources, code_policies(["dense"]), results, embedder)
     assert {policy["n"] for policy in found.values()} == {1.0}
+    assert "rounds" not in found  # the rows are no dialogues
     assert found["lexical"]["recall@10"] == found["windows:lexical"]["recall@10"] == 1.0
     assert "recall@10" not in found["map@1000"]
     assert found["map@1000"]["recall@all"] == 0.5
     assert len(results.measured) == len(found) + 1
     assert [texts for texts, query in embedder.calls if query] == [(rows[1]["prompt"],)]
+
+
+def test_the_context_of_every_round_is_measured_against_the_dependencies(
+    tmp_path: Path, sources: Path
+) -> None:
+    asked = {"first": "Add the price of the items.", "then": "Add the tax with `vat`."}
+    row = codeif(
+        **{
+            "dependency": {"cross_file": ["shop.prices.price", "shop.prices.vat"]},
+            "multi-turn": list(asked),
+            "requirements": {name: {"requirement": text} for name, text in asked.items()},
+        }
+    )
+    tasks = load("codeif-bench", write(tmp_path / "l2.jsonl", lines(row)), sources)
+    wanted = [task for task in tasks if isinstance(task, CodeTask)]
+    assert wanted[0].instructions == (f"{row['prompt']}\n{asked['first']}", asked["then"])
+    policies = code_policies(["rounds", "rounds+all"])
+    with Results(tmp_path / "r.jsonl", RUN) as results:
+        run_code(wanted, sources, policies, results, BagOfWords())
+        found = summary(Scores.of(results.run, results.measured.values()))
+    kept, every = found["rounds"], found["rounds+all"]
+    assert kept["context recall, round 2"] == every["context recall, round 2"] == 1.0
+    assert kept["context precision, round 1"] == every["context precision, round 1"]
+    assert kept["context precision, round 2"] > every["context precision, round 2"]
+    assert kept["context recall"] == (
+        (kept["context recall, round 1"] + kept["context recall, round 2"]) / 2
+    )
+
+
+def test_precision_is_the_share_of_fragments_that_were_wanted() -> None:
+    wanted = Dependencies(("shop.prices.vat",))
+    vat, other = hit("shop/prices.py", "def vat(amount):"), hit("shop/log.py", "def note(text):")
+    assert wanted.precision([vat, other]) == 0.5
+    assert wanted.precision([]) == 0.0
+    assert Identifiers(frozenset({"vat"})).precision([vat, other]) == 0.5
+    assert Definitions(frozenset({"vat"})).precision([other]) == 0.0
 
 
 def test_an_unknown_way_to_find_code_is_named() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from treering.code import marks, store
-from treering.code.blocks import CodeBlock, code_block
+from treering.code.blocks import CodeBlock
 from treering.code.check import DEPTH, CheckReport, check
 from treering.code.coder import Coder, JudgeName, Model
 from treering.code.collector import paused
@@ -28,6 +28,7 @@ from treering.code.names import Names
 from treering.code.neighbours import Neighbourhood, neighbourhood
 from treering.code.recorded import SOURCE, Recorded
 from treering.code.repository import SourceFile
+from treering.code.retrieve import best_blocks, block_of, blocks_named
 from treering.code.rounds import Build, Files, Round, Rounds, story_of
 from treering.code.session import SessionBlock
 from treering.embed.contract import Embedder
@@ -151,13 +152,7 @@ class CodeMemory:
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
-        index = self._open(root)[1]
-        found: dict[tuple[str, str], CodeBlock] = {}
-        for hit in index.search(query, k=_HITS_PER_BLOCK * k) if len(index) else []:
-            if hit.definition and (hit.path, hit.definition) not in found:
-                block = _block(index, hit)
-                found[block.path, block.qualified] = block
-        return list(found.values())[:k]
+        return best_blocks(self._open(root)[1], query, k)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -330,11 +325,11 @@ class CodeMemory:
         found: dict[str, CodeBlock] = {}
         for index in self._indexes():
             for key in keys:
-                for block in _blocks_named(index, key):
+                for block in blocks_named(index, key):
                     found.setdefault(key, block)
             for hit in index.search(question, k=k):
                 if hit.definition:
-                    found.setdefault(f"{hit.path}::{hit.definition}", _block(index, hit))
+                    found.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
         return list(found.values())
 
     def _indexes(self) -> list[CodeIndex]:
@@ -475,25 +470,6 @@ class CodeMemory:
 
 _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
-
-_HITS_PER_BLOCK = 4
-"""Fragments looked at for each block wanted: several may be of one definition, or of none."""
-
-
-def _blocks_named(index: CodeIndex, key: str) -> list[CodeBlock]:
-    """The definition that is called ``PATH::NAME``, if the index has it."""
-    path, _, qualified = key.partition("::")
-    file = index.files.get(path)
-    places = enumerate(file.parsed.definitions) if file else ()
-    return [code_block(path, index.files[path], at) for at, one in places
-            if one.qualified == qualified]  # fmt: skip
-
-
-def _block(index: CodeIndex, hit: CodeHit) -> CodeBlock:
-    """The block of the definition that a hit lies in."""
-    file = index.files[hit.path]
-    names = [definition.qualified for definition in file.parsed.definitions]
-    return code_block(hit.path, file, names.index(hit.definition))
 
 
 def _unit_rows(vectors: Floats) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from treering.bench.coding.rounds import held_by_round
 from treering.bench.coding.task import CodeTask
 from treering.bench.metrics.evidence import RANKS
 from treering.code.fragments import Unit
@@ -28,13 +29,19 @@ Measure = Callable[[CodeIndex, CodeTask, Floats | None], dict[str, float]]
 class CodePolicy:
     """A named way to find code; ``embeds`` if fragments and queries need vectors.
 
-    ``unit`` is how files are cut: treering's blocks or FragRel's windows.
+    ``unit`` is how files are cut: treering's blocks or FragRel's windows. ``rounds`` if only tasks
+    that are dialogues can be measured.
     """
 
     name: str
     measure: Measure = field(repr=False)
     embeds: bool = False
     unit: Unit = "blocks"
+    rounds: bool = False
+
+    def suits(self, task: CodeTask) -> bool:
+        """Whether a task can be measured."""
+        return bool(task.instructions) or not self.rounds
 
 
 def _search(
@@ -55,6 +62,10 @@ def _map(
     return {"recall@all": named, "tokens@all": float(estimate_tokens(drawn))}
 
 
+def _held(selects: bool, index: CodeIndex, task: CodeTask, _: Floats | None) -> dict[str, float]:
+    return held_by_round(index, task, selects=selects)
+
+
 def _searching(mode: Mode, unit: Unit) -> list[CodePolicy]:
     name = mode if unit == "blocks" else f"{unit}:{mode}"
     ways = {"": (0.0, False), "+relation": (ALPHA, False), "+relation+near": (ALPHA, True)}
@@ -70,7 +81,11 @@ def _known() -> Mapping[str, CodePolicy]:
     searching = [one for unit in units for mode in modes for one in _searching(mode, unit)]
     maps = [CodePolicy(f"map@{b}", partial(_map, b, False)) for b in MAP_BUDGETS]
     maps += [CodePolicy(f"map@{b}+focus", partial(_map, b, True)) for b in MAP_BUDGETS]
-    return {policy.name: policy for policy in (*searching, *maps)}
+    held = [
+        CodePolicy("rounds", partial(_held, True), rounds=True),
+        CodePolicy("rounds+all", partial(_held, False), rounds=True),
+    ]
+    return {policy.name: policy for policy in (*searching, *maps, *held)}
 
 
 def code_policies(names: Sequence[str]) -> list[CodePolicy]:

@@ -31,7 +31,11 @@ def run_code(
         dense = any(policy.embeds for policy in of_unit)
         projects = Projects(sources, unit, embedder if dense else None)
         for done, task in enumerate(chosen, 1):
-            left = [p for p in of_unit if (p.name, task.project, task.id) not in results]
+            left = [
+                policy
+                for policy in of_unit
+                if policy.suits(task) and (policy.name, task.project, task.id) not in results
+            ]
             if left:
                 _measure(task, left, projects, results, embedder if dense else None)
             if progress:

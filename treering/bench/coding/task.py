@@ -27,13 +27,18 @@ class Target(Protocol):
         """The share of it that a map of signatures names."""
         ...
 
+    def precision(self, hits: Sequence[CodeHit]) -> float:
+        """The share of the fragments that hold something of it; 0 where there are none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class CodeTask:
     """A function whose body was cut out of a file of a project.
 
     ``text`` is the file without the body, ``line`` where the body was, ``query`` what is searched
-    for. ``project`` names a folder of the sources, ``path`` a file in it.
+    for. ``project`` names a folder of the sources, ``path`` a file in it. Of a dialogue,
+    ``instructions`` are what its rounds ask for and ``code`` is the true function.
     """
 
     id: str
@@ -44,6 +49,8 @@ class CodeTask:
     query: str
     target: Target
     category: str = ""
+    instructions: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,11 @@ class Dependencies:
         """The share that fragments define, or for an attribute assign to in its class."""
         return fmean(any(_defines(hit, name) for hit in hits) for name in self.names)
 
+    def precision(self, hits: Sequence[CodeHit]) -> float:
+        """The share of fragments that define any of the names."""
+        used = [any(_defines(hit, name) for name in self.names) for hit in hits]
+        return fmean(used) if used else 0.0
+
     def named(self, repository_map: str) -> float:
         """The share that the map defines; attributes are never on it."""
         last = (re.escape(name.rsplit(".", 1)[-1]) for name in self.names)
@@ -80,6 +92,11 @@ class Identifiers:
         """The share that occurs in fragments."""
         return self.named("\n".join(hit.text for hit in hits))
 
+    def precision(self, hits: Sequence[CodeHit]) -> float:
+        """The share of fragments in which any occurs."""
+        used = [not self.words.isdisjoint(identifiers(hit.text)) for hit in hits]
+        return fmean(used) if used else 0.0
+
     def named(self, repository_map: str) -> float:
         """The share that occurs in a text."""
         return len(self.words & identifiers(repository_map)) / max(len(self.words), 1)
@@ -94,6 +111,11 @@ class Definitions:
     def found(self, hits: Sequence[CodeHit]) -> float:
         """The share that fragments define."""
         return self.named("\n".join(hit.text for hit in hits))
+
+    def precision(self, hits: Sequence[CodeHit]) -> float:
+        """The share of fragments that define any."""
+        used = [not self.names.isdisjoint(definitions(hit.text)) for hit in hits]
+        return fmean(used) if used else 0.0
 
     def named(self, repository_map: str) -> float:
         """The share that a text defines."""

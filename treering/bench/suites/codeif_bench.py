@@ -39,7 +39,15 @@ def _task(row: Row, sources: Path) -> CodeTask | LeftOut:
         line=text[: text.index(code)].count("\n") + 1,
         query=row["prompt"],
         target=Dependencies(gold),
+        instructions=_instructions(row),
+        code=code,
     )
+
+
+def _instructions(row: Row) -> tuple[str, ...]:
+    """What is asked for in each round; the first says what is to be written, too."""
+    asked = [row["requirements"][name]["requirement"] for name in row.get("multi-turn", ())]
+    return (f"{row['prompt']}\n{asked[0]}", *asked[1:]) if asked else ()
 
 
 register(

@@ -1,0 +1,51 @@
+"""What the context memory holds over the rounds of a dialogue, against gold dependencies.
+
+No model is asked: the code that a round ends with is the true one, so what is measured is judge,
+retrieval and selector, not a model that might forget to call what it was shown (CodeMEM, figure 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from treering.bench.coding.task import CodeTask
+from treering.code.blocks import CodeBlock
+from treering.code.context_memory import ContextMemory, NameJudge
+from treering.code.index import CodeHit, CodeIndex
+from treering.code.retrieve import best_blocks
+from treering.records import Why
+
+
+def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[str, float]:
+    """Recall and precision of the blocks at hand in every round, and their means over rounds.
+
+    Without ``selects`` nothing is ever dropped: what the paper compares its selector with.
+    """
+    names = {one.name for _, one in index.definitions()}
+    context = ContextMemory(
+        lambda query, k: best_blocks(index, query, k), NameJudge(names.__contains__)
+    )
+    figures: dict[str, list[float]] = {"context recall": [], "context precision": []}
+    for instruction in task.instructions:
+        context.begin(instruction)
+        hits = as_hits(context.blocks)
+        figures["context recall"].append(task.target.found(hits))
+        figures["context precision"].append(task.target.precision(hits))
+        if selects:
+            context.end(task.code, "python")
+    means = {name: fmean(values) for name, values in figures.items()}
+    by_round = {
+        f"{name}, round {round_}": value
+        for name, values in figures.items()
+        for round_, value in enumerate(values, 1)
+    }
+    return means | by_round
+
+
+def as_hits(blocks: Sequence[CodeBlock]) -> list[CodeHit]:
+    """Blocks as fragments that were found, so that both are compared alike."""
+    return [
+        CodeHit(0.0, one.path, one.first_line, one.last_line, one.qualified, one.value, Why({}))
+        for one in blocks
+    ]
