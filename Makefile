@@ -33,11 +33,11 @@ $(STAMP): pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
 	touch $(STAMP)
 
-# Speed against the machine's limits: fails where a ratio is over twice the committed one. With one
+# Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
 # thread, as two wait for each other wherever other work has a core. See docs/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
-		--no-peers --against benchmarks/results/perf/baseline/ratios.jsonl --tolerance 2
+		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

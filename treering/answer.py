@@ -70,7 +70,7 @@ class Answerer:
         model = self._llm or self._spec
         if isinstance(model, LLM):
             return model.count_tokens
-        return estimate_tokens if model or is_configured() else None
+        return estimate_tokens if is_configured(model) else None
 
     def close(self) -> None:
         """Close the model if this memory opened it."""

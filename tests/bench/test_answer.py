@@ -67,6 +67,11 @@ def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) 
     assert answered.usage.calls == 2
 
 
+def test_a_choice_needs_no_judge() -> None:
+    how = Answering(ScriptedLLM(["B"]), answer_prompt("choice"), ScriptedLLM([]))
+    assert answer(CHOICE, "", how).metrics == {"accuracy": 1.0}
+
+
 def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved() -> None:
     judge = ScriptedLLM(["Faithful on the whole. [[85]]"])
     how = Answering(ScriptedLLM(["Hi Ana"]), answer_prompt("chat"), judge)

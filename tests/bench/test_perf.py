@@ -22,6 +22,7 @@ from treering.bench.perf.report import (
     slower,
     summary,
     table,
+    usual,
     write,
 )
 from treering.bench.perf.run import LIMITS, OPERATIONS, run, sizes
@@ -188,6 +189,16 @@ def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> No
     assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
     longer = tuple(replace(one, value=100 * one.value) for one in old.timed)
     assert slower(Timings(HEADER, longer), old) == []
+
+
+def test_of_several_runs_the_median_ratio_is_the_usual_one(tmp_path: Path) -> None:
+    for name, ratio in (("a", 9.0), ("b", 2.0), ("c", 3.0)):
+        write(tmp_path / f"{name}.jsonl", timings(ratio))
+    assert usual(tmp_path).timed == timings(3.0).timed
+    assert usual(tmp_path / "a.jsonl") == timings(9.0)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="holds no timings"):
+        usual(tmp_path / "none")
 
 
 def test_the_better_of_two_timings_counts() -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +7,8 @@ import pytest
 from tests.bench.conftest import BagOfWords, chat_task
 from treering.bench.answer import Answering
 from treering.bench.embedding import QuestionCache
+from treering.bench.metrics.evidence import Passage
+from treering.bench.policy.contract import Policy
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.registry import Benchmark, Data
@@ -21,7 +23,9 @@ from treering.bench.run import (
     run_benchmark,
     settings,
 )
+from treering.bench.space import Space
 from treering.bench.task import Question, Task
+from treering.errors import LLMNotConfigured
 from treering.llm.scripted import ScriptedLLM
 
 DATA = Path("not read")
@@ -72,6 +76,27 @@ def test_every_question_with_evidence_meets_every_policy(tmp_path: Path) -> None
     assert means["treering"]["recall@10"] == 1.0
     assert "recall@all" not in means["context"]
     assert means["context"]["recall@250tokens"] == 1.0
+
+
+def test_a_model_that_the_environment_names_takes_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is measured must be what the header says, on whoever's machine."""
+    monkeypatch.setenv("TREERING_LLM_BASE_URL", "http://localhost:1/v1#m")
+    asked: list[str] = []
+
+    def pick(space: Space, question: Question) -> Sequence[Passage]:
+        with pytest.raises(LLMNotConfigured):
+            space._memory.ask(question.text)
+        asked.append(question.id)
+        return space.pieces
+
+    bench = Benchmark("locomo", "ours", Loader(), Data("https://x", "ours", "none"))
+    run = this_run("locomo", "0" * 64, 0, {})
+    with Results(tmp_path / "r.jsonl", run) as results:
+        spy = Policy("spy", pick)
+        run_benchmark(bench, DATA, [spy], evidence_level(), results, QuestionCache(BagOfWords()))
+    assert asked
 
 
 def test_two_runs_measure_the_same(tmp_path: Path) -> None:

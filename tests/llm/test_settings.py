@@ -85,6 +85,11 @@ def test_nothing_configured_says_exactly_what_to_set(environ: dict[str, str]) ->
     assert "k2" not in str(caught.value)
 
 
+def test_none_is_no_model_whatever_the_environment_names() -> None:
+    with pytest.raises(LLMNotConfigured, match="llm='none'"):
+        open_llm("none", environ={"TREERING_LLM_BASE_URL": "http://localhost:1/v1#m"})
+
+
 def test_a_server_without_a_model_asks_which() -> None:
     with pytest.raises(LLMNotConfigured, match=r"or write http://localhost:1/v1#model"):
         open_llm("http://ana:pw@localhost:1/v1", environ={})

@@ -150,6 +150,16 @@ def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
     assert memory.stats().pending == pending
 
 
+def test_without_a_model_by_choice_none_are_pending_whatever_the_environment_names(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_LLM_BASE_URL", "http://localhost:1/v1#m")
+    memory = open_memory(llm="none")
+    memory.add(messages())
+    assert memory.stats().pending == {}
+    assert memory.settle().pending == {}
+
+
 def test_a_short_dialogue_and_what_is_no_dialogue_are_not_due(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([]))
     memory.add(messages(10))

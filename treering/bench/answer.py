@@ -58,7 +58,7 @@ def answer(question: Question, context: str, how: Answering) -> Answered:
     metrics = score(question, text)
     unread: dict[str, str] = {}
     usage = reply.usage
-    if how.judge is not None:
+    if how.judge is not None and not question.options:  # of a choice, accuracy says it all
         verdict, cost = _judged(question, text, context, how.judge, how.seed)
         metrics |= verdict.metrics
         unread |= verdict.unread

@@ -19,6 +19,7 @@ from treering.bench.space import Space
 from treering.bench.task import Question, Task
 from treering.embed.contract import Embedder
 from treering.llm.contract import LLM
+from treering.llm.settings import NONE
 from treering.memory import Memory
 
 Measure = Callable[[Policy, Space, Question], Measured]
@@ -160,7 +161,7 @@ def _remembered(
         progress(done, known, f"adding {task.space}")
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
-        Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries) as memory,
+        Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
         Space(memory, task, embedder) as space,
     ):
         space.remember()

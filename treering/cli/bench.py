@@ -166,7 +166,8 @@ def perf(
         ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="Fail if a ratio is worse than in these timings.")
+        Path | None,
+        typer.Option(help="Fail if a ratio is worse than in these timings, or a folder's."),
     ] = None,
     tolerance: Annotated[
         float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
@@ -176,7 +177,7 @@ def perf(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,
 ) -> None:
     """Time what treering does over growing sizes, against the physical limit and other systems."""
-    earlier = speed.read(against) if against else None
+    earlier = speed.usual(against) if against else None
     model = open_embedder(EMBEDDER)
     header = this_run(speed.BENCHMARK, "", 0, {"max_n": max_n, "embedder": model.name})
     timings = speed.goes_on(out, header) if out else speed.Timings(header, ())

@@ -66,7 +66,7 @@ class Globals:
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="Language model: http://HOST:PORT/v1#MODEL or FILE.gguf. "
+            help="Language model: http://HOST:PORT/v1#MODEL, FILE.gguf, or none. "
             "Default: from the variables TREERING_LLM_*.",
             rich_help_panel=_EVERYWHERE,
         ),

@@ -25,6 +25,9 @@ CONTEXT_WINDOW = "TREERING_LLM_CONTEXT_WINDOW"
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
 OPENAI_API_KEY = "OPENAI_API_KEY"
 
+NONE = "none"
+"""The specification of no model at all, such as where a run must be the same everywhere."""
+
 _OPENAI_URL = "https://api.openai.com/v1"
 
 HOW_TO_CONFIGURE = f"""no language model is configured. Choose one of:
@@ -39,7 +42,8 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
 
     ``spec`` is a model object (returned as it is), the path of a ``*.gguf`` file, an address
     ``http://host:port/v1#model``, or ``name`` or ``name#model`` of a model registered under the
-    entry point group ``treering.llms``. No connection is opened yet.
+    entry point group ``treering.llms``; ``none`` is no model, whatever the environment names. No
+    connection is opened yet.
 
     Raises ``LLMNotConfigured`` with what to set, ``UnknownName``, or ``MissingExtra``.
     """
@@ -48,6 +52,8 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
         return spec
     if spec is None:
         return _from_environment(environ)
+    if spec == NONE:
+        raise LLMNotConfigured("llm='none' is no language model; name one, or leave it out")
     if "://" in spec:
         return _remote(*urldefrag(spec), environ)
     if spec.lower().endswith(".gguf"):
@@ -56,9 +62,11 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     return _registered(name)(model)
 
 
-def is_configured(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether the environment names a language model; it need not work."""
+def is_configured(spec: str | None = None, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether ``spec``, or else the environment, names a language model; it need not work."""
     environ = os.environ if environ is None else environ
+    if spec is not None:
+        return spec != NONE
     return bool(environ.get(GGUF) or environ.get(BASE_URL) or _names_openai(environ))
 
 

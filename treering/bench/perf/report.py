@@ -130,6 +130,21 @@ def better(one: Timings, other: Timings) -> Timings:
     return Timings(one.run, tuple(chosen))
 
 
+def usual(path: Path) -> Timings:
+    """The timings of a file, or of a folder's files the median of each.
+
+    One run on a machine with other work has a figure or two that are far off. Raises InputError.
+    """
+    runs = [read(file) for file in sorted(path.glob("*.jsonl"))] if path.is_dir() else [read(path)]
+    if not runs:
+        raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
+    found: dict[Key, list[Timed]] = {}
+    for one in (one for run in runs for one in run.timed):
+        found.setdefault(one.key, []).append(one)
+    middle = (sorted(each, key=lambda one: one.ratio)[len(each) // 2] for each in found.values())
+    return Timings(runs[0].run, tuple(middle))
+
+
 def table(timings: Timings) -> str:
     """Markdown: a row an operation and size; what a thing takes, and in how many limits' time."""
     known = timings.by_key

@@ -19,6 +19,7 @@ from treering.bench.perf.texts import RandomVectors, questions, turns
 from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
+from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.relate.contract import Floats
 
@@ -93,7 +94,9 @@ class World:
         self._folder.mkdir(parents=True, exist_ok=True)
         self.vectors = RandomVectors(model.name, model.dimension)
         self.path = self._folder / "memory.db"
-        self.memory = self._opened.enter_context(Memory.open(self.path, embedder=self.vectors))
+        self.memory = self._opened.enter_context(
+            Memory.open(self.path, embedder=self.vectors, llm=NONE)
+        )
         self.bare = self._opened.enter_context(closing(Bare(self._folder / "bare.db")))
         self._drop_passing()
         self.n = self.memory.stats().entries
