@@ -51,7 +51,7 @@ _TELLS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -> Iterator[Undone]:
     """The rounds of ``history``, oldest first, that ``change`` leaves out, newest first.
 
-    ``come`` are the details that the whole change brings anywhere (``details.come``).
+    ``come`` are the details that the whole change brings anywhere (``Come.of``).
     """
     if change.before is None or change.after is None:
         return
