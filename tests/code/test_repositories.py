@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.code.test_guard import GUARDED, PLAIN
 from tests.code.working import commit, git, repository, write
 from treering import Memory
+from treering.cli.main import app
 from treering.errors import UnknownName
 from treering.records import BLOCK
 
@@ -96,6 +98,49 @@ def test_a_repository_that_has_moved_keeps_its_rounds(memory: Memory, one: Path)
     moved = one.with_name("moved")
     shutil.move(one, moved)
     assert block.id in {told.id for told in memory.code.log("half", root=moved)}
+
+
+def test_a_repository_that_takes_in_an_older_history_keeps_its_rounds(
+    memory: Memory, tmp_path: Path, one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(one, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=one)
+    commit(one, "Work")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z")
+    library = repository(tmp_path / "library", library=PLAIN)
+    monkeypatch.delenv("GIT_COMMITTER_DATE")
+    git(one, "fetch", "--quiet", str(library))
+    git(one, "merge", "--quiet", "--allow-unrelated-histories", "-m", "Take it in", "FETCH_HEAD")
+    write(one, m=PLAIN)
+    assert memory.code.check(root=one, depth=0).rounds == 1
+    write(one, m=GUARDED.replace("n < 0", "n <= 0"))
+    memory.code.record("Refuse zero.", root=one)
+    assert stories(memory) == {"m.py::half": ["Refuse negative numbers.", "Refuse zero."]}
+
+
+def test_two_repositories_that_took_in_one_library_are_told_apart(
+    memory: Memory, tmp_path: Path, one: Path, other: Path
+) -> None:
+    library = repository(tmp_path / "library", library=PLAIN)
+    for root in (one, other):
+        git(root, "fetch", "--quiet", str(library))
+        git(root, "merge", "--quiet", "--allow-unrelated-histories", "-m", "Take", "FETCH_HEAD")
+        write(root, m=GUARDED)
+        memory.code.record(f"Refuse in {root.name}.", root=root)
+    assert sorted(stories(memory).values()) == [["Refuse in one."], ["Refuse in other."]]
+
+
+def test_a_check_says_that_a_shallow_clone_is_not_compared_with_rounds(
+    tmp_path: Path, one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_MEMORY", str(tmp_path / "memory.db"))
+    shallow = tmp_path / "shallow"
+    commit(one, "Work", m=GUARDED)
+    git(one, "clone", "--quiet", "--depth", "1", one.as_uri(), str(shallow))
+    for root, says in ((one, False), (shallow, True)):
+        done = CliRunner().invoke(app, ["code", "check", "--root", str(root)])
+        assert done.exit_code == 0, done.output
+        assert ("shallow" in done.stderr) == says
 
 
 def test_rounds_from_before_the_first_commit_stay_with_their_repository(
