@@ -112,6 +112,14 @@ def test_the_lines_that_are_lost_are_shown() -> None:
             "export const LIMIT: number = 100;\nexport const OTHER = 1;\n\n"
             "function f() {\n  return LIMIT;\n}\n",
         ),
+        (
+            "a.c",
+            "int len(char *p) {\n  char *s = p;\n  while (*p++) ;\n  return p - s;\n}\n",
+            "int len(char *p) {\n  check(p);\n  char *s = p;\n  while (*p++) ;\n"
+            "  return p - s;\n}\n",
+            "int len(char *p) {\n  char *s = p;\n  while (*p++) ;\n  int n = p - s;\n"
+            "  return n;\n}\n",
+        ),
     ],
 )
 def test_other_languages_are_read_for_it_too(path: str, before: str, after: str, now: str) -> None:

@@ -157,7 +157,9 @@ def _only_call(node: Node) -> Node | None:
     """The call that a statement consists of."""
     inner: Node | None = node
     while inner is not None and inner.type not in CALLS:
-        inner = inner.named_children[0] if inner.type in _WRAPPERS else None
+        # An empty statement, as in `while (*p++) ;`, has nothing inside.
+        inside = inner.named_children if inner.type in _WRAPPERS else []
+        inner = inside[0] if inside else None
     return inner
 
 
