@@ -93,7 +93,7 @@ def _budgets() -> str:
 def _code() -> str:
     found = scores("code")
     policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
-    return overview(found, [p for p in policies if not p.startswith("map")], "lexical")
+    return overview(found, [p for p in policies if not p.startswith(("map", "rounds"))], "lexical")
 
 
 def _perf() -> str:

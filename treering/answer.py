@@ -19,8 +19,6 @@ from treering.llm.ask import (
 from treering.llm.ask import Passage as Shown
 from treering.llm.contract import LLM, Reply, Usage
 from treering.llm.settings import is_configured, open_llm
-from treering.llm.tokens import estimate_tokens
-from treering.recall.context import CountTokens
 from treering.records import Context, Passage, Spent
 
 
@@ -65,12 +63,10 @@ class Answerer:
             return self._llm
 
     @property
-    def counting(self) -> CountTokens | None:
-        """How the model counts tokens, an estimate until it is open; None if there is no model."""
+    def has_model(self) -> bool:
+        """Whether there is a model to ask, opened or not."""
         model = self._llm or self._spec
-        if isinstance(model, LLM):
-            return model.count_tokens
-        return estimate_tokens if is_configured(model) else None
+        return isinstance(model, LLM) or is_configured(model)
 
     def close(self) -> None:
         """Close the model if this memory opened it."""

@@ -25,6 +25,7 @@ from treering.fragments import store
 from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
+from treering.llm.tokens import estimate_tokens
 from treering.memo import due
 from treering.memo import store as memo
 from treering.memo.view import MemoView
@@ -150,13 +151,17 @@ class Views:
             log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
     def with_memos(self, pending: Mapping[str, int]) -> Mapping[str, int]:
-        """Pending work, and the memos that a model would write now: queued or not, they are due."""
-        count = self._answerer.counting
+        """Pending work, and the memos that a model would write now: queued or not, they are due.
+
+        Tokens are estimated: a count for a person must not wait for a model, nor fail with it.
+        """
+        if not self._answerer.has_model:
+            return pending
         with self._database.read() as reader:
             state = store.state(reader, self._space)
-            if count is None or state is None:
+            if state is None:
                 return pending
-            memos = due.waiting(reader, state.space, count)
+            memos = due.waiting(reader, state.space, estimate_tokens)
         others = {view: size for view, size in pending.items() if view != memo.VIEW}
         return others | ({memo.VIEW: memos} if memos else {})
 

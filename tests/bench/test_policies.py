@@ -169,8 +169,17 @@ def test_a_model_rates_each_piece_once(space: Space) -> None:
     assert ranking.index("D1") < ranking.index("D0")
 
 
+def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: Space) -> None:
+    llm = ScriptedLLM(["Based on this", *(["1"] * len(SAID))])
+    [policy] = policies(["memory-stream+rated"], 0, llm)
+    assert policy.pick is not None
+    policy.pick(space, space.task.questions[0])
+    assert "one number from 1 to 10" in llm.requests[1].text
+    assert llm.left == 0
+
+
 def test_a_rating_that_is_none_is_an_error(space: Space) -> None:
-    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(["very poignant"]))
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(["very poignant", "quite"]))
     assert policy.pick is not None
     with pytest.raises(LLMReplyError, match="from 1 to 10"):
         policy.pick(space, space.task.questions[0])

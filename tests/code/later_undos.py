@@ -6,6 +6,44 @@ from tests.code.undos import Fix
 
 LATER = (
     Fix(
+        "a lock among other things",
+        before="""\
+class Store:
+    def save(self, path, data):
+        file = open(path, "w")
+        json.dump(data, file)
+        file.close()
+""",
+        after="""\
+class Store:
+    def save(self, path, data):
+        with self.lock, open(path, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+            file.flush()
+""",
+        undos=(
+            """\
+class Store:
+    def save(self, path, data, indent=None):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(data, file, indent=indent)
+""",
+        ),
+        keeps=(
+            """\
+class Store:
+    def save(self, path, data):
+        with self.lock:
+            self._write(path, data)
+
+    def _write(self, path, data):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+            file.flush()
+""",
+        ),
+    ),
+    Fix(
         "lines that are skipped",
         before="""\
 def read_pairs(path):

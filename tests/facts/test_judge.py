@@ -70,6 +70,8 @@ def test_a_model_that_cannot_tell_known_pairs_is_not_believed(
     with caplog.at_level(logging.WARNING):
         memory.settle(upgrade=True)
     assert "what has changed is left to the rules" in caplog.text
+    [asked] = [spent.calls for spent in memory.stats().spent if spent.operation == "fact"]
+    assert asked == len(CONTROLS)  # once is enough
 
 
 def test_one_control_pair_may_be_told_wrong(open_memory: Open) -> None:

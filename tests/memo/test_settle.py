@@ -117,6 +117,19 @@ def test_without_a_model_nothing_is_written_and_nothing_breaks(
     assert len(memory.memos.recent("chat")) == len(messages())
 
 
+class Uncountable(ScriptedLLM):
+    """A model that is down while tokens are counted."""
+
+    def count_tokens(self, text: str) -> int:
+        raise LLMUnavailable("down")
+
+
+def test_counting_what_is_pending_needs_no_model_that_works(open_memory: Open) -> None:
+    memory = open_memory(llm=Uncountable([]))
+    memory.add(messages(12))
+    assert memory.stats().pending == {"memo": 1}
+
+
 def test_due_memos_are_pending_before_anything_is_settled(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([FIRST]))
     memory.add(messages(10))

@@ -151,7 +151,7 @@ def test_what_a_reply_says_before_it_repeats_itself_is_kept(
     assert tuple((one.topic, one.start, one.end) for one in made.parts) == kept
     assert not made.fallback
     if made.parts[-1].topic == "gardens":
-        assert made.parts[-1].summary == "They speak of gardens"
+        assert made.parts[-1].summary == "They speak of gardens."
 
 
 @pytest.mark.parametrize(

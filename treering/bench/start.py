@@ -13,7 +13,7 @@ from treering.bench.answer import Answering
 from treering.bench.coding.policy import code_policies
 from treering.bench.coding.run import run_code
 from treering.bench.coding.task import CodeTask
-from treering.bench.embedding import QuestionCache
+from treering.bench.embedding import QuestionCache, TextCache
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.read import sha256_of
@@ -108,7 +108,8 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
     sources = wanted.sources or beside / SOURCES
     read = list(chosen.load(wanted.data, sources))
     tasks = [one for one in read if isinstance(one, CodeTask)]
-    model = open_embedder(wanted.embedder)
+    # Most fragments of a file with a hole are those of the whole file, and of other tasks.
+    model = TextCache(open_embedder(wanted.embedder))
     with ExitStack() as opened:
         decided = {"level": RETRIEVAL, "embedder": model.name, "sources": sha256_of(sources)}
         path, results = _results(opened, chosen, wanted, RETRIEVAL, decided)

@@ -22,6 +22,9 @@ ADDITIONS: tuple[PartKind, ...] = (*("branch", "decorator", "scope", "finally", 
 """Kinds that are missed where they are just gone. Calls and returns are not: a rewriting has
 others."""
 
+ALONE: tuple[PartKind, ...] = ("scope", "decorator", "option")
+"""Of these one says nothing of another: each is missed by itself."""
+
 STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
 """Of these each can stand for the whole: a retry that is a decorator now needs no ``sleep``."""
 
@@ -48,7 +51,7 @@ _TELLS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -> Iterator[Undone]:
     """The rounds of ``history``, oldest first, that ``change`` leaves out, newest first.
 
-    ``come`` are the details that the whole change brings anywhere (``details.come``).
+    ``come`` are the details that the whole change brings anywhere (``Come.of``).
     """
     if change.before is None or change.after is None:
         return
@@ -116,12 +119,13 @@ class _Comparison:
         added = [part for part in self._came if self._is_addition(part)]
         gone = {part for part in added if self._is_gone(part)}
         structure = {part for part in added if part.kind in STRUCTURE}
-        if not structure <= gone:  # it is there in another form, of which the rest may be part
+        if any(self._lost[part] for part in structure - gone):
+            # It is there in another form, of which the rest may be part.
             added = [part for part in added if part in structure]
         lost: Parts = Counter()
         for kind in ADDITIONS:
             brought = {part for part in added if part.kind == kind}
-            if kind == "option":  # each by itself: one says nothing of another
+            if kind in ALONE:
                 brought &= gone
             if brought <= gone:
                 lost += Counter({part: self._came[part] for part in brought})

@@ -76,7 +76,7 @@ class FactView:
         self._space = space
         self._searcher = searcher
         self._llm = llm
-        self._believed: str | None = None
+        self._controls: dict[str, int] = {}  # told right, by model
 
     def follow(self) -> None:
         """Read what was added or has changed; cheap, and without any model."""
@@ -158,11 +158,10 @@ class FactView:
         return candidate(entry, found)
 
     def _verdict(self, llm: LLM, older: Hit, newer: Entry) -> bool:
-        if self._believed != llm.model:
-            right, cost = controls_right(llm)
+        if llm.model not in self._controls:
+            self._controls[llm.model], cost = controls_right(llm)
             self._spend(llm.model, cost)
-            check_controls(llm.model, right)
-            self._believed = llm.model
+        check_controls(llm.model, self._controls[llm.model])
         reply = ask(llm, older.text, newer.text)
         self._spend(reply.model, reply.usage)
         try:

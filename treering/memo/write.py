@@ -15,7 +15,7 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_as, read_json
 from treering.memo.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
-from treering.memo.claims import content_words, named
+from treering.memo.claims import claims_of, content_words, named
 from treering.memo.lines import numbered, shown
 from treering.memo.record import NOTO
 from treering.split.stream import check_text
@@ -149,7 +149,8 @@ def _completed(reply: Reply, lines: int) -> Reply:
         end = whole[-1].get("end") if whole else 0
         if not isinstance(end, int):
             raise ValueError("the reply was cut off after a topic without an end")
-        summary = str(cut.get("summary", "")).partition(". ")[0]
+        said = cut.get("summary")
+        summary = next(iter(claims_of(said)), None) if isinstance(said, str) else None
         rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
         found = [*whole, rest] if end < lines else whole
     completed = [{"end": one.get("start"), **one} for one in found]

@@ -32,6 +32,8 @@ RETENTION_DAYS = 5.0  # MemoryBank's code: R = exp(-days / (5 · strength)), str
 RATED = "memory-stream+rated"
 Importance = Callable[[Space, Sequence[Scored]], NDArray[np.float64]]
 _NUMBER = re.compile(r"\d+")
+_NUMBER_ONLY = "Answer with one number from 1 to 10 and no other word."
+"""Said where a reply begins with words: the paper's prompt was made for models that complete."""
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
 
 
@@ -84,13 +86,17 @@ def _rarity(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float:
-    """The first number of a reply; Raises LLMReplyError where there is none from 1 to 10."""
+    """The first number of a reply. Raises LLMReplyError if there is none from 1 to 10, twice."""
     prompt = load("memory_stream_importance").fill(memory=text)
-    reply = llm.complete([Message("user", prompt)], max_tokens=8, temperature=0.0, seed=seed).text
-    number = _NUMBER.search(reply)
-    if number is None or not 1 <= int(number[0]) <= 10:
-        raise LLMReplyError(f"importance is to be rated from 1 to 10; the reply was {reply!r}")
-    return float(number[0])
+    reply = ""
+    for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
+        reply = llm.complete(
+            [Message("user", asked)], max_tokens=8, temperature=0.0, seed=seed
+        ).text
+        number = _NUMBER.search(reply)
+        if number is not None and 1 <= int(number[0]) <= 10:
+            return float(number[0])
+    raise LLMReplyError(f"importance is to be rated from 1 to 10; the reply was {reply!r}")
 
 
 def memory_bank(seed: int) -> Policy:
