@@ -12,6 +12,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.memo.talk import place
 from treering import Memory
+from treering.chat import unanswered
 from treering.chat.fragments import WHOLE_ROUNDS
 from treering.errors import (
     EmptyText,
@@ -24,6 +25,7 @@ from treering.errors import (
     ModelMismatch,
     UnknownName,
 )
+from treering.journal import entries
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
@@ -186,6 +188,46 @@ def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Pat
         ("assistant", "To you."),
         ("assistant", "To me."),
     ]
+
+
+def two_in_vain(open_memory: Open) -> Memory:
+    """Two who ask at once, and a model that gives neither a reply, but one to who asks next."""
+    other = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "Hello!"]))
+
+    def meanwhile(_: Request) -> None:
+        with pytest.raises(LLMUnavailable):
+            other.chat("Second?")
+
+    memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down")], before_reply=meanwhile))
+    with pytest.raises(LLMUnavailable):
+        memory.chat("First?")
+    return other
+
+
+def test_of_two_messages_that_failed_at_once_the_last_can_be_said_again(
+    open_memory: Open,
+) -> None:
+    memory = two_in_vain(open_memory)
+    memory.chat("Second?")
+    assert [text for _, text in said(memory)] == ["First?", "Second?", "Hello!"]
+
+
+@pytest.mark.parametrize("message", ["First?Second?", "First?"])
+def test_what_is_not_the_last_message_is_a_new_one(open_memory: Open, message: str) -> None:
+    memory = two_in_vain(open_memory)
+    memory.chat(message)
+    assert [text for _, text in said(memory)] == ["First?", "Second?", message, "Hello!"]
+
+
+def test_who_gives_up_leaves_a_message_that_another_process_asks_for(open_memory: Open) -> None:
+    memory = open_memory()
+    [one] = memory.add({"role": "user", "content": "Hi?"}, source="chat").ids
+    with memory._database.write() as writer:
+        space = entries.space_id(writer, memory._space)
+        unanswered.ask(writer, space, {one}, asker=1)
+        unanswered.give_up(writer, space, {one}, asker=2)
+        assert unanswered.take(writer, space, "chat", lambda asker: asker == 1) == frozenset()
+        assert unanswered.take(writer, space, "chat", lambda asker: asker == 2) == {one}
 
 
 def test_what_somebody_else_said_last_is_no_message_without_a_reply(open_memory: Open) -> None:

@@ -197,10 +197,25 @@ def test_offsets_point_at_the_sentence() -> None:
         ("My birthday is on 3 May.", "3 May"),
         ("The meeting is on Monday at 5 pm.", "Monday at 5 pm"),
         ("The meeting is on Monday morning.", "Monday morning"),
+        ("My boss is Tom but he is ill.", "Tom"),
+        ("My boss is Tom and I'm glad.", "Tom"),
+        ("My boss is Dr. Tom Smith and I like tea.", "Dr. Tom Smith"),
+        ("My boss is Tom and my doctor is ill.", "Tom"),
+        ("My favourite movie is Beauty and the Beast.", "Beauty and the Beast"),
+        ("My favourite band is Florence and the Machine.", "Florence and the Machine"),
+        ("My favourite movie is The King and I.", "The King and I"),
+        ("My favourite song is You and I", "You and I"),
+        ("I moved to Oak St. The river is near.", "Oak St"),
+        ("I live in Oak Dr. I am glad.", "Oak Dr"),
     ],
 )
 def test_a_value_is_what_is_stated_and_no_more(text: str, value: str) -> None:
     assert [one.value for one in statements(entry(text))] == [value]
+
+
+def test_a_short_word_that_ends_a_sentence_does_not_swallow_the_next() -> None:
+    stated = statements(entry("I moved to Oak St. I work at Google now."))
+    assert [(one.slot, one.value) for one in stated] == [("home", "Oak St"), ("employer", "Google")]
 
 
 def test_a_place_ends_before_what_only_looks_like_its_name() -> None:

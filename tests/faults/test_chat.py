@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,10 +29,14 @@ def asking(path: Path, message: str, way: str = "chat") -> Iterator[subprocess.P
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert process.stdout is not None
+    stuck = threading.Timer(TIMEOUT_S, process.kill)  # which ends the line that is waited for
+    stuck.start()
     try:
         assert process.stdout.readline() == "asked\n"
+        stuck.cancel()
         yield process
     finally:
+        stuck.cancel()
         process.kill()
         process.wait(TIMEOUT_S)
         process.stdout.close()
@@ -86,3 +91,16 @@ def test_a_message_whose_process_was_killed_can_be_forgotten(path: Path, open_me
     memory = open_memory()
     memory.forget(source="chat")
     assert memory.check() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="nothing here sees a process end so")
+def test_a_killed_process_that_nobody_has_reaped_asks_no_more(
+    path: Path, open_memory: Open
+) -> None:
+    memory = open_memory(llm=ScriptedLLM(["In Portugal."]))
+    with asking(path, "Where is Porto?") as process:
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(process.pid, 0)  # its number is still taken
+        memory.chat("Where is Porto?")
+    assert texts(memory) == ["Where is Porto?", "In Portugal."]

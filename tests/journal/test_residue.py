@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.journal import residue
+from treering.journal import opened, residue
 
 BLOCK = 1 << 20
 
@@ -15,22 +15,22 @@ BLOCK = 1 << 20
 def test_a_needle_is_found_wherever_it_lies(tmp_path: Path, start: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(start) + b"needle!" + bytes(BLOCK))
-    inode = residue.enter(path)
+    inode = opened.enter(path)
     assert residue.holds(inode, path, [b"absent", b"needle!"])
     assert not residue.holds(inode, path, [b"needle?"])
-    residue.leave(inode)
+    opened.leave(inode)
     assert residue.log_holds(path, [b"needle!"])
 
 
 def test_a_file_of_two_databases_is_left_with_the_last(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"needle")
-    first, second = residue.enter(path), residue.enter(path)
+    first, second = opened.enter(path), opened.enter(path)
     assert residue.holds(first, path, [b"needle"])
-    residue.leave(first)
+    opened.leave(first)
     path.write_bytes(b"noodle")
     assert residue.holds(second, path, [b"noodle"])
-    residue.leave(second)
+    opened.leave(second)
 
 
 def test_nothing_is_found_in_an_empty_file_or_for_no_needle(tmp_path: Path) -> None:

@@ -107,13 +107,14 @@ class Conversations:
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             history = entries.tail(writer, space, source, _lines_within(within))
-            last = _last_of(history, unanswered.take(writer, space, source))
+            is_present = self._database.is_present
+            last = _last_of(history, unanswered.take(writer, space, source, is_present))
             if last and "".join(entry.text for entry in last) == message:
                 heard = _Heard(message, ids(last), history[: -len(last)], within)
             else:
                 kept = self._intake.said(writer, source, _message("user", message))
                 heard = _Heard(message, frozenset(kept.ids), history, within)
-            unanswered.ask(writer, space, heard.entries)
+            unanswered.ask(writer, space, heard.entries, self._database.presence())
             return heard
 
     def _prompt(self, said: _Heard, policy: Policy) -> ChatPrompt:
@@ -136,7 +137,8 @@ class Conversations:
     def _give_up(self, said: _Heard) -> None:
         try:
             with self._database.write() as writer:
-                unanswered.give_up(writer, entries.space_id(writer, self._space), said.entries)
+                space, asker = entries.space_id(writer, self._space), self._database.presence()
+                unanswered.give_up(writer, space, said.entries, asker)
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
@@ -190,7 +192,7 @@ class _Heard:
 
 
 def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
-    """The end of a conversation that is marked: a long message has several entries."""
+    """The end of a conversation that is of a message: a long one has several entries."""
     return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
 
 

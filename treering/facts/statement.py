@@ -24,12 +24,16 @@ MAX_SENTENCE_CHARS: Final = 300
 BOTS: Final = frozenset({"assistant", "system", "tool"})
 
 _TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St"))
-_SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= [A-Z]))+[.!?]*")
-_AROUND = re.compile(
-    r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$"
-    r"|\s+(?:and|but|because|since|so|who|which)\s+(?:I|we|my|he|she|it|they|you|the|his|her)\b.*$",
+_BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
+"""No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
+_SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
+_AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
+"""What stands around a value: "Tom now"."""
+_GOES_ON = re.compile(
+    r"\s+(?:and|but|because|since|so|who|which)\s+"
+    r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b)"
 )
-"""What stands around a value: "Tom now", "Ana and I like tea"."""
+"""Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
@@ -90,7 +94,10 @@ def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterat
     groups = {name: value for name, value in said.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
     slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
-    value = _AROUND.sub("", groups["value"].strip(" .")) or groups["value"]
+    goes_on = _GOES_ON.search(said.string, said.start("value"))
+    stop = min(said.end("value"), goes_on.start() if goes_on else len(said.string))
+    stated = said.string[said.start("value") : stop].strip(" .")
+    value = _AROUND.sub("", stated) or groups["value"]
     if slot == DOES:
         value = OBJECTS.get(value.casefold(), value)
         slot += verb_of(value)

@@ -63,6 +63,20 @@ class Database(Protocol):
         """Remove deleted data from the storage; True if none of ``needles`` is left in it."""
         ...
 
+    def presence(self) -> int:
+        """A number of this process, which it has until it ends or closes the database.
+
+        Raises JournalError.
+        """
+        ...
+
+    def is_present(self, number: int) -> bool:
+        """Whether the process of a ``presence`` still has the database open, wherever it runs.
+
+        Raises JournalError.
+        """
+        ...
+
     def size(self) -> int:
         """Bytes on disk."""
         ...

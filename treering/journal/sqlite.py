@@ -18,7 +18,7 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import residue
+from treering.journal import opened, residue
 from treering.journal.contract import Reader, Row, Value, Writer
 
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
@@ -124,10 +124,10 @@ class SqliteDatabase:
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
-        self._inode: residue.Inode | None = None
+        self._inode: opened.Inode | None = None
         try:
             self._prepare()
-            self._inode = residue.enter(path)
+            self._inode = opened.enter(path)
         except BaseException:
             self.close()
             raise
@@ -179,6 +179,16 @@ class SqliteDatabase:
                 return False
             return emptied and not self._holds(needles)
 
+    def presence(self) -> int:
+        """A byte of the file that this process has locked."""
+        with self._entered(), self._lockable() as inode:
+            return opened.presence(inode, self._path)
+
+    def is_present(self, number: int) -> bool:
+        """Whether the byte is locked: the system frees it with the process, however that ends."""
+        with self._entered(), self._lockable() as inode:
+            return opened.is_present(inode, self._path, number)
+
     def size(self) -> int:
         """Bytes of the file and its WAL."""
         return sum(file.stat().st_size for file in self._files())
@@ -213,8 +223,18 @@ class SqliteDatabase:
 
     def _left(self) -> None:
         if self._inode is not None:
-            residue.leave(self._inode)
+            opened.leave(self._inode)
             self._inode = None
+
+    @contextmanager
+    def _lockable(self) -> Iterator[opened.Inode]:
+        assert self._inode is not None  # from opening to closing
+        try:
+            yield self._inode
+        except OSError as error:
+            raise JournalError(
+                f"{self._path}: cannot be locked ({error}); keep it on a disk whose files can be"
+            ) from error
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
