@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from treering.code.behaviour import Part, PartKind
+from treering.code.behaviour import Part, PartKind, Parts
 from treering.code.changes import DefinitionChange, Piece
-from treering.code.details import Come, Parts, bag, details
+from treering.code.details import Come, bag, details
 from treering.code.guard import Brought, Undone, as_undone
 
 ADDITIONS: tuple[PartKind, ...] = (*("branch", "decorator", "scope", "finally", "step", "option"),)
