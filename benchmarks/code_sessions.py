@@ -7,7 +7,7 @@ the same blocks of the repository for the first instruction. After every round t
 all instructions so far are run in a process of its own: IA is the share of rounds whose own test
 passes, CA the mean share of all tests so far, IFR the share of tests passed before that fail now,
 pass@1 the share of dialogues that end with all of them passing. Recall and precision are of the
-gold dependencies among the blocks of the repository that each round was shown.
+gold dependencies among the blocks of the repository whose code each round was shown.
 Tests that need fixtures which the data does not hold are left out, and so are dialogues whose
 project cannot be imported here; both are counted. Replies are kept, so that a run that stops
 (``--minutes``) goes on when it is repeated. Prints one JSON object.
@@ -169,7 +169,8 @@ def usable(sources: Path, one: Dialogue) -> Dialogue | None:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The code of one round, the tokens that its prompts had, and the blocks that they showed."""
+    """The code of one round, the tokens that its prompts had, and the blocks shown with their
+    code."""
 
     code: str
     tokens: int
@@ -187,12 +188,12 @@ def full_conversation(memory: Memory, llm: LLM, one: Dialogue) -> Write:
     said: list[Message] = []
 
     def write(instruction: str) -> Answer:
-        shown = f"Repo Context\n{context}\n\n" if not said else ""
+        shown = f"Repo Context\n{context.text}\n\n" if not said else ""
         asked = f"{shown}{instruction}\nOutput the whole function {name}, and nothing else."
         said.append(Message("user", asked))
         reply = llm.complete(said, max_tokens=MAX_TOKENS, temperature=0.0)
         said.append(Message("assistant", reply.text))
-        return Answer(code_of(reply.text), reply.usage.prompt_tokens, blocks)
+        return Answer(code_of(reply.text), reply.usage.prompt_tokens, context.whole)
 
     return write
 

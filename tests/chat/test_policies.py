@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -14,7 +14,7 @@ from tests.chat.test_conversation import echoing
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from treering.chat import PolicyName
-from treering.chat.policy import Evidence, Exchange, Turn, newest
+from treering.chat.policy import Evidence, Exchange, Turn, newest, tokens
 from treering.chat.registry import POLICIES, policy_of
 from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
@@ -121,14 +121,27 @@ def test_a_short_conversation_is_shown_whole_and_nothing_is_recalled(name: str) 
 
 
 def test_auto_shows_exchanges_whole_then_others_in_brief_in_the_order_they_were_said() -> None:
-    history = said(*(f"line {number}" for number in range(40)))
-    long = said("Why? " + "Because it is so and so. " * 30, "I see.")
+    history = said(*(f"line {number}" for number in range(300)))
+    long = said("Why? " + "Because it is so and so. " * 80, "I see.")
     found = [exchange(history[4:6], 2.0), exchange(long, 1.5), exchange(history[2:4], 1.0)]
-    shown = policy_of("auto").materials(turn("And now?", history, 150), Listed(found))
+    shown = policy_of("auto").materials(turn("And now?", history, 400), Listed(found))
     texts = [evidence.text for evidence in shown.evidences]
     assert texts[-2:] == ["chat\nuser: line 2\nbot: line 3", "chat\nuser: line 4\nbot: line 5"]
     assert texts[0].startswith("chat, in brief\nuser: Why?")
     assert [evidence.whole for evidence in shown.evidences] == [(), ("e2", "e3"), ("e4", "e5")]
+
+
+@pytest.mark.parametrize(("lines", "fills"), [(80, True), (200, False)])
+def test_a_conversation_that_nearly_fits_fills_the_room(lines: int, fills: bool) -> None:
+    history = said(*(f"line {number}" for number in range(lines)))
+    elsewhere = replace(said("Elsewhere.")[0], id="other", source="diary")
+    found = [
+        exchange(history[4:6], 2.0), exchange([elsewhere], 0.1), exchange(history[2:4], -1.0)
+    ]  # fmt: skip
+    room = int(0.9 * tokens(history[:80], words))
+    shown = policy_of("auto").materials(turn("And now?", history, room), Listed(found))
+    whole = {entry for evidence in shown.evidences for entry in evidence.whole}
+    assert whole == ({"e2", "e3", "e4", "e5"} if fills else {"e4", "e5"})
 
 
 def test_auto_searches_for_the_message_alone() -> None:

@@ -140,6 +140,23 @@ def test_the_context_is_kept_and_selected_between_rounds(file: Path, root: Path)
     assert "note" not in {block.qualified for block in second.context}
 
 
+def test_a_block_of_which_the_model_sees_no_code_is_not_said_to_be_shown(
+    file: Path, root: Path
+) -> None:
+    total = "def total(self):\n    return 0\n"
+    memory, llm = opened(file, fenced(total), fenced(total))
+    asked = "Write total with price and vat."
+    with memory:
+        memory.code.index(root)
+        whole = memory.code.generate(asked, definition="shop/a.py::total")
+        few = memory.code.generate(asked, definition="shop/b.py::total", budget=100)
+    code = {block.qualified: block.value for block in whole.context}
+    assert "vat" in code
+    shown = [block.qualified for block in few.context]
+    assert 0 < len(shown) < len(code)
+    assert shown == [name for name, value in code.items() if value in llm.requests[-1].text]
+
+
 def test_the_papers_judge_is_asked_where_it_is_chosen(file: Path, root: Path) -> None:
     decision = json.dumps({"mode": "ADD", "action": "look", "target_context": ["price"]})
     memory, llm = opened(file, decision, fenced("def total(self):\n    return 0\n"))

@@ -91,6 +91,18 @@ def test_a_diff_tells_what_the_files_were_before_it(memory: Memory, root: Path) 
         memory.code.record(ASKED, root=root, diff=diff)
 
 
+def test_a_folder_without_git_is_known_by_its_whole_path(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    write(plain, client="X = 2\n")
+    monkeypatch.chdir(plain)
+    diff = "--- a/client.py\n+++ b/client.py\n@@ -1 +1 @@\n-X = 1\n+X = 2\n"
+    (block,) = memory.code.record(ASKED, root=".", diff=diff)
+    assert block.repository == (str(plain.resolve()),)
+
+
 def test_a_diff_that_leads_out_of_the_repository_is_refused(memory: Memory, root: Path) -> None:
     out = "--- a/../secret.py\n+++ b/../secret.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
     (root.parent / "secret.py").write_text("x = 2\n")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.code.test_guard import GUARDED, PLAIN
 from tests.code.working import commit, git, repository, write
 from treering import Memory
+from treering.cli.main import app
 from treering.errors import UnknownName
+from treering.records import BLOCK
 
 OTHER = "def half(n):\n    return n // 2\n"
 
@@ -30,6 +34,13 @@ def other(tmp_path: Path) -> Path:
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory.open(tmp_path / "memory.db") as opened:
         yield opened
+
+
+def stories(memory: Memory) -> dict[str, list[str]]:
+    return {
+        key: [one.block.instruction for one in sequence]
+        for key, sequence in memory.code.rounds().items()
+    }
 
 
 def test_rounds_of_two_repositories_are_told_apart(memory: Memory, one: Path, other: Path) -> None:
@@ -89,6 +100,49 @@ def test_a_repository_that_has_moved_keeps_its_rounds(memory: Memory, one: Path)
     assert block.id in {told.id for told in memory.code.log("half", root=moved)}
 
 
+def test_a_repository_that_takes_in_an_older_history_keeps_its_rounds(
+    memory: Memory, tmp_path: Path, one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(one, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=one)
+    commit(one, "Work")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z")
+    library = repository(tmp_path / "library", library=PLAIN)
+    monkeypatch.delenv("GIT_COMMITTER_DATE")
+    git(one, "fetch", "--quiet", str(library))
+    git(one, "merge", "--quiet", "--allow-unrelated-histories", "-m", "Take it in", "FETCH_HEAD")
+    write(one, m=PLAIN)
+    assert memory.code.check(root=one, depth=0).rounds == 1
+    write(one, m=GUARDED.replace("n < 0", "n <= 0"))
+    memory.code.record("Refuse zero.", root=one)
+    assert stories(memory) == {"m.py::half": ["Refuse negative numbers.", "Refuse zero."]}
+
+
+def test_two_repositories_that_took_in_one_library_are_told_apart(
+    memory: Memory, tmp_path: Path, one: Path, other: Path
+) -> None:
+    library = repository(tmp_path / "library", library=PLAIN)
+    for root in (one, other):
+        git(root, "fetch", "--quiet", str(library))
+        git(root, "merge", "--quiet", "--allow-unrelated-histories", "-m", "Take", "FETCH_HEAD")
+        write(root, m=GUARDED)
+        memory.code.record(f"Refuse in {root.name}.", root=root)
+    assert sorted(stories(memory).values()) == [["Refuse in one."], ["Refuse in other."]]
+
+
+def test_a_check_says_that_a_shallow_clone_is_not_compared_with_rounds(
+    tmp_path: Path, one: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_MEMORY", str(tmp_path / "memory.db"))
+    shallow = tmp_path / "shallow"
+    commit(one, "Work", m=GUARDED)
+    git(one, "clone", "--quiet", "--depth", "1", one.as_uri(), str(shallow))
+    for root, says in ((one, False), (shallow, True)):
+        done = CliRunner().invoke(app, ["code", "check", "--root", str(root)])
+        assert done.exit_code == 0, done.output
+        assert ("shallow" in done.stderr) == says
+
+
 def test_rounds_from_before_the_first_commit_stay_with_their_repository(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -100,6 +154,74 @@ def test_rounds_from_before_the_first_commit_stay_with_their_repository(
     commit(root, "Begin")
     assert [told.instruction for told in memory.code.log("half", root=root)] == [
         "Begin with halves."
+    ]
+    write(root, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=root)
+    assert stories(memory) == {"m.py::half": ["Begin with halves.", "Refuse negative numbers."]}
+    moved = root.rename(tmp_path / "moved")
+    assert len(memory.code.log("half", root=moved)) == 2
+
+
+def test_rounds_of_files_that_were_given_go_on_in_a_repository(memory: Memory, one: Path) -> None:
+    memory.code.record("Begin with halves.", before={}, after={"m.py": PLAIN})
+    write(one, m=GUARDED)
+    (block,) = memory.code.record("Refuse negative numbers.", root=one)
+    assert stories(memory) == {"m.py::half": ["Begin with halves.", "Refuse negative numbers."]}
+    text = memory.get(block.id).text
+    memory.code.note("half", "Good.")
+    noted = memory.get(block.id).text
+    assert noted.replace("Note: Good.\n", "") == text
+    assert "return n / 2" not in noted
+    memory.code.forget_rounds("half")
+    assert memory.code.rounds() == {}
+
+
+def test_rounds_of_files_that_were_given_are_part_of_the_story_in_every_repository(
+    memory: Memory, one: Path, other: Path
+) -> None:
+    memory.code.record("Begin.", before={}, after={"m.py": PLAIN, "n.py": PLAIN})
+    for root in (one, other):
+        write(root, m=GUARDED)
+        memory.code.record(f"Refuse in {root.name}.", root=root)
+    assert sorted(stories(memory).values()) == [
+        ["Begin."],
+        ["Begin.", "Refuse in one."],
+        ["Begin.", "Refuse in other."],
+    ]
+    assert len(memory.code.about("why does half() raise?").rounds) == 4
+
+
+@pytest.mark.parametrize("kept", [lambda _: None, lambda names: names[0]], ids=["none", "one name"])
+def test_rounds_recorded_by_earlier_versions_go_on(
+    tmp_path: Path, one: Path, kept: Callable[[list[str]], str | None]
+) -> None:
+    write(one, m=GUARDED)
+    with Memory.open(tmp_path / "new.db") as memory:
+        memory.code.record("Refuse negative numbers.", root=one)
+        header, line = memory.export()
+    entry = json.loads(line)
+    told = entry["metadata"][BLOCK]
+    told["repository"] = kept(told["repository"])
+    write(one, m=GUARDED.replace("n < 0", "n <= 0"))
+    with Memory.open(tmp_path / "old.db") as memory:
+        memory.import_([header, json.dumps(entry)])
+        memory.code.record("Refuse zero.", root=one)
+        assert stories(memory) == {"m.py::half": ["Refuse negative numbers.", "Refuse zero."]}
+        assert memory.code.log("half")[-1].change.deleted
+
+
+def test_a_folder_that_is_used_again_does_not_make_one_of_two_repositories(
+    memory: Memory, one: Path, other: Path
+) -> None:
+    write(one, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=one)
+    shutil.rmtree(one)
+    other.rename(one)
+    write(one, m=GUARDED)
+    memory.code.record("Refuse them here too.", root=one)
+    assert sorted(stories(memory).values()) == [
+        ["Refuse negative numbers."],
+        ["Refuse them here too."],
     ]
 
 

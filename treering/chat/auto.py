@@ -26,11 +26,12 @@ from treering.recall.context import CountTokens
 from treering.recall.context import shown as as_shown
 from treering.tree.extract import central_sentences
 
-HISTORY_SHARE = 0.95  # of the room: a conversation that fits is shown, not searched
+HISTORY_SHARE = 0.98  # of the room: a conversation that fits is shown, not searched
+NEARLY = 1.25  # of the room: one that nearly fits fills it; else a turn more would hide most of it
 RECENT_SHARE = 0.15  # of the room, once it does not: the last round and a little before it
-WHOLE_SHARE = 0.72  # of what is left; the rest holds several times as many exchanges in brief
+WHOLE_SHARE = 0.85  # of what is left; the rest holds several times as many exchanges in brief
 WHOLE_SCORE = (
-    0.25  # of the best score: of the turns that MT-Bench+'s questions need, 9 in 10 have it
+    0.18  # of the best score: of the turns that MT-Bench+'s questions need, 9 in 10 have it
 )
 BRIEF_TOKENS = 40  # of a piece in brief: a sentence or two
 FRAGMENTS = 100  # that are looked at; they fill 2,000 tokens several times
@@ -49,8 +50,8 @@ class Auto:
         The message alone is searched for: the last round, which FragRel adds to it, is shown
         anyway, and where the message turns to something else it leads astray.
         """
-        recent = turn.history
-        if tokens(recent, turn.count) > turn.room * HISTORY_SHARE:
+        recent, length = turn.history, tokens(turn.history, turn.count)
+        if length > turn.room * HISTORY_SHARE:
             recent = newest(turn.history, int(turn.room * RECENT_SHARE), turn.count)
         left = turn.room - tokens(recent, turn.count)
         whole_room = int(left * WHOLE_SHARE)
@@ -61,7 +62,12 @@ class Auto:
         best = max((one.score for one in found), default=0.0)
         if best <= 0 and not any(map(_relates, found)):
             found = ()  # the first of all there are, in no order
-        likely = [one for one in found if one.score >= best * WHOLE_SCORE]
+        here = ids(turn.history) if length <= turn.room * NEARLY else frozenset()
+        likely = [
+            one
+            for one in found
+            if one.score >= best * WHOLE_SCORE or not here.isdisjoint(one.entries)
+        ]
         whole = _fitting(likely, whole_room, turn.count)
         kept = {one.key for one in whole}
         recalled = {entry for one in whole for entry in one.entries}

@@ -207,6 +207,11 @@ def check(
         f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
         f"{counted(report.commits, 'commit', 'commits')}"
     )
+    if report.shallow:
+        note(
+            "this is a shallow clone: older commits, and rounds that were recorded in a whole one, "
+            "are not looked at; `git fetch --unshallow` brings the rest of the history"
+        )
     if report:
         note("if that is meant, cite what is undone in the commit message, by its id")
         raise typer.Exit(FOUND)

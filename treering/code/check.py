@@ -26,12 +26,16 @@ _VERSIONS = 512  # parsed versions of files kept while one check runs
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a change would undo, and how much it was compared with."""
+    """What a change would undo, and how much it was compared with.
+
+    In a ``shallow`` clone this is neither older commits nor rounds recorded in a whole one.
+    """
 
     undone: tuple[Undone, ...]
     definitions: int
     rounds: int
     commits: int
+    shallow: bool
 
     def __bool__(self) -> bool:
         return bool(self.undone)
@@ -96,6 +100,7 @@ class Check:
             definitions=len(altered),
             rounds=sum(map(len, rounds.values())),
             commits=len({commit.name for some in commits.values() for commit in some}),
+            shallow=self._git.is_shallow(),
         )
 
     def history(self, revision: str, key: str) -> list[Brought]:

@@ -17,7 +17,7 @@ from treering.code.index import CodeIndex
 from treering.code.language import language_of
 from treering.code.outline import Definition
 from treering.code.rounds import Rounds
-from treering.code.session import SessionBlock, Similarity
+from treering.code.session import Names, SessionBlock, Similarity
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM, Reply
 
@@ -40,7 +40,7 @@ class Coder:
         self._model = model
         self._similarity = similarity
         self._lock = threading.Lock()
-        self._contexts: dict[tuple[str, JudgeName, tuple[str, ...]], ContextMemory] = {}
+        self._contexts: dict[tuple[str, JudgeName, Names], ContextMemory] = {}
 
     def round(
         self,
@@ -50,7 +50,7 @@ class Coder:
         index: CodeIndex | None,
         contexts: Callable[[Judge], ContextMemory],
         budget: int,
-        among: tuple[str, ...],
+        among: Names,
     ) -> Generated:
         """One round on a definition, recorded; ``among`` are the names of its repository.
 

@@ -62,6 +62,7 @@ class Loss:
 class Generated:
     """What a round wrote, what it was shown, and what the detector said.
 
+    ``context`` are the blocks whose code it was shown; of others it saw the key at most.
     ``undone`` is what the code is likely to undo still; ``draft`` is what was
     written first, where that undid something and was written again. ``note`` is what was noted of
     the round before.
@@ -81,6 +82,14 @@ class Generated:
     def regenerated(self) -> bool:
         """Whether the first draft undid something."""
         return bool(self.draft)
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryContext:
+    """What a prompt shows of a repository, and the blocks that it shows with their code."""
+
+    text: str
+    whole: tuple[CodeBlock, ...]
 
 
 class Asking(Protocol):
@@ -109,7 +118,7 @@ def round_of(
     context: ContextMemory,
     ask: Asking,
     similarity: Similarity,
-    shown: Callable[[Sequence[CodeBlock]], str],
+    shown: Callable[[Sequence[CodeBlock]], RepositoryContext],
 ) -> Generated:
     """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
 
@@ -126,18 +135,17 @@ def round_of(
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
     memory = working(blocks, similarity)
     repository = shown(context.blocks)
-    reply = ask("code", _prompt(repository, memory, (), "", instruction), CODE_TOKENS)
+    reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
     lost, draft = losses(blocks, instruction, code), ""
     if lost:
-        prompt = _prompt(repository, memory, lost, code, instruction)
+        prompt = _prompt(repository.text, memory, lost, code, instruction)
         reply = ask("code", prompt, CODE_TOKENS)
         draft, code, usage = code, _code(reply, target), usage + reply.usage
         lost = losses(blocks, instruction, code)
-    held = context.blocks
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
-    return Generated(code, block, judgement, held, memory, lost, draft, note, usage)
+    return Generated(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
 
 
 def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Loss, ...]:
@@ -181,15 +189,18 @@ def note_prompt(block: SessionBlock, following: str) -> str:
 
 def repository_context(
     blocks: Sequence[CodeBlock], count_tokens: Callable[[str], int], budget: int
-) -> str:
+) -> RepositoryContext:
     """The values of blocks, in order, as far as they fit; the keys of the others."""
     shown: list[str] = []
+    whole: list[CodeBlock] = []
     for block in blocks:
-        for text in (f"# {block.path}\n{block.value}", block.key):
+        value = f"# {block.path}\n{block.value}"
+        for text in (value, block.key):
             if count_tokens("\n\n".join([*shown, text])) <= budget:
                 shown.append(text)
+                whole += [block] if text is value else []
                 break
-    return "\n\n".join(shown)
+    return RepositoryContext("\n\n".join(shown), tuple(whole))
 
 
 def _prompt(

@@ -19,6 +19,7 @@ from typing import Self
 from treering.code.language import language_of
 from treering.code.recorded import is_inside
 from treering.code.repository import is_passed_over
+from treering.code.session import Names
 from treering.errors import InputError, MissingExtra, UnknownName
 
 TIMEOUT_S = 60.0
@@ -90,13 +91,21 @@ class Git:
         found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else ""
 
-    def identities(self) -> tuple[str, ...]:
-        """What tells this repository from others: its first commit, and its folder.
+    def identities(self) -> Names:
+        """What tells this repository from others: its first commit, those of other histories that
+        it has taken in, and its folder.
 
-        The first commit stays when a repository is moved, cloned or checked out twice.
+        The first commit stays when a repository is moved, cloned or checked out twice, unless the
+        clone is shallow.
         """
-        found = self._ask("rev-list", "--max-parents=0", "HEAD", "--")
-        return (*(found or b"").decode().split()[-1:], str(self.top))
+        roots = ("rev-list", "--max-parents=0", "HEAD", "--")
+        found = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
+        commits = b"".join(one or b"" for one in found).decode().split()
+        return (*dict.fromkeys(commits), str(self.top))
+
+    def is_shallow(self) -> bool:
+        """Whether the history has been cut off, so that the first commit is not known."""
+        return self._ask("rev-parse", "--is-shallow-repository") == b"true\n"
 
     def takes(self, path: Path) -> bool:
         """Whether a file that is not tracked would get into a commit of everything."""
@@ -216,12 +225,12 @@ class Git:
         return found
 
 
-def identities(folder: Path) -> tuple[str, ...]:
+def identities(folder: Path) -> Names:
     """The names of the repository around a folder, or of the folder where git knows none."""
     try:
         return Git.at(folder).identities()
     except (UnknownName, MissingExtra):
-        return (str(folder),)
+        return (str(folder.resolve()),)
 
 
 def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:

@@ -9,11 +9,11 @@ metadata, under ``BLOCK``.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from treering.code.session import SessionBlock, Sessions
+from treering.code.session import Names, SessionBlock, Sessions
 from treering.errors import UnknownName
 from treering.ingest.drafts import metadata_json
 from treering.journal.contract import Reader
@@ -44,6 +44,8 @@ class Recorded:
     seq: int = 0
     noted: str = ""
     """The id of the round whose instruction the note was written from, if a model wrote it."""
+    fresh: str = ""
+    """The lines that the round brought: what is searched of the code."""
 
 
 def is_inside(path: str) -> bool:
@@ -57,16 +59,16 @@ def source_of(block: SessionBlock) -> str:
     return f"{SOURCE}{block.path}"
 
 
-def draft(recorded: Recorded, previous: str) -> Draft:
-    """The entry of a block; ``previous`` is the code that the round found."""
+def draft(recorded: Recorded) -> Draft:
+    """The entry of a block."""
     block = recorded.block
-    account = {
+    account: dict[str, JSON] = {
         "instruction": block.instruction,
         "code": block.code,
         "before": recorded.before,
         "former": recorded.former,
         "noted": recorded.noted,
-        "repository": block.repository,
+        "repository": list(block.repository),
         "language": block.language,
         "note": block.note,
         "outcome": block.outcome,
@@ -74,7 +76,7 @@ def draft(recorded: Recorded, previous: str) -> Draft:
     told: dict[str, JSON] = {key: value for key, value in account.items() if value}
     metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: told}
     return Draft(
-        text=_text(block, previous),
+        text=f"{_head(block)}{recorded.fresh[:MAX_NEW_CHARS]}"[:MAX_ENTRY_CHARS].rstrip(),
         kind="code",
         at=block.at,
         metadata=metadata_json(metadata),
@@ -82,17 +84,22 @@ def draft(recorded: Recorded, previous: str) -> Draft:
     )
 
 
-def _text(block: SessionBlock, previous: str) -> str:
+def _head(block: SessionBlock) -> str:
+    """What the text says before the lines that are new."""
     head = [block.instruction, "", block.key]
     head += [f"Note: {block.note}"] if block.note else []
     head += [f"Outcome: {block.outcome}"] if block.outcome else []
+    return "\n".join([*head, "", ""])
+
+
+def fresh_lines(code: str, previous: str) -> str:
+    """The lines of ``code`` that ``previous``, which a round found, does not have."""
     left = Counter(previous.splitlines())
     fresh = []
-    for line in block.code.splitlines():
+    for line in code.splitlines():
         left[line] -= 1
         fresh += [line] if left[line] < 0 else []
-    new = "\n".join(fresh)
-    return "\n".join([*head, "", new[:MAX_NEW_CHARS]])[:MAX_ENTRY_CHARS].rstrip()
+    return "\n".join(fresh)
 
 
 def read(entry: Entry, seq: int = 0) -> Recorded | None:
@@ -114,11 +121,19 @@ def read(entry: Entry, seq: int = 0) -> Recorded | None:
         path=path,
         id=entry.id,
         at=entry.at or entry.added,
-        repository=texts["repository"],
+        repository=_names(told.get("repository")),
     )
     if not block.language:
         return None
-    return Recorded(block, texts["former"], texts["before"], seq, texts["noted"])
+    head = _head(block)
+    fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
+    return Recorded(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
+
+
+def _names(told: JSON) -> Names:
+    """What a repository went by; blocks of earlier versions hold one name by itself."""
+    several = told if isinstance(told, list) else [told]
+    return tuple(name for name in several if name and isinstance(name, str))
 
 
 def is_any(reader: Reader, space: int, after: int) -> bool:
@@ -154,52 +169,78 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
         return []
     known = load(reader, space)
     ids = {one.block.id for one in known if one.seq in forgotten}
-    changed = []
-    for sequence in sequences(known).values() if ids else ():
-        previous = ""
-        for one in sequence:
-            if one.noted in ids and one.seq not in forgotten:
-                silent = replace(one, noted="", block=replace(one.block, note=""))
-                changed.append((one.seq, draft(silent, one.before or previous)))
-            previous = one.block.code
-    return changed
+    return [
+        (one.seq, draft(replace(one, noted="", block=replace(one.block, note=""))))
+        for one in known
+        if one.noted in ids and one.seq not in forgotten
+    ]
 
 
 def sequences(
-    recorded: Iterable[Recorded], among: Iterable[str] | None = None
+    recorded: Iterable[Recorded], among: Names | None = None
 ) -> dict[str, list[Recorded]]:
     """The blocks by what their definition is called now, oldest first.
 
     ``among`` are the names of one repository: then its blocks alone, and such as belong to none
     that is known. Without, repositories are kept apart: of definitions that two of them have by
-    one name, the key says which, as ``PATH::NAME in REPOSITORY``.
+    one name, the key says which, as ``PATH::NAME in REPOSITORY``. Blocks that belong to none are
+    in the sequence of each, and have one of their own where there is no other.
     """
-    names = None if among is None else {"", *among}
+    every = list(recorded)
+    if among is not None:
+        there = repositories([*(one.block.repository for one in every), among])
+        return _chained(_of(every, next((one for one in there if among in one), ())))
     found: dict[tuple[str, str], list[Recorded]] = {}
-    for one in recorded:
-        repository = one.block.repository
-        if names is None or repository in names:
-            where = repository if names is None else ""
-            older = found.pop((where, one.block.key), None) or found.pop((where, one.former), [])
-            found[where, one.block.key] = [*older, one]
+    for names in repositories(one.block.repository for one in every):
+        for key, sequence in _chained(_of(every, names)).items():
+            if any(one.block.repository for one in sequence):
+                found[names[0][0], key] = sequence
+    taken = {one.seq for sequence in found.values() for one in sequence}
     having = Counter(key for _, key in found)
-    return {
-        key if having[key] == 1 else f"{key}{_IN}{_short(where)}": sequence
+    alone = _chained(one for one in every if one.seq not in taken)
+    return alone | {
+        key if having[key] + (key in alone) == 1 else f"{key}{_IN}{_short(where)}": sequence
         for (where, key), sequence in found.items()
     }
 
 
-def within(
-    known: Mapping[str, Sequence[Recorded]], among: Iterable[str]
-) -> dict[str, list[Recorded]]:
+def _of(every: Iterable[Recorded], repository: Collection[Names]) -> Iterator[Recorded]:
+    """The blocks of one repository, and those of none that is known."""
+    return (one for one in every if not one.block.repository or one.block.repository in repository)
+
+
+def _chained(blocks: Iterable[Recorded]) -> dict[str, list[Recorded]]:
+    """Sequences by what their definition is called now, whatever it was called before."""
+    found: dict[str, list[Recorded]] = {}
+    for one in blocks:
+        older = found.pop(one.block.key, None) or found.pop(one.former, [])
+        found[one.block.key] = [*older, one]
+    return found
+
+
+def within(known: Mapping[str, Sequence[Recorded]], among: Names) -> dict[str, list[Recorded]]:
     """The sequences of one repository among those of all."""
-    every = (one for sequence in known.values() for one in sequence)
-    return sequences(sorted(every, key=lambda one: one.seq), among)
+    every = {one.seq: one for sequence in known.values() for one in sequence}
+    return sequences((one for _, one in sorted(every.items())), among)
 
 
-def repositories(recorded: Iterable[Recorded]) -> set[str]:
-    """The repositories that rounds were recorded in, where that is known."""
-    return {one.block.repository for one in recorded} - {""}
+def repositories(named: Iterable[Names]) -> list[tuple[Names, ...]]:
+    """The repositories that blocks name, each with all that it went by, the latest first.
+
+    It is the same one if what it is known by first was among its names before, or the other way
+    round. One other name in common is not enough: many take in the history of one library, and
+    folders are used again.
+    """
+    found: list[tuple[Names, ...]] = []
+    for names in dict.fromkeys(filter(None, named)):
+        same = [one for one in found if any(_is_same(names, other) for other in one)]
+        found = [one for one in found if one not in same]
+        found.append((names, *(other for one in same for other in one)))
+    return found
+
+
+def _is_same(one: Names, other: Names) -> bool:
+    return one[0] in other or other[0] in one
 
 
 def _short(repository: str) -> str:

@@ -15,7 +15,7 @@ from treering.code.diff import change
 from treering.code.git import WORKING_TREE, Git
 from treering.code.guard import Brought, piece_of
 from treering.code.recorded import Recorded
-from treering.code.session import SessionBlock
+from treering.code.session import Names, SessionBlock
 from treering.errors import InputError
 from treering.fragments import store
 from treering.journal import entries, work
@@ -65,7 +65,7 @@ class Rounds:
         root: Path,
         before: Files | None,
         after: Files | None,
-        among: tuple[str, ...] = (),
+        among: Names = (),
     ) -> tuple[SessionBlock, ...]:
         """Store a block for every definition that a round changed (eq. 6 and 11).
 
@@ -86,19 +86,20 @@ class Rounds:
             known = recorded.sequences(every, among or _only(every))
             found = _found(all_pieces(old), {*old, *new}, committed, known)
             made = list(_blocks(round_, changes(found, all_pieces(new)), known, among))
-            ids = [self._store(writer, space, one, previous) for one, previous in made]
+            ids = [self._store(writer, space, one) for one in made]
         self._build()
-        return tuple(replace(one.block, id=id_) for (one, _), id_ in zip(made, ids, strict=True))
+        return tuple(replace(one.block, id=id_) for one, id_ in zip(made, ids, strict=True))
 
-    def add(self, block: SessionBlock, found: str, among: tuple[str, ...]) -> SessionBlock:
+    def add(self, block: SessionBlock, found: str, among: Names) -> SessionBlock:
         """Store a block that a model has written; ``found`` is the code that it found, if that is
         not what the last block left, ``among`` the names of its repository."""
-        block = replace(block, repository=next(iter(among), ""))
+        block = replace(block, repository=among)
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
             previous = found or (older[-1].block.code if older else "")
-            id_ = self._store(writer, space, Recorded(block, before=found), previous)
+            fresh = recorded.fresh_lines(block.code, previous)
+            id_ = self._store(writer, space, Recorded(block, before=found, fresh=fresh))
         self._build()
         return replace(block, id=id_)
 
@@ -110,7 +111,7 @@ class Rounds:
         *,
         noted: str = "",
         place: int = -1,
-        among: tuple[str, ...] | None = None,
+        among: Names | None = None,
     ) -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
 
@@ -122,12 +123,9 @@ class Rounds:
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             known = recorded.sequences(recorded.load(writer, space), among)
-            sequence = known[recorded.named(definition, known)]
-            old = sequence[place]
+            old = known[recorded.named(definition, known)][place]
             block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
-            at = len(sequence) + place
-            previous = old.before or (sequence[at - 1].block.code if at else "")
-            changed = recorded.draft(replace(old, block=block, noted=noted), previous)
+            changed = recorded.draft(replace(old, block=block, noted=noted))
             forgetting.rewrite(writer, space, old.seq, changed)
             if old.block.note:
                 work.enqueue(writer, space, forgetting.VIEW, [0])
@@ -158,14 +156,14 @@ class Rounds:
     def of(self, keys: Iterable[str]) -> list[SessionBlock]:
         """The blocks that rounds left of some definitions, newest first."""
         wanted = set(keys)
-        asked = [
-            block
+        asked = {
+            block.id: block  # of no repository, it is in the sequences of several
             for sequence in self.known().values()
             if sequence[-1].block.key in wanted
             for block in recorded.sequence(sequence)
             if block.instruction
-        ]
-        return sorted(asked, key=_when, reverse=True)
+        }
+        return sorted(asked.values(), key=_when, reverse=True)
 
     def state(self) -> tuple[int, int]:
         """What tells that rounds were recorded or forgotten."""
@@ -173,7 +171,7 @@ class Rounds:
             state = store.state(reader, self._space)
             return recorded.extent(reader, state.space) if state else (0, 0)
 
-    def known(self, among: Iterable[str] | None = None) -> dict[str, list[Recorded]]:
+    def known(self, among: Names | None = None) -> dict[str, list[Recorded]]:
         """Sequences by what their definition is called now; see ``recorded.sequences``."""
         with self._database.read() as reader:
             return recorded.sequences(self._load(reader), among)
@@ -193,10 +191,9 @@ class Rounds:
         when = {path: git.touched(head, path) for path in committed if path in sequences}
         return committed, git.texts(WORKING_TREE, sorted(new)), when
 
-    def _store(self, writer: Writer, space: int, one: Recorded, previous: str) -> str:
+    def _store(self, writer: Writer, space: int, one: Recorded) -> str:
         source = entries.source_id(writer, space, recorded.source_of(one.block))
-        draft = recorded.draft(one, previous)
-        return entries.append(writer, space, source, [draft], store.VIEW).ids[0]
+        return entries.append(writer, space, source, [recorded.draft(one)], store.VIEW).ids[0]
 
 
 def story_of(
@@ -307,19 +304,19 @@ def _piece(block: SessionBlock, old: Piece | None) -> Piece:
     return piece_of(block) if old is None else replace(old, code=block.code)
 
 
-def _only(every: Sequence[Recorded]) -> tuple[str, ...]:
+def _only(every: Sequence[Recorded]) -> Names:
     """The repository that files of which nobody said so are of: the only one there is."""
-    there = tuple(recorded.repositories(every))
-    return there if len(there) == 1 else ()
+    there = recorded.repositories(one.block.repository for one in every)
+    return there[0][0] if len(there) == 1 else ()
 
 
 def _blocks(
     round_: Round,
     found: Iterable[DefinitionChange],
     known: Mapping[str, Sequence[Recorded]],
-    among: tuple[str, ...],
-) -> Iterator[tuple[Recorded, str]]:
-    """What to record of each change, and the code that the round found."""
+    among: Names,
+) -> Iterator[Recorded]:
+    """What to record of each change."""
     now = datetime.now(UTC)
     for one in found:
         piece, before = one.piece, _code(one.before)
@@ -335,9 +332,10 @@ def _blocks(
             outcome=round_.outcome,
             path=piece.path,
             at=now,
-            repository=among[0] if among else older[-1].block.repository if older else "",
+            repository=among or (older[-1].block.repository if older else ()),
         )
-        yield Recorded(block, former, before if before != as_left else ""), before
+        fresh = recorded.fresh_lines(block.code, before)
+        yield Recorded(block, former, before if before != as_left else "", fresh=fresh)
 
 
 def _code(piece: Piece | None) -> str:

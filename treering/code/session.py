@@ -19,6 +19,10 @@ RENAMED = 0.8
 
 NO_CHANGE = Change()
 
+Names = tuple[str, ...]
+"""What a repository goes by: its first commit, other commits that its history begins with, and
+its folder, as far as there are any (``git.identities``)."""
+
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
 
@@ -34,7 +38,7 @@ class SessionBlock:
     nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
     (or the commit's), all empty where the block is only in memory. ``commit`` is the commit that
     the block is, or that took it in with the ``message``, where a story knows it. ``repository``
-    is what the repository is known by (``git.identities``), empty where nobody said which it is.
+    is what its repository went by, empty where nobody said which it is.
     """
 
     definition: str
@@ -50,7 +54,7 @@ class SessionBlock:
     at: datetime | None = None
     commit: str = ""
     message: str = ""
-    repository: str = ""
+    repository: Names = ()
 
     @property
     def key(self) -> str:
