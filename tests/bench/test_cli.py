@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.bench.test_coding import codeif
 from tests.bench.test_forgetting import KEPT, PLAIN, dialogue
 from tests.bench.test_suites import lines, write
 from tests.code.repositories import SHOP
+from treering.bench.perf import report as speed
 from treering.bench.results import read
 from treering.cli import bench
 from treering.cli.failures import FOUND
@@ -132,6 +134,23 @@ def test_perf_saves_draws_and_fails_when_a_ratio_got_worse(tmp_path: Path) -> No
     assert result.exit_code == FOUND
     assert "slower: tree at 1,000" in result.stdout
     assert last_object(result.stdout)["slower"]
+
+
+def test_what_perf_times_again_is_saved(tmp_path: Path) -> None:
+    out, before = tmp_path / "t.jsonl", tmp_path / "before.jsonl"
+    arguments = ("perf", "--max-n", 1000, "--operation", "tree", "--no-peers", "--json")
+    invoke(*arguments, "--out", out)
+    timings = speed.read(out)
+
+    def at(ratio: float) -> speed.Timings:
+        return replace(timings, timed=tuple(replace(one, ratio=ratio) for one in timings.timed))
+
+    speed.write(before, at(1e3))
+    speed.write(out, at(1e9))
+    told = last_object(invoke(*arguments, "--out", out, "--against", before))
+    assert told["slower"] == []
+    assert speed.summary(speed.read(out), []) == told
+    assert told["ratios"]["tree"]["1000"]["treering"] < 1e3
 
 
 def test_data_tells_where_to_get_it_and_what_was_seen() -> None:

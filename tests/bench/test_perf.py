@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -25,7 +25,7 @@ from treering.bench.perf.report import (
     usual,
     write,
 )
-from treering.bench.perf.run import LIMITS, OPERATIONS, run, sizes
+from treering.bench.perf.run import LIMITS, OPERATIONS, again, run, sizes
 from treering.bench.perf.texts import RandomVectors, questions, sentences, turns
 from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, in_turn
 from treering.bench.perf.world import World, vectors_in
@@ -151,6 +151,35 @@ def test_only_what_is_not_done_is_timed_and_in_a_memory_that_is_kept(tmp_path: P
     assert timed(*((name, n) for name in ("size", "store") for n in (1_000, 2_000))) == []
 
 
+def names(found: Iterable[list[Timed]]) -> list[tuple[str, int]]:
+    return sorted({(one.operation, one.n) for each in found for one in each})
+
+
+def test_a_store_that_a_kept_memory_can_no_longer_tell_is_said_and_the_rest_is_timed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with World(BagOfWords(), {}, tmp_path) as world:
+        world.grow(1_000)  # and cut short before it was saved
+    found = run(["store", "size"], 1_000, BagOfWords(), {}, (), tmp_path)
+    assert names(found) == [("size", 1_000)]
+    assert f"store at 1,000 is not timed: {tmp_path} holds as many turns already" in caplog.text
+    found = run(["store", "size"], 2_000, BagOfWords(), {}, [("size", 1_000)], tmp_path)
+    assert names(found) == [("size", 2_000), ("store", 2_000)]
+    found = run(["store"], 2_000, BagOfWords(), {}, [("store", 2_000)], tmp_path)
+    assert names(found) == []
+
+
+def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory_kept(
+    tmp_path: Path,
+) -> None:
+    with World(BagOfWords(), {}, tmp_path) as world:
+        world.grow(2_000)
+    wanted = {("size", 2_000), ("store", 1_000), ("tree", 1_000)}
+    grown = {("store", 2_000)}  # which cannot be told from what is filled
+    assert names(again(wanted | grown, 2_000, BagOfWords(), tmp_path)) == sorted(wanted)
+    assert names(again(grown, 2_000, BagOfWords())) == sorted(grown)
+
+
 def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match="no operation 'fly'; there are store, search"):
         list(run(["fly"], 1_000, BagOfWords(), {}))
@@ -195,6 +224,8 @@ def test_of_several_runs_the_median_ratio_is_the_usual_one(tmp_path: Path) -> No
     for name, ratio in (("a", 9.0), ("b", 2.0), ("c", 3.0)):
         write(tmp_path / f"{name}.jsonl", timings(ratio))
     assert usual(tmp_path).timed == timings(3.0).timed
+    write(tmp_path / "d.jsonl", timings(4.0))
+    assert usual(tmp_path).timed == timings(3.5).timed
     assert usual(tmp_path / "a.jsonl") == timings(9.0)
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="holds no timings"):

@@ -17,7 +17,7 @@ from treering.bench import generate, plots, report
 from treering.bench.peers.registry import installed
 from treering.bench.perf import report as speed
 from treering.bench.perf.report import TOLERANCE
-from treering.bench.perf.run import LEAST_N, OPERATIONS
+from treering.bench.perf.run import LEAST_N, OPERATIONS, again
 from treering.bench.perf.run import run as time_operations
 from treering.bench.perf.timing import Timed
 from treering.bench.registry import Registered, benchmark, benchmarks
@@ -188,7 +188,9 @@ def perf(
         if out:
             speed.write(out, timings)  # each time, so that a run that is cut short goes on
     if earlier:
-        timings = _again(timings, earlier, tolerance, max_n, model)
+        timings = _again(timings, earlier, tolerance, max_n, model, keep)
+        if out:
+            speed.write(out, timings)
     for name in timings.operations if plot else ():
         speed.plot(timings, name, Path(plot or ".") / f"perf-{name.replace(' ', '-')}.{form}")
     slower = speed.slower(timings, earlier, tolerance) if earlier else []
@@ -202,15 +204,19 @@ def perf(
 
 
 def _again(
-    timings: speed.Timings, earlier: speed.Timings, tolerance: float, max_n: int, model: Embedder
+    timings: speed.Timings,
+    earlier: speed.Timings,
+    tolerance: float,
+    max_n: int,
+    model: Embedder,
+    keep: Path | None,
 ) -> speed.Timings:
     """The timings, with those that seem slower taken again: what else the machine does passes."""
     for _ in range(AGAIN):
-        names = {one.operation.split()[0] for one in speed.slower(timings, earlier, tolerance)}
-        chosen = [name for name in OPERATIONS if name in names]
-        found = _told(time_operations(chosen, max_n, model, {}))
-        again = tuple(one for timed in found for one in timed)
-        timings = speed.better(timings, replace(timings, timed=again))
+        slower = speed.slower(timings, earlier, tolerance)
+        wanted = {(one.operation.split()[0], one.n) for one in slower}
+        found = tuple(one for timed in _told(again(wanted, max_n, model, keep)) for one in timed)
+        timings = speed.better(timings, replace(timings, timed=found))
     return timings
 
 

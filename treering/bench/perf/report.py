@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from treering.bench.perf.run import LIMITS, Done
@@ -141,8 +142,12 @@ def usual(path: Path) -> Timings:
     found: dict[Key, list[Timed]] = {}
     for one in (one for run in runs for one in run.timed):
         found.setdefault(one.key, []).append(one)
-    middle = (sorted(each, key=lambda one: one.ratio)[len(each) // 2] for each in found.values())
-    return Timings(runs[0].run, tuple(middle))
+    return Timings(runs[0].run, tuple(map(_median, found.values())))
+
+
+def _median(found: Sequence[Timed]) -> Timed:
+    value, ratio = (median(getattr(one, name) for one in found) for name in ("value", "ratio"))
+    return replace(found[0], value=value, ratio=ratio)
 
 
 def table(timings: Timings) -> str:

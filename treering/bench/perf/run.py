@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from treering.bench.perf.timing import Timed
 from treering.bench.perf.world import World
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
+
+log = logging.getLogger("treering")
 
 LEAST_N = 1_000
 
@@ -66,8 +69,9 @@ def run(
 ) -> Iterator[list[Timed]]:
     """Time the operations ``chosen`` at every size but for those ``done``, parts first.
 
-    ``folder`` keeps the memory, so that the next run need not fill it again. Raises UnknownName,
-    and InputError if it holds a larger one.
+    ``folder`` keeps the memory, so that the next run need not fill it again; what was not saved of
+    ``store`` by then is not timed any more. Raises UnknownName, and InputError if it holds a larger
+    one than an operation needs.
     """
     unknown = [name for name in chosen if name not in OPERATIONS]
     if unknown:
@@ -78,21 +82,40 @@ def run(
             for n in sizes(most):
                 if (name, n) not in done:
                     yield part(n)
-    left = [
-        (n, names)
+    left = {
+        n: names
         for n in sizes(most)
         if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
-    ]
+    }
     if left:
         with World(model, peers, folder) as world:
-            for n, names in left:
-                yield from _of_memory(world, n, names)
+            for n in sizes(max(left)):  # also through those done: there the next `store` begins
+                yield from _of_memory(world, n, left.get(n, ()))
+
+
+def again(
+    wanted: Collection[Done], most: int, model: Embedder, folder: Path | None = None
+) -> Iterator[list[Timed]]:
+    """Time operations again, each at its sizes only; those at ``most`` in the memory kept."""
+    for n in sorted({n for _, n in wanted}):
+        names = [name for name in OPERATIONS if (name, n) in wanted]
+        smaller = [(name, size) for name in names for size in sizes(n) if size < n]
+        yield from run(names, n, model, {}, smaller, folder if n == most else None)
 
 
 def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timed]]:
+    is_grown = world.n >= n
+    if is_grown and "store" in names:
+        log.warning(
+            "store at %s is not timed: %s holds as many turns already; remove it to have that",
+            f"{n:,}",
+            world.folder,
+        )
+    asked = [operation for name, operation in OF_MEMORIES.items() if name in names]
+    if is_grown and not asked:
+        return
     stored = world.grow(n)
-    if "store" in names:
+    if "store" in names and not is_grown:
         yield stored
-    for name, operation in OF_MEMORIES.items():
-        if name in names:
-            yield operation(world)
+    for operation in asked:
+        yield operation(world)

@@ -88,16 +88,16 @@ class World:
         self.model = model
         self.questions = questions()
         self._opened = ExitStack()
-        self._folder = folder or Path(
+        self.folder = folder or Path(
             self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-"))
         )
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.vectors = RandomVectors(model.name, model.dimension)
-        self.path = self._folder / "memory.db"
+        self.path = self.folder / "memory.db"
         self.memory = self._opened.enter_context(
             Memory.open(self.path, embedder=self.vectors, llm=NONE)
         )
-        self.bare = self._opened.enter_context(closing(Bare(self._folder / "bare.db")))
+        self.bare = self._opened.enter_context(closing(Bare(self.folder / "bare.db")))
         self._drop_passing()
         self.n = self.memory.stats().entries
         self.bare.cut(self.n)  # which takes in a batch first
@@ -109,7 +109,7 @@ class World:
         Nothing if there are as many. Raises InputError if there are more.
         """
         if self.n > n:
-            raise InputError(f"{self._folder} holds {self.n:,} turns, more than {n:,}; remove it")
+            raise InputError(f"{self.folder} holds {self.n:,} turns, more than {n:,}; remove it")
         times: dict[str, list[float]] = defaultdict(list)
         start = self.n
         if start == n:
@@ -140,7 +140,7 @@ class World:
                 self.memory.forget(source=source)
 
     def _open(self, name: str, make: PeerFactory) -> Peer:
-        folder = self._folder / name
+        folder = self.folder / name
         folder.mkdir()
         return self._opened.enter_context(closing(make(folder, self.vectors)))
 
