@@ -143,6 +143,20 @@ def test_a_check_says_that_a_shallow_clone_is_not_compared_with_rounds(
         assert ("shallow" in done.stderr) == says
 
 
+def test_rounds_of_a_shallow_clone_are_kept_when_it_gets_its_history(
+    memory: Memory, tmp_path: Path, one: Path
+) -> None:
+    shallow = tmp_path / "shallow"
+    commit(one, "Work", other=OTHER)
+    git(one, "clone", "--quiet", "--depth", "1", one.as_uri(), str(shallow))
+    write(shallow, m=GUARDED)
+    memory.code.record("Refuse negative numbers.", root=shallow)
+    git(shallow, "fetch", "--quiet", "--unshallow")
+    write(shallow, m=GUARDED.replace("n < 0", "n <= 0"))
+    memory.code.record("Refuse zero.", root=shallow)
+    assert stories(memory) == {"m.py::half": ["Refuse negative numbers.", "Refuse zero."]}
+
+
 def test_rounds_from_before_the_first_commit_stay_with_their_repository(
     memory: Memory, tmp_path: Path
 ) -> None:

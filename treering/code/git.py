@@ -95,9 +95,11 @@ class Git:
         """What tells this repository from others: its first commit, those of other histories that
         it has taken in, and its folder.
 
-        The first commit stays when a repository is moved, cloned or checked out twice, unless the
-        clone is shallow.
+        The first commit stays when a repository is moved, cloned or checked out twice. A shallow
+        clone does not have it.
         """
+        if self.is_shallow():
+            return (str(self.top),)
         roots = ("rev-list", "--max-parents=0", "HEAD", "--")
         found = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
         commits = b"".join(one or b"" for one in found).decode().split()
