@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
-from treering.code.changes import DefinitionChange, all_pieces, changes
+from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.check import told
 from treering.code.details import Come
 from treering.code.guard import Brought, Undone, arrivals
+from treering.code.left_out import left_out
 
 MISSED = {
     ("a guard that returns early", 3),  # written anew as a loop
@@ -86,6 +92,28 @@ def test_the_lines_that_are_lost_are_shown() -> None:
     order = next(fix for fix in FIXES if fix.kind == "the order of two calls")
     (one,) = noticed(order, order.undos[0])
     assert [line.text for line in one.then] == ["pool.flush()", "worker.stop()"]
+
+
+def setup(order: Sequence[str]) -> Piece:
+    text = "def setup():\n" + "".join(f"    {step}()\n" for step in order)
+    (piece,) = (one for one in all_pieces({"m.py": text}).values() if one.is_function)
+    return piece
+
+
+@given(*[st.permutations("abcd")] * 4)
+def test_steps_are_reordered_if_they_stand_as_before_an_earlier_change(
+    before: list[str], after: list[str], old: list[str], new: list[str]
+) -> None:
+    made = DefinitionChange(setup(old), setup(new))
+    round_ = Brought("Fix", "abc1234", None, "commit", setup(before), setup(after))
+    expected = {
+        f"order {one} before {other}"
+        for one, other in combinations(old, 2)
+        if after.index(one) < after.index(other)
+        if before.index(other) < before.index(one) and new.index(other) < new.index(one)
+    }
+    found = left_out(made, [round_], Come.of([made]))
+    assert {lost for undone in found for lost in undone.lost} == expected
 
 
 @pytest.mark.parametrize(

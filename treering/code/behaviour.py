@@ -56,6 +56,10 @@ class Part:
     source: str = field(default="", compare=False)
 
 
+Parts = Counter[Part]
+"""A bag of parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """A definition's parts, and its parameters in order (``required`` without a default)."""
@@ -64,7 +68,7 @@ class Behaviour:
     parameters: tuple[str, ...]
     required: int
 
-    def of(self, *kinds: PartKind) -> Counter[Part]:
+    def of(self, *kinds: PartKind) -> Parts:
         """The bag of parts of ``kinds``, or of all."""
         return Counter(part for part in self.parts if not kinds or part.kind in kinds)
 

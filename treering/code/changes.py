@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from treering.code.behaviour import Part, behaviour
+from treering.code.behaviour import Parts, behaviour
 from treering.code.diff import statements
 from treering.code.language import language_of
 from treering.code.outline import NONE, Definition, ParsedFile
@@ -218,7 +218,7 @@ class _Bag:
     """A piece with its behaviour-bearing parts; none of what is no function."""
 
     piece: Piece
-    parts: Counter[Part]
+    parts: Parts
 
     @classmethod
     def of(cls, piece: Piece) -> _Bag:

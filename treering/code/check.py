@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from treering.code.behaviour import Parts
 from treering.code.changes import DefinitionChange, all_pieces, changes, pieces
 from treering.code.details import Come
 from treering.code.git import STAGED, WORKING_TREE, Commit, Git
-from treering.code.guard import Brought, Parts, Undone, arrivals, brought, undone
+from treering.code.guard import Brought, Undone, arrivals, brought, undone
 from treering.code.left_out import left_out
 from treering.code.recorded import Recorded, sequence, within
 from treering.errors import InputError

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-from treering.code.behaviour import CALLS, EFFECTS, Part, Reading, definition_node
+from treering.code.behaviour import CALLS, EFFECTS, Part, Parts, Reading, definition_node
 from treering.code.changes import DefinitionChange, Piece
 from treering.code.parse import syntax_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-Parts = Counter[Part]
 
 _SCOPES = frozenset(
     {

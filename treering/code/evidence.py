@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treering.code.behaviour import Behaviour, Part, PartKind
+from treering.code.behaviour import Behaviour, Part, PartKind, Parts
 from treering.code.requirement import Requirement
 
 Evidence = Mapping[str, float]
@@ -81,9 +81,7 @@ def _of_wording(
     yield from _share("asked values returned", returned, _returned(now))
 
 
-def _share(
-    name: str, then: Counter[Part] | set[str], now: Counter[Part] | set[str]
-) -> Iterator[tuple[str, float]]:
+def _share(name: str, then: Parts | set[str], now: Parts | set[str]) -> Iterator[tuple[str, float]]:
     """The share of ``then`` that is in ``now``; nothing where there was nothing to keep."""
     was = Counter(then)
     if was:

@@ -17,13 +17,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from treering.code.behaviour import Part, PartKind, behaviour
+from treering.code.behaviour import Part, PartKind, Parts, behaviour
 from treering.code.changes import DefinitionChange, Piece
 from treering.code.diff import Statement, statements
 from treering.code.session import SessionBlock
 
 Origin = Literal["round", "commit"]
-Parts = Counter[Part]
 
 TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
 """One such part that goes back is enough; of returns, calls and effects it takes ``SEVERAL``, for

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from treering.code.behaviour import Part, PartKind
+from treering.code.behaviour import Part, PartKind, Parts
 from treering.code.changes import DefinitionChange, Piece
-from treering.code.details import Come, Parts, bag, details
+from treering.code.details import Come, bag, details
 from treering.code.guard import Brought, Undone, as_undone
 
 ADDITIONS: tuple[PartKind, ...] = (*("branch", "decorator", "scope", "finally", "step", "option"),)
@@ -31,6 +31,8 @@ STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
 SURVIVES = 0.5
 """At least this share of the rest must still be there: whoever writes a definition anew has
 thought of another way to do it."""
+
+_Pair = tuple[Part, Part]
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _PARAMETER = re.compile(r"\bp\d+\b")
@@ -56,10 +58,11 @@ def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -
     if change.before is None or change.after is None:
         return
     old, new = change.before, change.after
+    turned = _turned(old, new)
     for round_ in reversed(history):
         if round_.before is None:
             continue
-        lost, back = _Comparison(round_, old, new, come).result()
+        lost, back = _Comparison(round_, old, new, come, turned).result()
         if lost:
             yield as_undone(old, new, round_, _standing(old, lost), _standing(new, back))
 
@@ -67,7 +70,9 @@ def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -
 class _Comparison:
     """One earlier change of a definition, and one now."""
 
-    def __init__(self, round_: Brought, old: Piece, new: Piece, come: Come) -> None:
+    def __init__(
+        self, round_: Brought, old: Piece, new: Piece, come: Come, turned: Sequence[_Pair]
+    ) -> None:
         self._before, self._after = bag(round_.before), bag(round_.after)
         self._then, self._now = bag(old), bag(new)
         self._fresh = self._now - self._then
@@ -78,7 +83,8 @@ class _Comparison:
         for part in [one for one in self._lost if one.kind == "import"]:
             del self._lost[part]
         self._replaced = self._before - self._after
-        self._orders = [details(piece) for piece in (round_.before, round_.after, old, new)]
+        self._round = round_
+        self._turned = turned
 
     def result(self) -> tuple[Parts, Parts]:
         """What is lost of the earlier change, and what has come back instead."""
@@ -188,18 +194,16 @@ class _Comparison:
 
     def _reordered(self) -> tuple[Parts, Parts]:
         """Two steps are in their former order again."""
-        before, after, then, now = (_places(order) for order in self._orders)
-        lines = {part.text: part.first_line for part in self._orders[2] if part.kind == "step"}
         found: Parts = Counter()
-        always = before.keys() & after.keys() & then.keys() & now.keys()
-        for one, other in combinations(sorted(always), 2):
-            was, became, stood, is_ = (
-                places[one] < places[other] for places in (before, after, then, now)
-            )
-            if became == stood and was == is_ != became:
-                first, second = (one, other) if stood else (other, one)
-                line = lines[first]
-                found[Part("order", f"{first} before {second}", line, line)] = 1
+        if not self._turned:
+            return found, Counter()
+        before, after = _places(self._round.before), _places(self._round.after)
+        there = before.keys() & after.keys()
+        for first, second in self._turned:
+            one, other = first.text, second.text
+            if {one, other} <= there and after[one] < after[other] and before[other] < before[one]:
+                line = first.first_line
+                found[Part("order", f"{one} before {other}", line, line)] = 1
         return found, Counter()
 
 
@@ -300,11 +304,30 @@ def _is_particular(value: str) -> bool:
     return len(value.split()) > 2 or len(value) > 5
 
 
-def _places(order: Sequence[Part]) -> dict[str, int]:
+def _turned(old: Piece, new: Piece) -> list[_Pair]:
+    """The steps, first and second, that a change puts in the other order."""
+    now = _places(new)
+    steps = [part for part in _steps(old) if part.text in now]
+    places = [now[part.text] for part in steps]
+    if places == sorted(places):  # as nearly always: no need to compare each with each
+        return []
+    return [
+        (first, second)
+        for first, second in combinations(steps, 2)
+        if now[second.text] < now[first.text]
+    ]
+
+
+def _places(piece: Piece | None) -> dict[str, int]:
     """On which place each step stands that is there once."""
-    steps = [part.text for part in order if part.kind == "step"]
-    once = {text for text, count in Counter(steps).items() if count == 1}
-    return {text: place for place, text in enumerate(steps) if text in once}
+    return {part.text: place for place, part in enumerate(_steps(piece))}
+
+
+def _steps(piece: Piece | None) -> list[Part]:
+    """The steps that are there once, in their order."""
+    steps = [part for part in details(piece) if part.kind == "step"]
+    count = Counter(part.text for part in steps)
+    return [part for part in steps if count[part.text] == 1]
 
 
 def _standing(piece: Piece, parts: Parts) -> list[Part]:

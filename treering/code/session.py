@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from treering.code.behaviour import Behaviour, Part, behaviour
+from treering.code.behaviour import Behaviour, Parts, behaviour
 from treering.code.diff import Change, change
 from treering.errors import UnknownName
 
@@ -136,7 +135,7 @@ class Sessions:
                 yield name, overlap(then.of(), now.of())
 
 
-def overlap(one: Counter[Part], other: Counter[Part]) -> float:
+def overlap(one: Parts, other: Parts) -> float:
     """Share of what two bags hold together that both hold; 1 for two empty ones."""
     together = (one | other).total()
     return (one & other).total() / together if together else 1.0
