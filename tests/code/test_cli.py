@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tests.cli.conftest import ROOT
 from tests.code.repositories import SHOP
-from tests.code.working import repository, write
+from tests.code.working import commit, repository, write
 from treering.cli.main import app
 
 HALF = "def half(n):\n    return n / 2\n"
@@ -57,7 +57,49 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     run("index", str(root))
     result = CliRunner().invoke(app, ["code", "search", "x", "--root", str(root / "nowhere")])
     assert result.exit_code == 2
-    assert "index it first" in result.stderr
+    assert "index it first: `treering code index FOLDER`" in result.stderr
+    assert f"indexed are: {root};" in result.stderr
+    assert "Path(" not in result.stderr
+
+
+def test_searching_where_nothing_is_indexed_says_so(root: Path) -> None:
+    run("index", str(root))
+    run("forget", "--root", str(root))
+    result = CliRunner().invoke(app, ["code", "search", "x"])
+    assert result.exit_code == 2
+    assert "no repository is indexed; index it first" in result.stderr
+    assert "None" not in result.stderr
+
+
+def test_indexing_passes_over_the_files_of_the_memory_itself(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_MEMORY", str(root / "treering.db"))
+    (root / "other.db").write_bytes(b"a\0b")
+    result = CliRunner().invoke(app, ["code", "index", str(root)])
+    assert result.stdout.startswith(f"{len(SHOP)} added")
+    assert result.stderr == "skipped other.db: not text\n"
+
+
+def test_a_map_of_nothing_is_told_from_one_that_has_no_room(root: Path, tmp_path: Path) -> None:
+    run("index", str(root))
+    small = CliRunner().invoke(app, ["code", "map", "--budget", "1"])
+    assert "no definition fits into 1 token\n" in small.stderr
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "notes.txt").write_text("Words.\n")
+    run("index", str(tmp_path / "plain"))
+    empty = CliRunner().invoke(app, ["code", "map", "--root", str(tmp_path / "plain")])
+    assert "there are no definitions" in empty.stderr
+
+
+def test_recording_what_is_committed_already_is_no_success(root: Path, tmp_path: Path) -> None:
+    changed = repository(tmp_path / "changed", half=HALF)
+    write(changed, half=REFUSING)
+    assert "half.py::half" in run("record", ASKED, "--root", str(changed))
+    commit(changed, ASKED, half=REFUSING)
+    result = CliRunner().invoke(app, ["code", "record", ASKED, "--root", str(changed)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "record a change before it is committed" in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [["index", "."], ["record", ASKED], ["check"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -109,8 +110,11 @@ def map_(
         text = memory.code.map(
             budget=budget, root=root, focus=dict.fromkeys(focus, 1.0) if focus else None
         )
+        is_empty = not text and not memory.code.map(budget=sys.maxsize, root=root)
     run.out.emit({"map": text}, text)
-    if not text:
+    if is_empty:
+        note("there are no definitions: no indexed file has any in a language that is parsed")
+    elif not text:
         note(f"no definition fits into {counted(budget, 'token', 'tokens')}")
 
 
@@ -129,15 +133,18 @@ def record(
         str, typer.Option(metavar="WORD", help="accepted, rejected, or in other words.")
     ] = "",
 ) -> None:
-    """Remember what the working tree changes, and what it was changed for."""
+    """Remember what the working tree changes, and what for; before it is committed."""
     with run.memory(create=True) as memory:
         blocks = memory.code.record(
             stdin.argument(instruction), root=root, note=note_, outcome=outcome
         )
+    if not blocks:
+        raise InputError(
+            "nothing was recorded: no definition has changed since the last commit or recorded "
+            "round; record a change before it is committed"
+        )
     for block in blocks:
         run.out.emit(_plain(block), f"{block.id} {block.key}")
-    if not blocks:
-        note("nothing has changed since the last commit or recorded round")
 
 
 @command(app, name="note")

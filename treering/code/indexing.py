@@ -12,6 +12,9 @@ from treering.code.index import CodeIndex, IndexedFile
 from treering.code.repository import SourceFile, scan
 from treering.records import Skipped
 
+_MEMORY_SUFFIXES = ("", "-wal", "-shm")
+"""Of the files in which SQLite keeps a database that is open."""
+
 
 @dataclass(frozen=True, slots=True)
 class CodeReceipt:
@@ -59,9 +62,14 @@ class FileChange:
     skipped: tuple[Skipped, ...]
 
     @classmethod
-    def of(cls, root: Path, old: Mapping[str, bytes]) -> FileChange:
-        """Compare the tree at ``root`` with the digests of its files when they were indexed."""
-        seen = list(scan(root))
+    def of(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> FileChange:
+        """Compare the tree at ``root`` with the digests of its files when they were indexed.
+
+        The files of ``memory``, which may lie in the tree, are passed over in silence.
+        """
+        file = memory.resolve()
+        own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
+        seen = [one for one in scan(root) if root / one.path not in own]
         found = {one.path: one for one in seen if isinstance(one, SourceFile)}
         files = {path: one for path, one in found.items() if old.get(path) != one.digest}
         return cls(

@@ -95,7 +95,7 @@ class CodeMemory:
                 with self._lock:
                     index = self._index(known).copy()  # the one that is there is being searched
                 old = self._digests(known)
-            change = FileChange.of(top, old)
+            change = FileChange.of(top, old, Path(self._database.url))
             if change.files or change.removed or known is None or not want.is_met_by(known):
                 self._apply(change, want, index, known, progress)
             return change.receipt()
@@ -381,9 +381,7 @@ class CodeMemory:
             wanted = str(Path(root).resolve())
             found = [one for one in found if one.root == wanted]
         if len(found) != 1:
-            known = ", ".join(self.repositories()) or "none"
-            what = "no repository" if not found else "more than one repository"
-            raise UnknownName(f"{what} for root {root!r}; indexed are: {known}; index it first")
+            raise UnknownName(_not_the_one(root, self.repositories()))
         with self._lock:
             return found[0], self._index(found[0])
 
@@ -476,3 +474,14 @@ def _unit_rows(vectors: Floats) -> Floats:
     norm = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Floats = (vectors / np.where(norm > 0, norm, 1)).astype(np.float32)
     return unit
+
+
+def _not_the_one(root: str | Path | None, known: Sequence[str]) -> str:
+    """What to say where ``root`` does not tell one of the indexed repositories."""
+    first = "index it first: `treering code index FOLDER`"
+    if not known:
+        return f"no repository is indexed; {first}"
+    listed = ", ".join(known)
+    if root is None:
+        return f"more than one repository is indexed; give the root of one: {listed}"
+    return f"{root} is not indexed; indexed are: {listed}; {first}"

@@ -159,7 +159,10 @@ class CodeRecord(Call):
             self.instruction, root=reach(self.root), note=self.note, outcome=self.outcome
         )
         if not blocks:
-            return "nothing has changed since the last commit or recorded round"
+            return (
+                "nothing was recorded: no definition has changed since the last commit or recorded "
+                "round; record a change before it is committed"
+            )
         named = "\n".join(f"{one.id[:SHORT]} {one.key}" for one in blocks[:SHOWN_BLOCKS])
         more = len(blocks) - SHOWN_BLOCKS
         return f"{named}\n… and {more} more" if more > 0 else named
