@@ -46,6 +46,11 @@ def line(entry: Entry) -> str:
     return json.dumps(filled, ensure_ascii=False)
 
 
+def is_entry(text: str) -> bool:
+    """Whether a line of an export is an entry, not the header or the digest of a file."""
+    return "id" in json.loads(text)
+
+
 def read_header(lines: Iterator[str]) -> dict[str, Any]:
     """The settings of an export. Raises InputError if it is something else."""
     first = next(lines, "")

@@ -134,6 +134,17 @@ def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path
     )
 
 
+def test_an_export_counts_entries_and_not_the_digests_of_files(
+    treering: Treering, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("A note.")
+    treering("add", tmp_path / "note.txt")
+    treering("add", "Words.")
+    file = tmp_path / "export.jsonl"
+    assert treering("export", file).stdout == f"wrote 2 entries to {file}\n"
+    assert len(file.read_text("utf-8").splitlines()) == 4
+
+
 def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_path: Path) -> None:
     treering("add", "Words.")
     file = tmp_path / "export.jsonl"

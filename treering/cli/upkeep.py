@@ -137,7 +137,7 @@ def export(
         if file == stdin.STDIN:
             run.out.lines(memory.export())
             return
-        count = _write(Path(file), memory.export(), force) - 1  # the header is no entry
+        count = _write(Path(file), memory.export(), force)
     run.out.emit(
         {"file": file, "entries": count},
         f"wrote {counted(count, 'entry', 'entries')} to {file}",
@@ -205,7 +205,9 @@ def _report(report: Report) -> Iterator[Part]:
 
 
 def _write(path: Path, lines: Iterator[str], force: bool) -> int:
-    """Write beside the file and rename: it is complete or not there. The number of lines."""
+    """Write beside the file and rename: it is complete or not there. The number of entries."""
+    from treering.exchange import is_entry
+
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
     part = path.with_name(f"{path.name}.part")
@@ -214,7 +216,7 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
         with part.open("w", encoding="utf-8", newline="\n") as stream:
             for line in lines:
                 stream.write(f"{line}\n")
-                count += 1
+                count += is_entry(line)
         os.replace(part, path)  # noqa: PTH105
     finally:
         part.unlink(missing_ok=True)
