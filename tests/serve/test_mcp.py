@@ -254,7 +254,7 @@ def test_a_round_of_work_is_recorded_and_guarded(memory: Memory, tmp_path: Path)
 
     async def act(client: Client) -> None:
         told = await said(client, "code_record", instruction="Nothing", root=str(root))
-        assert told.startswith("nothing has changed")
+        assert told.startswith("nothing was recorded")
         write(root, m=guarded)
         told = await said(
             client, "code_record", instruction="Refuse negative numbers.", root=str(root)
