@@ -64,6 +64,15 @@ def test_run_ends_with_one_json_object_after_its_tables(data: Path, tmp_path: Pa
     assert read(out)[0].data_sha256 == found["data_sha256"]
 
 
+@pytest.mark.parametrize("name", ["locomo", "hotpotqa"])
+@pytest.mark.parametrize("row", [{"foo": 1}, 5])
+def test_data_of_another_form_is_refused_by_name(tmp_path: Path, name: str, row: object) -> None:
+    path = write(tmp_path / "bad.json", json.dumps([row]))
+    arguments = ["run", name, "--data", str(path), "--out", str(tmp_path / "r.jsonl")]
+    with pytest.raises(InputError, match=rf"bad\.json is not .* {name} .* bench data {name}`"):
+        CliRunner().invoke(bench.app, arguments, catch_exceptions=False)
+
+
 def test_json_leaves_the_object_alone(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     arguments = ("run", "fairytaleqa", "--data", data, "--out", out, "--json")

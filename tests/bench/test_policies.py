@@ -269,6 +269,7 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
     ("name", "error", "message"),
     [
         ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("memory-stream+rated", InputError, "name one with --llm"),
         ("with:default(tau=1)", InputError, "default takes w, not tau"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),

@@ -77,11 +77,21 @@ def test_a_file_cut_within_its_header_starts_anew(tmp_path: Path) -> None:
 )
 def test_lines_of_another_run_never_mix(tmp_path: Path, change: object, named: str) -> None:
     path = tmp_path / "r.jsonl"
-    Results(path, RUN).__exit__(None, None, None)
+    with Results(path, RUN) as results:
+        results.add(line("1"))
     before = path.read_bytes()
     with pytest.raises(InputError, match=f"another {named}; give another --out"):
         Results(path, change)  # type: ignore[arg-type]
     assert path.read_bytes() == before
+
+
+def test_a_file_in_which_nothing_was_measured_is_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    Results(path, RUN).__exit__(None, None, None)
+    other = replace(RUN, data_sha256="1" * 64)
+    with Results(path, other) as results:
+        results.add(line("1"))
+    assert read(path) == (other, [line("1")])
 
 
 def test_other_json_lines_are_refused(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from treering.errors import InputError, MissingExtra
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 _BLOCK = 1 << 20
 
@@ -40,6 +41,17 @@ def json_items(path: Path, prefix: str = "item") -> Iterator[Any]:
             yield from ijson.items(file, prefix, use_float=True)
         except ijson.JSONError as error:
             raise InputError(f"{path}: not JSON: {error}") from error
+
+
+def read_as(benchmark: str, path: Path, rows: Iterator[T]) -> Iterator[T]:
+    """What a benchmark's loader makes of ``path``. Raises InputError for data of another form."""
+    try:
+        yield from rows
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} is not the data of {benchmark} ({type(error).__name__}: {error}); "
+            f"`treering bench data {benchmark}` says which file it is and where to get it"
+        ) from error
 
 
 def csv_rows(path: Path) -> Iterator[dict[str, str]]:

@@ -136,6 +136,9 @@ class Results:
         if not path.stat().st_size:
             return
         old, lines = read(path)
+        if not lines:  # a run that failed before its first question: nothing is lost
+            path.write_bytes(b"")
+            return
         differing = [k for k, v in self.run.identity.items() if v != old.identity[k]]
         if differing:
             raise InputError(

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from treering.bench.answer import Answering, answer
 from treering.bench.metrics.evidence import BUDGETS, Passage, by_rank, overall, ranked_units, recall
 from treering.bench.policy.contract import Policy
+from treering.bench.read import read_as
 from treering.bench.registry import Benchmark
 from treering.bench.results import Measured, Results
 from treering.bench.space import Space
@@ -84,9 +85,9 @@ def run_benchmark(
     """
     counts = level.counts
     if sample is not None:
-        counts = drawn(benchmark.load(data), counts, sample, results.run.seed)
+        counts = drawn(_loaded(benchmark, data), counts, sample, results.run.seed)
     done = known = 0
-    for task in limited(benchmark.load(data), counts, limit):
+    for task in limited(_loaded(benchmark, data), counts, limit):
         known += len(task.questions)
         left = _left(task, policies, results)
         if left:
@@ -98,6 +99,10 @@ def run_benchmark(
                     if progress:
                         progress(done, known, task.space)
         done = known
+
+
+def _loaded(benchmark: Benchmark, data: Path) -> Iterator[Task]:
+    return read_as(benchmark.name, data, benchmark.load(data))
 
 
 def limited(

@@ -16,7 +16,7 @@ from treering.bench.coding.task import CodeTask
 from treering.bench.embedding import QuestionCache, TextCache
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
-from treering.bench.read import sha256_of
+from treering.bench.read import read_as, sha256_of
 from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
 from treering.bench.report import Scores, summary
 from treering.bench.results import Results, this_run
@@ -106,7 +106,7 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
     picking = code_policies(wanted.policies)
     beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
     sources = wanted.sources or beside / SOURCES
-    read = list(chosen.load(wanted.data, sources))
+    read = list(read_as(chosen.name, wanted.data, chosen.load(wanted.data, sources)))
     tasks = [one for one in read if isinstance(one, CodeTask)]
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
     model = TextCache(open_embedder(wanted.embedder))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from treering.bench.peers.registry import PEERS
 from treering.bench.policy.contract import Policy
 from treering.bench.policy.fading import (
+    RATED,
     memory_bank,
     memory_stream,
     memory_stream_by_rarity,
@@ -20,7 +21,7 @@ from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import PARTIAL, PREFIX, SEARCHING, with_relations
 from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
-from treering.errors import UnknownName
+from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM
 
 DEFAULT = "all"
@@ -51,6 +52,7 @@ def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Po
 
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
+        InputError: ``memory-stream+rated`` without ``llm``.
     """
     fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
     wholes = mpc(), raptor(), *UNRANKED
@@ -67,6 +69,8 @@ def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Po
             chosen[name] = peer_policy(name)
         elif name in known:
             chosen[name] = known[name]
+        elif name == RATED:
+            raise InputError(f"policy {name!r} rates with a language model; name one with --llm")
         else:
             there = ", ".join([DEFAULT, *known, *GROUPS])
             raise UnknownName(
