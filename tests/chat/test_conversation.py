@@ -36,6 +36,14 @@ def talking(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
     return open_memory(llm=llm), llm
 
 
+def test_a_model_that_goes_on_with_the_dialogue_is_stopped(open_memory: Open) -> None:
+    memory, llm = talking(open_memory, "In Porto.", "Yes.")
+    memory.chat("Where does she live?")
+    with memory.chat_stream("Really?") as stream:
+        assert "".join(stream) == "Yes."
+    assert [request.stop and request.stop[0] for request in llm.requests] == [" ### user:"] * 2
+
+
 def echoing(open_memory: Open) -> tuple[Memory, ScriptedLLM]:
     def reply(request: Request) -> Reply:
         return Reply(f"Reply {len(llm.requests)}.", Usage(calls=1), "scripted", "stop")

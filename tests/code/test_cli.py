@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.conftest import ROOT
 from tests.code.repositories import SHOP
+from tests.code.working import repository, write
 from treering.cli.main import app
+
+HALF = "def half(n):\n    return n / 2\n"
+REFUSING = "def half(n):\n    if n < 0:\n        raise ValueError(n)\n    return n / 2\n"
+ASKED = "Refuse negative numbers."
 
 
 @pytest.fixture
@@ -49,3 +58,27 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     result = CliRunner().invoke(app, ["code", "search", "x", "--root", str(root / "nowhere")])
     assert result.exit_code == 2
     assert "index it first" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["index", "."], ["record", ASKED], ["check"]])
+def test_without_the_extra_a_command_names_what_installs_it(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    root = repository(tmp_path / "repo", half=HALF)
+    write(root, half=REFUSING)
+    program = (
+        "import sys; sys.modules['tree_sitter'] = None\n"
+        f"from treering.cli.main import app; app({['code', *arguments]!r})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        env={**os.environ, "TREERING_MEMORY": str(tmp_path / "memory.db"), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "is not installed; run: pip install 'treering[code]'" in done.stderr
+    assert "Traceback" not in done.stderr

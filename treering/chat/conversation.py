@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from treering.answer import Answer, Answerer
 from treering.chat import unanswered
-from treering.chat.policy import Policy, Sources, ids
+from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
@@ -36,6 +36,8 @@ log = logging.getLogger("treering")
 
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
+STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
+"""Where a small model goes on with the dialogue it was shown: what follows is nobody's words."""
 LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
 
 
@@ -71,7 +73,9 @@ class Conversations:
         said = self._heard(message, source, budget)
         with self._given_up_if_failing(said):
             prompt = self._prompt(said, policy)
-            reply = llm.complete(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
+            reply = llm.complete(
+                prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
+            )
             answer = self._answered(source, said, prompt, reply)
         self._follow(source, policy)
         return answer
@@ -82,7 +86,9 @@ class Conversations:
         said = self._heard(message, source, budget)
         with self._given_up_if_failing(said):
             prompt = self._prompt(said, policy)
-            pieces = llm.stream(prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
+            pieces = llm.stream(
+                prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
+            )
 
         def remember(reply: Reply) -> Answer:
             answer = self._answered(source, said, prompt, reply)

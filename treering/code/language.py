@@ -124,8 +124,9 @@ def grammar(name: str) -> Grammar:
 @cache
 def query(name: str) -> Query:
     """The compiled query of language ``name``."""
+    known = grammar(name)  # first: it says which extra is missing
     from tree_sitter import Query
 
     stem = language(name).queries or name
     text = files("treering.code").joinpath("queries", f"{stem}.scm").read_text(encoding="utf-8")
-    return Query(grammar(name), text)
+    return Query(known, text)

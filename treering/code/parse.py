@@ -92,11 +92,11 @@ class _Reading:
     """One file while it is read: the query's matches, sorted by what they name."""
 
     def __init__(self, source: bytes, language: str) -> None:
-        from tree_sitter import QueryCursor
-
         self.source = source
         self.language = language
-        self.root = syntax_root(source, language)
+        self.root = syntax_root(source, language)  # first: it says which extra is missing
+        from tree_sitter import QueryCursor
+
         self.tree, self.index = _flatten(self.root)
         self.matches: defaultdict[str, list[Match]] = defaultdict(list)
         for _, match in QueryCursor(query(language)).matches(self.root):
