@@ -64,12 +64,19 @@ def test_run_ends_with_one_json_object_after_its_tables(data: Path, tmp_path: Pa
     assert read(out)[0].data_sha256 == found["data_sha256"]
 
 
-@pytest.mark.parametrize("name", ["locomo", "hotpotqa"])
+@pytest.mark.parametrize("name", ["locomo", "hotpotqa", "lihua-world"])
 @pytest.mark.parametrize("row", [{"foo": 1}, 5])
 def test_data_of_another_form_is_refused_by_name(tmp_path: Path, name: str, row: object) -> None:
     path = write(tmp_path / "bad.json", json.dumps([row]))
     arguments = ["run", name, "--data", str(path), "--out", str(tmp_path / "r.jsonl")]
     with pytest.raises(InputError, match=rf"bad\.json is not .* {name} .* bench data {name}`"):
+        CliRunner().invoke(bench.app, arguments, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("row", [{"foo": 1}, 5])
+def test_a_recording_that_is_no_dialogue_is_refused(tmp_path: Path, row: object) -> None:
+    arguments = ["run", "forgetting", "--data", str(write(tmp_path / "d.jsonl", json.dumps(row)))]
+    with pytest.raises(InputError, match="object 1 is no dialogue; give JSON lines with model"):
         CliRunner().invoke(bench.app, arguments, catch_exceptions=False)
 
 

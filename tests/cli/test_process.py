@@ -66,6 +66,24 @@ def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
     assert len(records(treering("list", "--json"))) == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
+    process: Process, treering: Treering
+) -> None:
+    running = process("chat", "--llm", "silent")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write("I am Ana.\n")
+    running.stdin.flush()
+    assert running.stdout.readline() == "asked\n"
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode == 130
+    assert "holds 1 entry, all durable; a message that had no reply yet is kept" in told
+    assert "not added" not in told
+    assert [one["text"] for one in records(treering("list", "--json"))] == ["I am Ana."]
+
+
 def test_text_survives_a_pipe_whatever_the_locale_says(
     treering: Treering, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:

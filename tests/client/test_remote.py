@@ -262,7 +262,7 @@ def test_a_key_opens_its_space(path: Path, make_key: MakeKey) -> None:
             assert len(list(memory.entries())) == 1
         with Memory.open(url, space="ben", api_key=key) as memory, pytest.raises(AccessDenied):
             memory.stats()
-        with Memory.open(url) as memory, pytest.raises(KeyUnknown, match="send a key"):
+        with Memory.open(url) as memory, pytest.raises(KeyUnknown, match="set TREERING_API_KEY"):
             memory.stats()
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,12 +32,20 @@ def test_everything_but_the_backends_imports_without_any_extra() -> None:
     ("blocked", "spec", "said"),
     [
         (["openai"], "http://localhost:1/v1#m", "openai is not installed; run: {}[llm]'"),
-        (["xllamacpp"], "m.gguf", "xllamacpp is not installed; run: {}[local]'"),
-        (EXTRAS, "m.gguf", "xllamacpp is not installed; run: {}[local]'"),
+        (["xllamacpp"], "{}/m.gguf", "xllamacpp is not installed; run: {}[local]'"),
+        (EXTRAS, "{}/m.gguf", "xllamacpp is not installed; run: {}[local]'"),
     ],
 )
 def test_a_missing_extra_names_its_install_command(
-    blocked: list[str], spec: str, said: str
+    blocked: list[str], spec: str, said: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    spec = spec.format(tmp_path)
     done = run(blocked, f"from treering.llm.settings import open_llm; open_llm({spec!r})")
     assert said.format("pip install 'treering") in done.stderr
+
+
+def test_a_missing_file_is_told_before_a_missing_extra() -> None:
+    done = run(EXTRAS, "from treering.llm.settings import open_llm; open_llm('absent.gguf')")
+    assert "cannot read the model 'absent.gguf' (No such file" in done.stderr
+    assert "MissingExtra" not in done.stderr

@@ -77,3 +77,7 @@ def test_memos_are_searched(path: Path) -> None:
     shown = run(path, "search", "a sail for the boat", "-k", "1")
     assert "[red]boat" in shown
     assert json.loads(run(path, "search", "boat", "-k", "1", "--json"))["memo"]["topic"]
+
+
+def test_an_edit_of_nothing_names_the_options(path: Path) -> None:
+    assert "give --topic or --summary" in run(path, "edit", "any", code=2)

@@ -156,7 +156,7 @@ def test_parts_tool_calls_and_other_keys_of_messages_are_kept(memory: Memory) ->
         (b"bytes", InputError, "cannot add a bytes"),
         (5, InputError, "cannot add a int"),
         (["text"], InputError, "message 0 is a str; give a mapping"),
-        ([{"role": "user"}], InputError, "message 0: content is a NoneType"),
+        ([{"role": "user"}], InputError, "message 0 has no content; give a text"),
         ([{"role": "user", "content": "a\0"}], TextEncodingError, "message 0 has a NUL"),
         ([{"role": 5, "content": "a"}], InputError, "message 0: role is 5"),
         ([{"role": "user", "content": "a", "at": "soon"}], InputError, "message 0: time 'soon'"),

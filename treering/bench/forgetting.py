@@ -35,6 +35,7 @@ from treering.errors import InputError
 STAGES: tuple[Stage, ...] = ("static", "trial", "tested")
 HEADLINE: Stage = "trial"
 TASK_FOLDS = 10
+FIELDS = ("model", "task_id", "rounds")
 ASKED_NAME = re.compile(r"['\"`](\w+)['\"`]")
 
 
@@ -83,7 +84,12 @@ def replay(
     """
     dialogues = list(islice(json_lines(path), limit))
     if not dialogues:
-        raise InputError(f"{path} holds no dialogue; give JSON lines with model, task_id, rounds")
+        raise InputError(f"{path} holds no dialogue; give JSON lines with {', '.join(FIELDS)}")
+    if strange := [n for n, one in enumerate(dialogues) if not _is_dialogue(one)]:
+        raise InputError(
+            f"{path}: object {strange[0] + 1} is no dialogue; "
+            f"give JSON lines with {', '.join(FIELDS)}"
+        )
     judged = judged_rounds(dialogues, run, workers)
     stages = STAGES if run else STAGES[:1]
     headline = HEADLINE if run else STAGES[0]
@@ -159,6 +165,10 @@ def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
             )
         memory = memory.record(block)
     return judged
+
+
+def _is_dialogue(found: Any) -> bool:
+    return isinstance(found, dict) and found.keys() >= set(FIELDS)
 
 
 def _name(dialogue: dict[str, Any]) -> str:

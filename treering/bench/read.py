@@ -47,7 +47,7 @@ def read_as(benchmark: str, path: Path, rows: Iterator[T]) -> Iterator[T]:
     """What a benchmark's loader makes of ``path``. Raises InputError for data of another form."""
     try:
         yield from rows
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{path} is not the data of {benchmark} ({type(error).__name__}: {error}); "
             f"`treering bench data {benchmark}` says which file it is and where to get it"

@@ -98,6 +98,8 @@ def search(
 @command(app)
 def edit(run: Run, memo_id: Id, topic: NewTopic = None, summary: NewSummary = None) -> None:
     """Give a memo another topic or summary; its history stays."""
+    if topic is None and summary is None:
+        raise InputError("nothing to change: give --topic or --summary")
     with run.memory() as memory:
         _emit(run, memory.memos.edit(memo_id, topic=topic, summary=summary))
 

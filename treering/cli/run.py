@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from treering.cli.output import Output, note
+from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Run:
             try:
                 yield memory
             except KeyboardInterrupt:
-                _say_what_is_durable(memory)
+                _say_what_is_durable(memory, talks)
                 raise
 
     @contextmanager
@@ -120,11 +120,14 @@ class Run:
                 )
 
 
-def _say_what_is_durable(memory: Memory) -> None:
+def _say_what_is_durable(memory: Memory, talks: bool) -> None:
     stats = memory.stats()
     waiting = sum(count for view, count in stats.pending.items() if view != "memo")
     rest = f"; {waiting} wait to be indexed: `treering settle` goes on" if waiting else ""
-    note(
-        f"interrupted. Space {stats.space!r} holds {stats.entries} entries, all durable; what was "
-        f"being read just then was not added{rest}"
+    lost = (
+        "a message that had no reply yet is kept: say it again to have it answered"
+        if talks
+        else "what was being read just then was not added"
     )
+    held = counted(stats.entries, "entry", "entries")
+    note(f"interrupted. Space {stats.space!r} holds {held}, all durable; {lost}{rest}")

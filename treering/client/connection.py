@@ -26,6 +26,9 @@ except ModuleNotFoundError as missing:
 T = TypeVar("T")
 Fields = Mapping[str, Any]
 
+API_KEY = "TREERING_API_KEY"
+"""The environment's variable for the key, where none is given."""
+
 JSON = {"Content-Type": "application/json"}
 
 ATTEMPTS = 4
@@ -180,7 +183,10 @@ def _lines(response: httpx2.Response) -> Iterator[str]:
 def _checked(response: httpx2.Response) -> httpx2.Response:
     if response.is_success:
         return response
-    raise error_of(response.status_code, response.content)
+    error = error_of(response.status_code, response.content)
+    if isinstance(error, errors.KeyUnknown):  # the server speaks of the header that carries it
+        raise errors.KeyUnknown(f"{error}; set {API_KEY}, or give api_key= to Memory.open")
+    raise error
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float | None:

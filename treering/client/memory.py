@@ -18,7 +18,7 @@ from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.policy import Policy
 from treering.chat.stream import ChatStream
 from treering.client.absent import without
-from treering.client.connection import Connection, decoded, error_of
+from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree, same_count, step
 from treering.errors import InputError, ServerError
 from treering.fragments.build import Progress
@@ -43,9 +43,6 @@ from treering.records import (
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.views import Alpha
-
-API_KEY = "TREERING_API_KEY"
-"""The environment's variable for the key, where none is given."""
 
 PAGE = 500
 

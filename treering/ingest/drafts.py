@@ -121,6 +121,8 @@ def _content(message: Mapping[str, Any], what: str) -> str:
         content = "\n".join(_part(part, what) for part in content)
     if content is None and message.get("tool_calls"):
         content = json.dumps(message["tool_calls"], ensure_ascii=False)
+    if content is None:
+        raise InputError(f"{what} has no content; give a text")
     if not isinstance(content, str):
         raise InputError(f"{what}: content is a {type(content).__name__}; give a text")
     if not content.strip():

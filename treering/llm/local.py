@@ -17,6 +17,7 @@ from typing import Any
 
 from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
 from treering.llm.contract import Message, Reply, ReplyStream
+from treering.llm.gguf import existing_gguf
 from treering.llm.wire import defuse
 
 try:  # before the client, which asks for less than a model in a file does
@@ -34,7 +35,6 @@ _TIMEOUT_S = 1800.0
 """Requests queue for the one model, and a CPU may read 100 tokens a second."""
 
 _QUIET = -1
-_GGUF_MAGIC = b"GGUF"
 
 
 class LocalLLM:
@@ -47,7 +47,7 @@ class LocalLLM:
     """
 
     def __init__(self, path: str | Path, *, context_window: int = DEFAULT_CONTEXT_WINDOW) -> None:
-        self._path = _existing_gguf(Path(path))
+        self._path = existing_gguf(Path(path))
         self._window = context_window
         key = secrets.token_urlsafe()
         self._server = _serve(self._path, context_window, key)
@@ -123,19 +123,6 @@ class LocalLLM:
         self._chat.close()
         self._tokenizer.close()
         self._server = None
-
-
-def _existing_gguf(path: Path) -> Path:
-    try:
-        with path.open("rb") as file:
-            magic = file.read(len(_GGUF_MAGIC))
-    except OSError as error:
-        raise LLMNotConfigured(
-            f"cannot read the model {str(path)!r} ({error.strerror}); give the path of a GGUF file"
-        ) from error
-    if magic != _GGUF_MAGIC:
-        raise LLMNotConfigured(f"{str(path)!r} is not a GGUF file; give the path of one")
-    return path
 
 
 def _serve(path: Path, context_window: int, key: str) -> Any:

@@ -14,6 +14,7 @@ from urllib.parse import urldefrag
 
 from treering.errors import LLMNotConfigured, UnknownName
 from treering.llm.contract import LLM, LLMFactory
+from treering.llm.gguf import existing_gguf
 
 ENTRY_POINTS = "treering.llms"
 
@@ -89,10 +90,11 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
 
 
 def _local(path: str, environ: Mapping[str, str]) -> LLM:
+    file = existing_gguf(Path(path).expanduser())  # before a package is asked for that loads it
     from treering.llm.local import DEFAULT_CONTEXT_WINDOW, LocalLLM
 
     window = _context_window(environ) or DEFAULT_CONTEXT_WINDOW
-    return LocalLLM(Path(path).expanduser(), context_window=window)
+    return LocalLLM(file, context_window=window)
 
 
 def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:

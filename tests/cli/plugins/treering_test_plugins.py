@@ -58,3 +58,14 @@ def down(argument: str) -> ScriptedLLM:
         return LLMUnavailable("nobody answers")
 
     return ScriptedLLM(line)
+
+
+def silent(argument: str) -> ScriptedLLM:
+    """A language model that says that it was asked and never answers."""
+
+    def line(request: Request) -> Line:
+        print("asked", flush=True)
+        threading.Event().wait()
+        return ""
+
+    return ScriptedLLM(line)
