@@ -247,4 +247,6 @@ def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     told = run(root, "log", "half").stdout
     assert "Begin" in told
     assert "note: fine" in told
-    assert "nothing has changed" in run(root, "record", "Again").stderr
+    again = run(root, "record", "Again")
+    assert again.exit_code == 2
+    assert "nothing was recorded" in again.stderr
