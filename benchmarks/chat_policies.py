@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.hurried import Hurried
 from treering.bench.embedding import QuestionCache
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.answers import token_f1
@@ -42,7 +42,7 @@ from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import POLICIES
 from treering.embed.minilm import MiniLM
 from treering.errors import LLMReplyError, LLMUnavailable
-from treering.llm.contract import LLM, Message, Reply, ReplyStream
+from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -50,34 +50,6 @@ from treering.memory import Memory
 SHORT = "\nAnswer in as few words as possible."
 ANSWER_TOKENS = 48
 OFFLINE = tuple(name for name in POLICIES if name != "memo")
-
-
-class Hurried:
-    """A model that refuses to start a reply after a time, so that a run ends within it."""
-
-    def __init__(self, llm: LLM, seconds: float) -> None:
-        self._llm = llm
-        self._end = time.monotonic() + seconds
-        self.model = llm.model
-        self.context_window = llm.context_window
-
-    def complete(self, messages: Sequence[Message], **how: Any) -> Reply:
-        """As the model, in time."""
-        if time.monotonic() > self._end:
-            raise LLMUnavailable("time is up; run it again to go on")
-        return self._llm.complete(messages, **how)
-
-    def stream(self, messages: Sequence[Message], **how: Any) -> ReplyStream:
-        """As the model."""
-        return self._llm.stream(messages, **how)
-
-    def count_tokens(self, text: str) -> int:
-        """An estimate: memos are then due at the same lines whichever model writes them."""
-        return estimate_tokens(text)
-
-    def close(self) -> None:
-        """Close the model."""
-        self._llm.close()
 
 
 def model(options: argparse.Namespace) -> KeptReplies:

@@ -18,23 +18,23 @@ another, and with a number or name exchanged.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
+from benchmarks.hurried import Hurried
+from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.memos import Matched, Span, bert_score, summaries, topics
 from treering.bench.read import json_items, json_lines
 from treering.embed.minilm import MiniLM
 from treering.errors import LLMUnavailable
-from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.contract import LLM, Message, Reply
 from treering.llm.settings import CONTEXT_WINDOW, open_llm
 from treering.memo.claims import Check, Support, claims_of, names_of
 from treering.memo.lines import shown
@@ -52,39 +52,23 @@ NAMES = ("Margaret", "Oliver", "Berlin", "Toyota", "Wednesday")
 Dialogue = list[dict[str, str]]
 
 
-class Recorded:
-    """A model whose replies are kept in a file; raises LLMUnavailable when its time is over."""
+class Heard:
+    """A model whose replies are noted by the prompt that they answer, at once or asked again."""
 
-    def __init__(self, llm: LLM, file: Path, seconds: float) -> None:
+    def __init__(self, llm: LLM) -> None:
         self._llm = llm
-        self._file = file
-        self._until = time.monotonic() + seconds
-        self._known = {row["key"]: row for row in json_lines(file)} if file.exists() else {}
         self.prompts: dict[tuple[str, ...], list[Reply]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._llm, name)
 
     def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        """The reply that is kept, or the model's."""
-        shown = json.dumps([self._llm.model, [asdict(one) for one in messages], options])
-        key = hashlib.sha256(shown.encode()).hexdigest()
-        if key not in self._known:
-            self._ask(key, messages, options)
-        row = self._known[key]
-        reply = Reply(row["text"], Usage(**row["usage"]), row["model"], row["finish_reason"])
+        """The model's reply."""
+        reply = self._llm.complete(messages, **options)
         asked = tuple(one.content for one in messages)
         first = asked[:-2] if asked[:-2] in self.prompts else asked  # else it is asked again
         self.prompts.setdefault(first, []).append(reply)
         return reply
-
-    def _ask(self, key: str, messages: Sequence[Message], options: dict[str, Any]) -> None:
-        if time.monotonic() > self._until:
-            raise LLMUnavailable("out of time; call again to go on")
-        reply = self._llm.complete(messages, **options)
-        self._known[key] = {"key": key, **asdict(reply)}
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(self._known[key]) + "\n")
 
 
 @dataclass(slots=True)
@@ -154,7 +138,7 @@ def mtbench_plus(data: Path) -> Iterator[Dialogue]:
 SETS = {"DialogSum": dialogsum, "LoCoMo": locomo, "MT-Bench+": mtbench_plus}
 
 
-def write(dialogue: Dialogue, llm: Recorded, count: Count, wording: Wording) -> None:
+def write(dialogue: Dialogue, llm: Heard, count: Count, wording: Wording) -> None:
     """Remember a dialogue, settle it, and count. Raises LLMUnavailable when time is over."""
     llm.prompts.clear()
     with (
@@ -190,10 +174,15 @@ def _is_json(text: str) -> bool:
     return True
 
 
+def model(options: argparse.Namespace) -> Heard:
+    """The model, its replies kept; it starts none when its time is over."""
+    opened = open_llm(options.model, environ={CONTEXT_WINDOW: str(WINDOW)})
+    return Heard(KeptReplies(Hurried(opened, options.seconds), options.replies))
+
+
 def writing(options: argparse.Namespace) -> None:
     """Print what came out, by data set."""
-    model = open_llm(options.model, environ={CONTEXT_WINDOW: str(WINDOW)})
-    llm = Recorded(model, options.replies, options.seconds)
+    llm = model(options)
     for name in options.sets:
         count = Count()
         try:
@@ -201,15 +190,14 @@ def writing(options: argparse.Namespace) -> None:
                 write(dialogue, llm, count, options.wording)
         except LLMUnavailable as error:
             print(error)
-        print(count.report(f"{model.model}, {options.wording}, {name}"))
+        print(count.report(f"{llm.model}, {options.wording}, {name}"))
         for memo in count.memos[:SHOWN]:
             print(f"   [{memo.origin}] {memo.topic}: {memo.stated} | {memo.unsupported}")
 
 
 def partitioning(options: argparse.Namespace) -> None:
     """Print the paper's figures for whole conversations in one call each."""
-    model = open_llm(options.model, environ={CONTEXT_WINDOW: str(WINDOW)})
-    llm = Recorded(model, options.replies, options.seconds)
+    llm = model(options)
     alike = bert_score(MiniLM().token_vectors)
     ranges, topic, summary, done = Matched(), Matched(), Matched(), 0
     for row in islice(_writing_rows(options.data), options.limit):
@@ -225,7 +213,7 @@ def partitioning(options: argparse.Namespace) -> None:
         topic += topics(found, reference)
         summary += summaries(found, reference, alike)
         done += 1
-    print(f"{model.model}, {options.wording}, {done} whole conversations")
+    print(f"{llm.model}, {options.wording}, {done} whole conversations")
     for name, one in (("ranges", ranges), ("topics", topic), ("summaries", summary)):
         print(f"  {name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F1 {one.f1:.3f}")
 
