@@ -75,8 +75,7 @@ def controls_right(llm: LLM) -> tuple[int, Usage]:
     for older, newer, changed in CONTROLS:
         reply = ask(llm, older, newer)
         usage += reply.usage
-        found = _VERDICT.search(reply.text.upper())
-        right += found is not None and (found[1] == "CHANGED") == changed
+        right += _verdict(reply.text) is changed
     return right, usage
 
 
@@ -102,7 +101,12 @@ def question(older: str, newer: str) -> list[Message]:
 
 def read_verdict(reply: str) -> bool:
     """Whether the older statement does not hold any more. Raises LLMReplyError."""
-    found = _VERDICT.search(reply.upper())
-    if found is None:
+    verdict = _verdict(reply)
+    if verdict is None:
         raise LLMReplyError(f"the judge answered neither CHANGED nor HOLDS: {reply[:100]!r}")
-    return found[1] == "CHANGED"
+    return verdict
+
+
+def _verdict(reply: str) -> bool | None:
+    found = _VERDICT.search(reply.upper())
+    return None if found is None else found[1] == "CHANGED"
