@@ -157,12 +157,12 @@ def _in_function(old: Piece, new: Piece, round_: Brought, moved: Parts) -> Itera
     replaced = before - after
     back = (replaced - then) & now
     if before == now or _is_reversal(came, lost, replaced, back):
-        yield as_undone(old, new, round_, _standing(old, lost), _standing(new, back))
+        yield as_undone(old, new, round_, _in(old, lost), _in(new, back))
         return
     # What a commit that created a definition had in it may have been there for no reason.
     is_asked = round_.before is not None or round_.origin == "round"
     if is_asked and (dropped := _dropped(lost, then, now, moved)):
-        yield as_undone(old, new, round_, _standing(old, dropped), ())
+        yield as_undone(old, new, round_, _in(old, dropped), ())
 
 
 def _is_reversal(came: Parts, lost: Parts, replaced: Parts, back: Parts) -> bool:
@@ -228,11 +228,15 @@ def _statements(code: str, language: str) -> tuple[Statement, ...]:
     return statements(code, language)
 
 
-def _standing(piece: Piece, parts: Parts) -> list[Part]:
-    """Where parts stand in a function, as often as they are meant."""
+def _in(piece: Piece, parts: Parts) -> list[Part]:
+    return standing(_parts(piece.code, piece.qualified, piece.language), parts)
+
+
+def standing(there: Sequence[Part], parts: Parts) -> list[Part]:
+    """Where parts stand among those that are there, as often as they are meant."""
     left = Counter(parts)
     found = []
-    for part in _parts(piece.code, piece.qualified, piece.language):
+    for part in there:
         if left[part] > 0:
             left[part] -= 1
             found.append(part)

@@ -16,9 +16,9 @@ from itertools import combinations
 from treering.code.behaviour import Part, PartKind, Parts
 from treering.code.changes import DefinitionChange, Piece
 from treering.code.details import Come, bag, details
-from treering.code.guard import Brought, Undone, as_undone
+from treering.code.guard import Brought, Undone, as_undone, standing
 
-ADDITIONS: tuple[PartKind, ...] = (*("branch", "decorator", "scope", "finally", "step", "option"),)
+ADDITIONS: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally", "step", "option")
 """Kinds that are missed where they are just gone. Calls and returns are not: a rewriting has
 others."""
 
@@ -64,7 +64,7 @@ def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -
             continue
         lost, back = _Comparison(round_, old, new, come, turned).result()
         if lost:
-            yield as_undone(old, new, round_, _standing(old, lost), _standing(new, back))
+            yield as_undone(old, new, round_, _in(old, lost), _in(new, back))
 
 
 class _Comparison:
@@ -148,12 +148,11 @@ class _Comparison:
         """Whether a part was brought, and not only put in another form."""
         if part.kind not in ADDITIONS or _TELLS.search(part.text):
             return False
-        if part.kind == "option" and not self._is_plain_option(part):
-            return False
+        if part.kind == "option":
+            options = [one for one in self._replaced if one.kind == "option"]
+            return self._is_plain_option(part) and _name(part) not in map(_name, options)
         if part.kind == "branch" and part.text.startswith("if "):
             return False  # the filter of a comprehension: another expression needs none
-        if part.kind == "option":
-            return all(_name(part) != _name(one) for one in self._replaced if one.kind == "option")
         return not any(_is_instead(part, one, here=True) for one in self._replaced)
 
     def _is_plain_option(self, part: Part) -> bool:
@@ -330,12 +329,6 @@ def _steps(piece: Piece | None) -> list[Part]:
     return [part for part in steps if count[part.text] == 1]
 
 
-def _standing(piece: Piece, parts: Parts) -> list[Part]:
-    """Where parts stand in a piece, as often as they are meant."""
-    left = Counter(parts)
-    found = [part for part in parts if part.kind == "order"]
-    for part in details(piece):
-        if left[part] > 0:
-            left[part] -= 1
-            found.append(part)
-    return found
+def _in(piece: Piece, parts: Parts) -> list[Part]:
+    """Where parts stand in a piece; an order is of no node, and told first."""
+    return [*(part for part in parts if part.kind == "order"), *standing(details(piece), parts)]
