@@ -17,7 +17,7 @@ from treering.bench import generate, plots, report
 from treering.bench.peers.registry import installed
 from treering.bench.perf import report as speed
 from treering.bench.perf.report import TOLERANCE
-from treering.bench.perf.run import LEAST_N, OPERATIONS, again
+from treering.bench.perf.run import LEAST_N, OPERATIONS, again, done_as
 from treering.bench.perf.run import run as time_operations
 from treering.bench.perf.timing import Timed
 from treering.bench.registry import Registered, benchmark, benchmarks
@@ -214,7 +214,7 @@ def _again(
     """The timings, with those that seem slower taken again: what else the machine does passes."""
     for _ in range(AGAIN):
         slower = speed.slower(timings, earlier, tolerance)
-        wanted = {(one.operation.split()[0], one.n) for one in slower}
+        wanted = {done_as(one.operation, one.n) for one in slower}
         found = tuple(one for timed in _told(again(wanted, max_n, model, keep)) for one in timed)
         timings = speed.better(timings, replace(timings, timed=found))
     return timings

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from treering.bench.perf.run import LIMITS, Done
+from treering.bench.perf.run import LIMITS, Done, done_as
 from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
 from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
@@ -47,8 +47,8 @@ class Timings:
 
     @property
     def done(self) -> frozenset[Done]:
-        """The operations, by the first word of their names, and the sizes they are timed at."""
-        return frozenset((one.operation.split()[0], one.n) for one in self.timed)
+        """The operations and the sizes they are timed at."""
+        return frozenset(done_as(one.operation, one.n) for one in self.timed)
 
     @property
     def operations(self) -> list[str]:

@@ -53,6 +53,11 @@ LIMITS: Mapping[str, str] = {
 """What each operation is measured against; by the first word of its name."""
 
 
+def done_as(name: str, n: int) -> Done:
+    """What has been done where something of that name was timed: "rank dense" is of ``rank``."""
+    return name.split()[0], n
+
+
 def sizes(most: int) -> list[int]:
     """Powers of ten from 1,000 up to ``most``, and ``most``."""
     powers = [10**power for power in range(3, len(str(most)))]
