@@ -113,6 +113,13 @@ def test_a_code_benchmark_finds_its_sources_beside_its_tasks(tmp_path: Path) -> 
     assert "### CodeIF-Bench" in invoke("report", out)
 
 
+def test_a_code_benchmark_without_a_task_to_run_says_why(tmp_path: Path) -> None:
+    write(tmp_path / "sources" / "shop" / "shop" / "cart.py", "")
+    write(tmp_path / "l2.jsonl", lines(codeif()))
+    with pytest.raises(InputError, match=r"no task that can be run.*: the function is not in"):
+        invoke("run", "codeif-bench", "--data", tmp_path / "l2.jsonl", "--policy", "lexical")
+
+
 def test_forgetting_ends_with_the_figures_of_rounds_and_requirements(tmp_path: Path) -> None:
     recording = [dialogue("one", 1, KEPT), dialogue("two", 1, PLAIN), dialogue("two", 2, KEPT)]
     data, out = write(tmp_path / "d.jsonl", lines(*recording)), tmp_path / "r.json"

@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from treering.bench.run import (
 )
 from treering.bench.space import Space
 from treering.bench.task import Question, Task
-from treering.errors import LLMNotConfigured
+from treering.errors import InputError, LLMNotConfigured
 from treering.llm.scripted import ScriptedLLM
 
 DATA = Path("not read")
@@ -48,7 +48,7 @@ def measure(
     *names: str,
     level: Level | None = None,
     limit: int | None = None,
-    loader: Loader | None = None,
+    loader: Callable[[Path], Iterator[Task]] | None = None,
     embedder: BagOfWords | None = None,
 ) -> Scores:
     level = level or evidence_level()
@@ -97,6 +97,14 @@ def test_a_model_that_the_environment_names_takes_no_part(
         spy = Policy("spy", pick)
         run_benchmark(bench, DATA, [spy], evidence_level(), results, QuestionCache(BagOfWords()))
     assert asked
+
+
+def test_data_without_a_question_that_counts_are_refused(tmp_path: Path) -> None:
+    def of_another_shape(path: Path) -> Iterator[Task]:
+        yield replace(chat_task("empty"), questions=())
+
+    with pytest.raises(InputError, match=r"holds no question whose evidence is marked.*--llm"):
+        measure(tmp_path / "r.jsonl", "own", loader=of_another_shape)
 
 
 def test_two_runs_measure_the_same(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from treering.bench.results import Measured, Results
 from treering.bench.space import Space
 from treering.bench.task import Question, Task
 from treering.embed.contract import Embedder
+from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.memory import Memory
@@ -30,16 +31,18 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What is measured: which questions count, and how one is measured."""
+    """What is measured: which questions count, also in words, and how one is measured."""
 
     name: str
     counts: Callable[[Question], bool]
+    counted: str
     measure: Measure
 
 
 def evidence_level() -> Level:
     """Evidence found, without any language model."""
-    return Level("evidence", lambda question: bool(question.evidence), _evidence)
+    counted = "whose evidence is marked; where none is, measure answers, with --llm"
+    return Level("evidence", lambda question: bool(question.evidence), counted, _evidence)
 
 
 def answer_level(how: Answering, budget: int) -> Level:
@@ -61,7 +64,8 @@ def answer_level(how: Answering, budget: int) -> Level:
     def counts(question: Question) -> bool:
         return bool(question.answers) or how.judge is not None
 
-    return Level("answers", counts, measure)
+    counted = "that has an answer; where none has, let a model rate them, with --judge"
+    return Level("answers", counts, counted if how.judge is None else "of any kind", measure)
 
 
 def run_benchmark(
@@ -82,6 +86,9 @@ def run_benchmark(
     ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
     already holds is not done again; a task with nothing left to do is not even remembered.
     ``summaries`` writes those of the policies that draw on the tree; without it they are extracted.
+
+    Raises:
+        InputError: the data are not this benchmark's, or hold no question that counts.
     """
     counts = level.counts
     if sample is not None:
@@ -99,6 +106,11 @@ def run_benchmark(
                     if progress:
                         progress(done, known, task.space)
         done = known
+    if not known:
+        raise InputError(
+            f"{data} holds no question {level.counted}; `treering bench data {benchmark.name}` "
+            "says what the file should be"
+        )
 
 
 def _loaded(benchmark: Benchmark, data: Path) -> Iterator[Task]:

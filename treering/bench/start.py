@@ -12,7 +12,7 @@ from typing import Any
 from treering.bench.answer import Answering
 from treering.bench.coding.policy import code_policies
 from treering.bench.coding.run import run_code
-from treering.bench.coding.task import CodeTask
+from treering.bench.coding.task import CodeTask, LeftOut
 from treering.bench.embedding import QuestionCache, TextCache
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
@@ -108,6 +108,9 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
     sources = wanted.sources or beside / SOURCES
     read = list(read_as(chosen.name, wanted.data, chosen.load(wanted.data, sources)))
     tasks = [one for one in read if isinstance(one, CodeTask)]
+    if not tasks:
+        why = next((one.reason for one in read if isinstance(one, LeftOut)), "it holds none")
+        raise InputError(f"{wanted.data} holds no task that can be run with {sources}: {why}")
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
     model = TextCache(open_embedder(wanted.embedder))
     with ExitStack() as opened:
