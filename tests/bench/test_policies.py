@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -13,10 +14,11 @@ from treering.bench.policy.peering import searching_with
 from treering.bench.policy.raptor import build
 from treering.bench.policy.registry import policies
 from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.task import Document, Piece, Question, Task
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import ScriptedLLM
+from treering.memory import Memory
 from treering.relate.contract import Floats
 from treering.relate.decay import Context
 from treering.relate.defaults import DEFAULTS, Weighted
@@ -89,6 +91,28 @@ def test_relations_that_a_memory_makes_itself_can_be_named(space: Space) -> None
     assert spelled is not None
     related = [*DEFAULTS["chat"], "tree"]
     assert spelled(space, asked) == space.search(asked, relations=related, alpha={"tree": 2.0})
+
+
+def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
+    tmp_path: Path, embedder: BagOfWords
+) -> None:
+    said = [*(f"Number {n}." for n in range(8)), "The boat leaks.", "A pity.", "It dries.", "So."]
+    pieces = tuple(Piece(f"D{n}", text, "Ana") for n, text in enumerate(said))
+    asked = Question("1", "Where does the boat leak?")
+    task = Task("chat", (Document("session", pieces, chat=True),), (asked,))
+    numbers = {"topic": "numbers", "summary": "Ana says numbers.", "start": 1, "end": 8}
+    boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
+    llm = ScriptedLLM([json.dumps([numbers, boat])])
+    [policy] = policies(["with:topic@2"], 0, writer=llm)
+    with (
+        Memory.open(tmp_path / "bench.db", embedder=embedder, llm=llm) as memory,
+        Space(memory, task, embedder, count=len) as space,
+    ):
+        space.remember()
+        assert policy.pick is not None
+        assert ranked_units(policy.pick(space, asked))[:2] == ["D8", "D9"]
+        policy.pick(space, asked)
+    assert (llm.left, len(llm.requests)) == (0, 1)
 
 
 def test_a_group_stands_for_its_policies() -> None:
@@ -269,7 +293,8 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
     ("name", "error", "message"),
     [
         ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
-        ("memory-stream+rated", InputError, "name one with --llm"),
+        ("memory-stream+rated", InputError, "needs ratings; name a model with --summaries"),
+        ("with:default+topic", InputError, "needs memos; name a model with --summaries"),
         ("with:default(tau=1)", InputError, "default takes w, not tau"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),

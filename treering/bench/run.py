@@ -85,7 +85,8 @@ def run_benchmark(
 
     ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
     already holds is not done again; a task with nothing left to do is not even remembered.
-    ``summaries`` writes those of the policies that draw on the tree; without it they are extracted.
+    ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
+    former are extracted.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.

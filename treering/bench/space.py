@@ -18,6 +18,7 @@ from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit, Kind
+from treering.relate.registry import TOPIC
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -91,10 +92,12 @@ class Space:
     def search(self, question: Question, **how: Any) -> list[Passage]:
         """The best fragments for a question; ``how`` goes to ``Memory.search``.
 
-        Where it asks for summaries, the memory has made them all before.
+        Where it asks for summaries or memos, the memory has made them all before.
         """
         if "level" in how:
             self._summarise()
+        if TOPIC in how.get("relations", ()):
+            self.once("memos", lambda _: self._memory.memos.settle())
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 
     def scored(self, question: Question) -> list[Scored]:

@@ -77,11 +77,11 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
-        picking = policies(wanted.policies, wanted.seed, how.llm if how else None)
-        level = answer_level(how, wanted.budget) if how else evidence_level()
         writer = (
             opened.enter_context(closing(open_llm(wanted.summaries))) if wanted.summaries else None
         )
+        picking = policies(wanted.policies, wanted.seed, how.llm if how else None, writer)
+        level = answer_level(how, wanted.budget) if how else evidence_level()
         decided = settings(level, model.name, wanted.budget, how, writer)
         path, results = _results(opened, chosen, wanted, level.name, decided)
         run_benchmark(

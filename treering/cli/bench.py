@@ -62,7 +62,10 @@ def run(
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Judge the answers with this model.")] = None,
     summaries: Annotated[
-        str | None, typer.Option(help="Write the tree's summaries with this model.")
+        str | None,
+        typer.Option(
+            help="Write summaries, memos and ratings, which some policies use, with this model."
+        ),
     ] = None,
     budget: Annotated[
         int, typer.Option(min=1, help="Tokens of context for an answer.")

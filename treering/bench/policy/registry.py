@@ -18,7 +18,13 @@ from treering.bench.policy.peering import PREFIX as PEER_PREFIX
 from treering.bench.policy.peering import peer_policy
 from treering.bench.policy.persona import mpc
 from treering.bench.policy.raptor import raptor
-from treering.bench.policy.searching import PARTIAL, PREFIX, SEARCHING, with_relations
+from treering.bench.policy.searching import (
+    PARTIAL,
+    PREFIX,
+    SEARCHING,
+    draws_on_memos,
+    with_relations,
+)
 from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import InputError, UnknownName
@@ -44,33 +50,38 @@ An α of 0 is ``own``.
 """
 
 
-def policies(names: Sequence[str], seed: int, llm: LLM | None = None) -> list[Policy]:
+def policies(
+    names: Sequence[str], seed: int, llm: LLM | None = None, writer: LLM | None = None
+) -> list[Policy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
 
-    The names of ``GROUPS`` stand for their policies. ``memory-stream+rated`` needs ``llm``, which
-    rates every piece of a memory once.
+    The names of ``GROUPS`` stand for their policies. ``llm`` answers questions, ``writer`` is the
+    memory's own: with ``memory-stream+rated`` it, or else ``llm``, rates every piece once.
 
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
-        InputError: ``memory-stream+rated`` without ``llm``.
+        InputError: a policy that a model writes for, without one.
     """
     fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
     wholes = mpc(), raptor(), *UNRANKED
     built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
-    rated = (memory_stream_rated(llm, seed),) if llm else ()
+    rater = writer or llm
+    rated = (memory_stream_rated(rater, seed),) if rater else ()
     known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, Policy] = {}
     for name in (one for given in names for one in GROUPS.get(given, [given])):
         if name == DEFAULT:
             chosen |= built_in
         elif name.startswith(PREFIX):
+            if draws_on_memos(name) and writer is None:
+                raise InputError(f"policy {name!r} needs memos; name a model with --summaries")
             chosen[name] = with_relations(name)
         elif name.startswith(PEER_PREFIX):
             chosen[name] = peer_policy(name)
         elif name in known:
             chosen[name] = known[name]
         elif name == RATED:
-            raise InputError(f"policy {name!r} rates with a language model; name one with --llm")
+            raise InputError(f"policy {name!r} needs ratings; name a model with --summaries")
         else:
             there = ", ".join([DEFAULT, *known, *GROUPS])
             raise UnknownName(

@@ -16,11 +16,11 @@ from treering.errors import InputError, UnknownName
 from treering.records import Kind
 from treering.relate.decay import Context
 from treering.relate.defaults import DEFAULTS, Weighted
-from treering.relate.registry import ALPHA, BUILT_IN
+from treering.relate.registry import ALPHA, BUILT_IN, TOPIC, TREE
 
 PREFIX = "with:"
 DEFAULT_RELATIONS = "default"
-OF_A_SPACE = ("tree", "topic")
+OF_A_SPACE = (TREE, TOPIC)
 """Relations that a memory makes itself, of its summaries and of its memos."""
 
 _RELATION = re.compile(
@@ -88,7 +88,7 @@ def with_relations(text: str) -> Policy:
     has when it is not told, so ``with:default@2`` changes their weight, ``with:default(w=0.3)``
     how fast they fade, and ``with:default+time`` adds one.
     """
-    parts = [_part(part, text) for part in text.removeprefix(PREFIX).split("+")]
+    parts = _parts(text)
     weights = {part.name: part.alpha for part in parts if part.name in OF_A_SPACE and part.alpha}
 
     def pick(space: Space, question: Question) -> Sequence[Passage]:
@@ -96,6 +96,15 @@ def with_relations(text: str) -> Policy:
         return space.search(question, relations=chosen, alpha=weights or None)
 
     return Policy(text, pick)
+
+
+def draws_on_memos(text: str) -> bool:
+    """Whether the policy that ``text`` spells relates the lines of a memo."""
+    return any(part.name == TOPIC for part in _parts(text))
+
+
+def _parts(text: str) -> list[_Part]:
+    return [_part(part, text) for part in text.removeprefix(PREFIX).split("+")]
 
 
 def _part(part: str, text: str) -> _Part:
