@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from treering.bench.metrics.memos import (
     summaries,
     topics,
 )
+from treering.bench.results import Results, read, this_run
+from treering.cli import bench
+from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
 from treering.relate.contract import Floats
 
@@ -72,7 +76,8 @@ def test_a_reply_without_a_list_is_unread_and_bad_entries_are_left_out() -> None
     ]
 
 
-def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
+def written(path: Path) -> Path:
+    """A test set of four rows, whose third and fourth stage have one each."""
     reference = [{"topic": "a", "summary": "user moved", "start": 1, "end": 2}]
     no_summary = [{"topic": "a", "start": 1, "end": 2}]
     rows = [
@@ -81,13 +86,62 @@ def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
         {"type": "retrieval_dialogsum", "text": "Choose.", "answer": "1#2"},
         {"type": "chatting_dialogsum", "text": "Chat.", "answer": "user counts"},
     ]
-    path = tmp_path / "test.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    llm = ScriptedLLM([json.dumps(reference), "Sorry.", "2", "user sleeps"])
-    scores = evaluate(instructions(path), llm, bert_score(one_hot))
+    return path
+
+
+REPLIES = (
+    '[{"topic": "a", "summary": "user moved", "start": 1, "end": 2}]',
+    "Sorry.",
+    "2",
+    "user sleeps",
+)
+
+
+def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
+    rows = list(instructions(written(tmp_path / "test.jsonl")))
+    llm = ScriptedLLM(REPLIES)
+    with Results(tmp_path / "r.jsonl", this_run("memo-instructions", "0" * 64, 0, {})) as results:
+        scores = evaluate(rows, llm, bert_score(one_hot), results)
+        assert evaluate(rows, llm, bert_score(one_hot), results) == scores  # asks nothing again
     assert scores.topic == Matched(1, 1, 2)
     assert scores.summary == scores.summary_similar == Matched(1, 1, 1)
     assert scores.choice == Matched(1, 1, 2)
     assert scores.chat_similarity == pytest.approx(0.5)
     assert (scores.unread, scores.chats, scores.usage.calls) == (1, 1, 4)
-    assert [request.text for request in llm.requests] == [row["text"] for row in rows]
+    assert [request.text for request in llm.requests] == [row.text for row in rows]
+
+
+def test_a_limit_is_of_each_stage_and_origin(tmp_path: Path) -> None:
+    path = written(tmp_path / "test.jsonl")
+    path.write_text(path.read_text() * 3)
+    kinds = [row.kind for row in instructions(path, 1)]
+    assert len(kinds) == len(set(kinds)) == 4
+    assert len(list(instructions(path))) == 12
+
+
+def test_with_a_model_the_instructions_are_run_as_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = written(tmp_path / "test.jsonl"), tmp_path / "r.jsonl"
+    llm = ScriptedLLM(REPLIES)
+    bench.run("memo-instructions", data, ["all"], out, llm=llm, as_json=True)  # type: ignore[arg-type]
+    found = json.loads(capsys.readouterr().out)
+    assert (found["level"], found["rows"]) == ("instructions", 4)
+    assert found["topic"] == {"precision": 1.0, "recall": 0.5, "f1": 0.6667}
+    assert found["choice"]["f1"] == 0.6667
+    assert (found["unread"], found["usage"]["calls"]) == (1, 4)
+    assert [line.category for line in read(out)[1]][2:] == [
+        "retrieval_dialogsum",
+        "chatting_dialogsum",
+    ]
+    assert llm.closed
+
+
+@pytest.mark.parametrize("options", [{"judge": "m"}, {"sample": 3}, {"policy": ["treering"]}])
+def test_instructions_take_no_options_of_questions(tmp_path: Path, options: dict[str, Any]) -> None:
+    [name] = options
+    data = written(tmp_path / "test.jsonl")
+    llm = ScriptedLLM([])
+    with pytest.raises(InputError, match=f"takes no --{name}"):
+        bench.run("memo-instructions", data, llm=llm, **options)  # type: ignore[arg-type]

@@ -1,15 +1,17 @@
 """MemoChat's instruction test set: a model writes memos, chooses among them, and chats with them.
 
 The prompts are those of the rows, as printed in the paper, so that figures compare with its
-table 3. What a model replies is scored as it is: there is no repair and no second try.
+table 3 (there, at a temperature of 0.2). What a model replies is scored as it is: there is no
+repair and no second try.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from treering.bench.metrics.memos import (
     Matched,
@@ -20,13 +22,17 @@ from treering.bench.metrics.memos import (
     topics,
 )
 from treering.bench.read import json_lines, only_file
+from treering.bench.results import Measured, Results
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.structured import read_json
 from treering.memo.choose import read as read_choice
 
 Stage = Literal["writing", "retrieval", "chatting"]
 MAX_OPTIONS = 1_000
-TEMPERATURE = 0.2  # MemoChat, table 2
+_USAGE = ("calls", "prompt_tokens", "completion_tokens")
+PROMPT = "as-printed"
+"""Stands where other results have a policy."""
+
 REPLY_TOKENS: dict[Stage, int] = {"writing": 640, "retrieval": 24, "chatting": 160}
 """The longest references of the test set have about half as many."""
 
@@ -35,10 +41,16 @@ REPLY_TOKENS: dict[Stage, int] = {"writing": 640, "retrieval": 24, "chatting": 1
 class Instruction:
     """One row: its prompt, its reference, and where it comes from (dialogsum or topiocqa)."""
 
+    number: int
     stage: Stage
     origin: str
     text: str
     answer: str
+
+    @property
+    def kind(self) -> str:
+        """Stage and origin, as the data names it."""
+        return f"{self.stage}_{self.origin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +75,81 @@ class Scores:
         return self.similar / self.chats if self.chats else 0.0
 
 
-def instructions(path: Path) -> Iterator[Instruction]:
-    """The rows of the test set."""
-    for row in json_lines(only_file(path, "test*.jsonl")):
+def instructions(path: Path, most: int | None = None) -> Iterator[Instruction]:
+    """The rows of the test set, at most so many of each stage and origin."""
+    seen: Counter[str] = Counter()
+    for number, row in enumerate(json_lines(only_file(path, "test*.jsonl"))):
         stage, _, origin = str(row["type"]).partition("_")
         if stage in REPLY_TOKENS:
-            yield Instruction(stage, origin, row["text"], str(row["answer"]))
+            found = Instruction(number, stage, origin, row["text"], str(row["answer"]))
+            seen[found.kind] += 1
+            if most is None or seen[found.kind] <= most:
+                yield found
 
 
-def evaluate(rows: Iterable[Instruction], llm: LLM, similarity: Similarity) -> Scores:
-    """Ask a model every row and score what it replies. Raises the model's errors."""
+def evaluate(
+    rows: Sequence[Instruction],
+    llm: LLM,
+    similarity: Similarity,
+    results: Results,
+    temperature: float = 0.0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Scores:
+    """Ask a model every row and score what it replies; what ``results`` holds is not asked again.
+
+    Raises the model's errors.
+    """
     total = Scores()
-    for row in rows:
-        reply = llm.complete(
-            [Message("user", row.text)],
-            max_tokens=REPLY_TOKENS[row.stage],
-            temperature=TEMPERATURE,
-            seed=0,
-        )
-        total = replace(
-            _scored(total, row, reply.text, similarity), usage=total.usage + reply.usage
-        )
+    for done, row in enumerate(rows, 1):
+        key = PROMPT, row.kind, str(row.number)
+        if key not in results:
+            results.add(_asked(row, llm, similarity, temperature, results.run.seed))
+        told = results.measured[key].details
+        usage = Usage(**{name: told[name] for name in _USAGE})
+        total = replace(_scored(total, row, told["reply"], similarity), usage=total.usage + usage)
+        if progress:
+            progress(done, len(rows), row.kind)
     return total
+
+
+def figures(scores: Scores) -> dict[str, Any]:
+    """What table 3 of the paper reports, what could not be read, and what it cost."""
+    by_range = {
+        "topic": scores.topic,
+        "summary_range": scores.summary,
+        "summary_bert_score": scores.summary_similar,
+        "choice": scores.choice,
+    }
+    return {
+        **{name: _prf(found) for name, found in by_range.items()},
+        "chat_bert_score": round(scores.chat_similarity, 4),
+        "unread": scores.unread,
+        "usage": {name: getattr(scores.usage, name) for name in _USAGE},
+    }
+
+
+def _prf(found: Matched) -> dict[str, float]:
+    parts = {"precision": found.precision, "recall": found.recall, "f1": found.f1}
+    return {name: round(value, 4) for name, value in parts.items()}
+
+
+def _asked(
+    row: Instruction, llm: LLM, similarity: Similarity, temperature: float, seed: int
+) -> Measured:
+    reply = llm.complete(
+        [Message("user", row.text)],
+        max_tokens=REPLY_TOKENS[row.stage],
+        temperature=temperature,
+        seed=seed,
+    )
+    alone = _scored(Scores(), row, reply.text, similarity)
+    metrics = {
+        "writing": {"topic_f1": alone.topic.f1, "summary_bert_score": alone.summary_similar.f1},
+        "retrieval": {"choice_f1": alone.choice.f1},
+        "chatting": {"chat_bert_score": alone.chat_similarity},
+    }
+    details = {"reply": reply.text} | {name: getattr(reply.usage, name) for name in _USAGE}
+    return Measured(PROMPT, row.kind, str(row.number), row.kind, metrics[row.stage], details)
 
 
 def read_spans(text: str) -> list[Span] | None:

@@ -34,7 +34,8 @@ class Benchmark:
     """A data set, its loader, and how its answers are asked for and scored.
 
     ``prompt`` names an answer prompt of :mod:`treering.bench.prompts`, ``headline`` the evidence
-    metric that tables lead with.
+    metric that tables lead with. A model is asked no questions but the rows' own prompts where they
+    are ``instructions`` (:mod:`treering.bench.instructions`).
     """
 
     name: str
@@ -43,6 +44,7 @@ class Benchmark:
     data: Data
     prompt: str = "search-results"
     headline: str = "recall@10"
+    instructions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,23 @@ from treering.bench.coding.policy import code_policies
 from treering.bench.coding.run import run_code
 from treering.bench.coding.task import CodeTask, LeftOut
 from treering.bench.embedding import QuestionCache, TextCache
-from treering.bench.policy.registry import policies
+from treering.bench.instructions import evaluate, figures, instructions
+from treering.bench.metrics.memos import bert_score
+from treering.bench.policy.registry import DEFAULT, policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.read import read_as, sha256_of
 from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
 from treering.bench.report import Scores, summary
 from treering.bench.results import Results, this_run
 from treering.bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
+from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering.llm.settings import open_llm
 
 RETRIEVAL = "retrieval"
 REPLAY = "replay"
+INSTRUCTIONS = "instructions"
 SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is named
 
 
@@ -64,6 +68,8 @@ Shown = Callable[[str], AbstractContextManager[Progress]]
 def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
     """Run ``chosen``. What its results file holds already is not measured again."""
     match chosen:
+        case Benchmark(instructions=True) if wanted.llm:
+            return _instructions(chosen, wanted, wanted.llm, shown)
         case Benchmark():
             return _questions(chosen, wanted, shown)
         case CodeBenchmark():
@@ -98,6 +104,31 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
         )
         scores = Scores.of(results.run, results.measured.values())
     return Outcome(_summary(chosen, level.name, path, scores), scores)
+
+
+def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> Outcome:
+    asked = {"judge": wanted.judge, "summaries": wanted.summaries, "sources": wanted.sources}
+    policy = None if wanted.policies == (DEFAULT,) else wanted.policies
+    _refuse(chosen, sample=wanted.sample, policy=policy, **asked)
+    rows = list(read_as(chosen.name, wanted.data, instructions(wanted.data, wanted.limit)))
+    if not rows:
+        raise InputError(f"{wanted.data} holds no row for writing, retrieval or chatting")
+    with ExitStack() as opened:
+        model = opened.enter_context(closing(open_llm(llm)))
+        decided = {"level": INSTRUCTIONS, "model": model.model, "temperature": wanted.temperature}
+        path, results = _results(opened, chosen, wanted, INSTRUCTIONS, decided)
+        progress = opened.enter_context(shown(chosen.name))
+        similarity = bert_score(MiniLM().token_vectors)
+        found = evaluate(rows, model, similarity, results, wanted.temperature, progress)
+    told = {
+        "benchmark": chosen.name,
+        "level": INSTRUCTIONS,
+        "results": str(path),
+        "commit": results.run.commit,
+        "data_sha256": results.run.data_sha256,
+        "rows": len(rows),
+    }
+    return Outcome(told | figures(found))
 
 
 def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:

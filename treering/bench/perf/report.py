@@ -24,6 +24,7 @@ TOLERANCE = 1.5
 """A ratio may grow by so much before it counts as slower: those of two runs on a shared machine
 differ by a third now and then."""
 _DECIMALS = 4
+_SMALL = 0.1  # a ratio below it would be all zeros
 _AXES: Mapping[Unit, str] = {"s": "seconds", "B": "bytes"}
 _UNITS: Mapping[Unit, Sequence[tuple[str, float]]] = {
     "s": (("s", 1.0), ("ms", 1e3), ("µs", 1e6)),
@@ -160,7 +161,10 @@ def table(timings: Timings) -> str:
         for ours in timings.of(operation, OURS):
             theirs = (known.get((operation, ours.n, peer)) for peer in peers)
             cells = [f"{one.ratio:.1f}" if one else "–" for one in theirs]
-            took = [_shown(ours), f"{ours.ratio:.2f}"]
+            took = [
+                _shown(ours),
+                f"{ours.ratio:.2f}" if ours.ratio >= _SMALL else f"{ours.ratio:.1g}",
+            ]
             lines.append([operation, f"{ours.n:,}", *took, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -1,4 +1,7 @@
-"""MemoChat's instruction data: choosing the memo topics that a query is about."""
+"""MemoChat's instruction data: choosing the memo topics that a query is about.
+
+With a model, all its three stages: writing memos, choosing among them, chatting with them.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ _NONE = "NOTO."
 def load(path: Path) -> Iterator[Task]:
     """One task a "memo retrieval" row: its topic options are remembered, its query asked.
 
-    The rows for writing memos and for chatting need a language model and are no matter of
-    retrieval; they are left out, as is the option "None of the others".
+    The rows for writing memos and for chatting are no matter of retrieval; they are left out, as is
+    the option "None of the others".
     """
     for number, row in enumerate(json_lines(only_file(path, "test*.jsonl"))):
         if row["type"].startswith("retrieval"):
@@ -40,9 +43,10 @@ def _task(name: str, row: Row) -> Task:
 register(
     Benchmark(
         name="memo-instructions",
-        title="MemoChat instructions (retrieval)",
+        title="MemoChat instructions",
         load=load,
         headline="ndcg@5",
+        instructions=True,
         data=Data(
             url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
             licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",
