@@ -16,7 +16,7 @@ from treering.bench.policy.registry import policies
 from treering.bench.space import Space
 from treering.bench.task import Document, Piece, Question, Task
 from treering.embed.contract import Embedder
-from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering.memory import Memory
 from treering.relate.contract import Floats
@@ -202,11 +202,17 @@ def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: Space) -> N
     assert llm.left == 0
 
 
-def test_a_rating_that_is_none_is_an_error(space: Space) -> None:
-    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(["very poignant", "quite"]))
+def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
+    space: Space, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = ["4", "very poignant", "quite", *(["4"] * (len(SAID) - 2))]
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(said))
+    [plain] = policies(["memory-stream"], 0)
     assert policy.pick is not None
-    with pytest.raises(LLMReplyError, match="from 1 to 10"):
-        policy.pick(space, space.task.questions[0])
+    assert plain.pick is not None
+    asked = space.task.questions[0]
+    assert policy.pick(space, asked) == plain.pick(space, asked)  # all are rated 4
+    assert "memory-stream+rated: 1 of 6 ratings could not be read" in caplog.text
 
 
 def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:

@@ -7,6 +7,7 @@ them refreshes what an earlier one recalled: recency counts from when a piece wa
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import re
 from collections import Counter
@@ -23,15 +24,20 @@ from treering.bench.policy.fusing import ranked
 from treering.bench.prompts import load
 from treering.bench.space import Scored, Space
 from treering.bench.task import Question
-from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message
 from treering.score.terms import terms
+
+log = logging.getLogger("treering")
 
 HOURLY_DECAY = 0.995  # MemoryStream's recency, per hour
 RETENTION_DAYS = 5.0  # MemoryBank's code: R = exp(-days / (5 · strength)), strength 1 at first
 RATED = "memory-stream+rated"
 Importance = Callable[[Space, Sequence[Scored]], NDArray[np.float64]]
 _NUMBER = re.compile(r"\d+")
+_REPLY_TOKENS = 16  # a number, also one wrapped as JSON
+_FAIL_SAFE = 4.0
+"""What the authors' code takes where no rating can be read."""
+
 _NUMBER_ONLY = "Answer with one number from 1 to 10 and no other word."
 """Said where a reply begins with words: the paper's prompt was made for models that complete."""
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
@@ -54,11 +60,19 @@ def memory_stream_by_rarity() -> Policy:
 
 
 def memory_stream_rated(llm: LLM, seed: int) -> Policy:
-    """With importance as the paper has it: a language model rates each piece once, 1 to 10."""
+    """With importance as the paper has it: a language model rates each piece once, 1 to 10.
+
+    Where it names no such number twice, it counts as 4, as in the authors' code, with a warning.
+    """
+
+    def rate(found: Sequence[Scored]) -> NDArray[np.float64]:
+        ratings = [_rating(one.said, llm, seed) for one in found]
+        if unread := ratings.count(None):
+            log.warning("%s: %d of %d ratings could not be read", RATED, unread, len(ratings))
+        return np.array([_FAIL_SAFE if rating is None else rating for rating in ratings])
 
     def rated(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
-        ratings = space.once(RATED, lambda _: [_rating(one.said, llm, seed) for one in found])
-        return np.array(ratings)
+        return space.once(RATED, lambda _: rate(found))
 
     return Policy(RATED, _stream(rated))
 
@@ -85,18 +99,17 @@ def _rarity(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
     return space.once("rarity", made)
 
 
-def _rating(text: str, llm: LLM, seed: int) -> float:
-    """The first number of a reply. Raises LLMReplyError if there is none from 1 to 10, twice."""
+def _rating(text: str, llm: LLM, seed: int) -> float | None:
+    """The first number of a reply; None if there is none from 1 to 10, asked twice."""
     prompt = load("memory_stream_importance").fill(memory=text)
-    reply = ""
     for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
         reply = llm.complete(
-            [Message("user", asked)], max_tokens=8, temperature=0.0, seed=seed
-        ).text
-        number = _NUMBER.search(reply)
+            [Message("user", asked)], max_tokens=_REPLY_TOKENS, temperature=0.0, seed=seed
+        )
+        number = _NUMBER.search(reply.text)
         if number is not None and 1 <= int(number[0]) <= 10:
             return float(number[0])
-    raise LLMReplyError(f"importance is to be rated from 1 to 10; the reply was {reply!r}")
+    return None
 
 
 def memory_bank(seed: int) -> Policy:
