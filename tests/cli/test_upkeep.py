@@ -110,6 +110,19 @@ def test_what_models_cost_is_told(treering: Treering, identity: str, tmp_path: P
     assert "spent: ask" in treering("stats").stdout
 
 
+@pytest.mark.parametrize(
+    "command", [["search", "Hello"], ["stats"], ["forget", "x"], ["export"], ["tree"], ["memo"]]
+)
+def test_a_space_that_is_not_there_is_an_error_and_not_an_empty_answer(
+    treering: Treering, identity: str, command: list[str]
+) -> None:
+    result = treering(*command, "--space", "defualt")
+    assert result.exit_code == 2
+    assert "no space 'defualt'" in result.stderr
+    assert "treering spaces" in result.stderr
+    assert records(treering("spaces", "--json", "--space", "defualt")) == [{"space": "default"}]
+
+
 def test_spaces_are_apart(treering: Treering, identity: str) -> None:
     treering("--space", "ana", "add", "Hello.")
     assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]

@@ -56,8 +56,11 @@ class Run:
         return Path(self.url.removeprefix(_SQLITE))
 
     @contextmanager
-    def memory(self, *, create: bool = False, talks: bool = False) -> Iterator[Memory]:
-        """The open memory. Raises UnknownName if there is none and the command makes none.
+    def memory(
+        self, *, create: bool = False, talks: bool = False, whole: bool = False
+    ) -> Iterator[Memory]:
+        """The open memory. Raises UnknownName if there is none, or no such space in it, and the
+        command makes none; a command on the ``whole`` file has no use for the space.
 
         ``talks``: nothing can be done without a language model. Raises LLMNotConfigured then,
         before there is a file or anybody has typed a word; a server has its own.
@@ -73,6 +76,8 @@ class Run:
                 llm = stack.enter_context(closing(open_llm(llm)))
             opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=llm)
             memory = stack.enter_context(opened)
+            if not create and not whole:
+                self._ensure_space(memory)
             if is_new:
                 self._say_if_git_takes_it()
             try:
@@ -102,6 +107,18 @@ class Run:
                 "--memory or TREERING_MEMORY names another"
             )
         return True
+
+    def _ensure_space(self, memory: Memory) -> None:
+        """Nothing is found in a space whose name was mistyped, which must not pass for an answer.
+
+        A server does not tell its tenants which spaces there are.
+        """
+        there = memory.spaces() if self.path is not None else []
+        if there and self.space not in there:
+            raise UnknownName(
+                f"there is no space {self.space!r} in {self.path}; `treering spaces` lists those "
+                "there are, --space or TREERING_SPACE names one, `treering add` makes one"
+            )
 
     def _say_if_git_takes_it(self) -> None:
         """Whoever commits a whole folder should not publish a memory unawares."""

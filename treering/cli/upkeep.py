@@ -155,7 +155,7 @@ def stats(run: Run) -> None:
 @command(commands)
 def spaces(run: Run) -> None:
     """List the spaces of the file."""
-    with run.memory() as memory:
+    with run.memory(whole=True) as memory:
         for name in memory.spaces():
             run.out.emit({"space": name}, name)
 
