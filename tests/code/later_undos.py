@@ -511,4 +511,39 @@ class Point:
 """,
         ),
     ),
+    Fix(
+        "an early return beside another statement",
+        before="""\
+def parse(s):
+    return int(s)
+""",
+        after="""\
+def parse(s):
+    if not s:
+        return None
+    return int(s.strip())
+""",
+        undos=(
+            """\
+def parse(s):
+    return int(s.strip())
+""",
+            """\
+def parse(s, base=10):
+    return int(s.strip(), base)
+""",
+        ),
+        keeps=(
+            """\
+def parse(s):
+    return int(s.strip()) if s else None
+""",
+            """\
+def parse(s, base=10):
+    if s:
+        return int(s.strip(), base)
+    return None
+""",
+        ),
+    ),
 )

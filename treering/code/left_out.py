@@ -28,6 +28,8 @@ ALONE: tuple[PartKind, ...] = ("scope", "decorator", "option")
 STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
 """Of these each can stand for the whole: a retry that is a decorator now needs no ``sleep``."""
 
+_ENDS: tuple[PartKind, ...] = ("raise", "return")
+
 SURVIVES = 0.5
 """At least this share of the rest must still be there: whoever writes a definition anew has
 thought of another way to do it."""
@@ -172,9 +174,18 @@ class _Comparison:
         return not (here or there)
 
     def _has_consequences(self) -> bool:
-        """Whether an error or result that was brought is still there: under another condition."""
-        ends = [part for part in self._came if part.kind in ("raise", "return")]
-        return any(not self._lost[part] for part in ends)
+        """Whether an error or result that was brought is still there: under another condition.
+
+        As many as the earlier change replaced are those in another form, and of no new condition.
+        """
+        return any(
+            self._count(self._came - self._lost, kind) > self._count(self._replaced, kind)
+            for kind in _ENDS
+        )
+
+    @staticmethod
+    def _count(parts: Parts, kind: PartKind) -> int:
+        return sum(n for part, n in parts.items() if part.kind == kind)
 
     def _is_weaker(self, part: Part) -> bool:
         """Whether a condition is there of which one case is gone."""
