@@ -54,6 +54,13 @@ def test_a_report_says_no_difference_when_there_is_none() -> None:
     assert rows(page)["treering"][-1] == "no difference (+0.0)"
 
 
+def test_a_report_counts_the_questions_that_have_a_verdict() -> None:
+    rated = [Measured("dense", "chat", str(n), "", {"rating": 0.9}) for n in range(3)]
+    unread = Measured("dense", "chat", "3", "", {}, {"unread": {"rating": "Good."}})
+    page = report(Scores.of(RUN, [*rated, unread]))
+    assert rows(page)["dense"][:2] == ["3", "90.0 [90.0, 90.0]"]
+
+
 def test_a_report_has_the_headline_by_category() -> None:
     page = report(scores(dense=[1.0, 0.0, 1.0, 0.0]))
     assert "| recall@10 | a (2) | b (2) |" in page

@@ -189,7 +189,8 @@ def _mean_row(
     cells = [_mean(metric, list(scores.values(policy, metric).values())) for metric in others]
     gap = difference(values, scores.values(reference, headline), seed=scores.run.seed)
     against = "–" if policy == reference or gap is None else _verdict(gap)
-    return [policy, str(len(scores.by_policy[policy])), lead, *cells, against]
+    measured = len(values) or len(scores.by_policy[policy])  # some have no headline, no rank
+    return [policy, str(measured), lead, *cells, against]
 
 
 def _category_table(scores: Scores) -> str:
