@@ -28,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from treering.code.changes import DefinitionChange, Piece, all_pieces
-from treering.code.check import DEPTH, Check, told
+from treering.code.check import DEPTH, Check
 from treering.code.details import Come
 from treering.code.git import Git
 from treering.code.guard import TELLING, Brought, arrivals, parts_of
+from treering.code.left_out import told
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:

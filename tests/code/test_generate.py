@@ -10,7 +10,9 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
+from treering.code.generate import losses
 from treering.code.reply import code_of
+from treering.code.session import SessionBlock
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 
@@ -99,6 +101,22 @@ def test_a_draft_that_undoes_a_round_is_written_again_with_what_it_loses(file: P
     last = llm.requests[-1].text
     assert f"undoes this earlier instruction, which still holds: {ASKED[1]}" in last
     assert "Missing: raise ValueError" in last
+
+
+def test_what_a_round_only_added_is_a_loss_where_it_is_left_out() -> None:
+    plain = "def save(path, text):\n    path.write_text(text)\n    return path\n"
+    locked = (
+        "def save(path, text):\n    with LOCK:\n        path.write_text(text)\n    return path\n"
+    )
+    dated = "def save(path, text):\n    path.write_text(today() + text)\n    return path\n"
+    asked = "Write 'save'.", "Only one thread may write at a time.", "Begin with the date."
+    rounds = [
+        SessionBlock("save", one, code, "python", path="m.py")
+        for one, code in zip(asked, (plain, locked), strict=False)
+    ]
+    [loss] = losses(rounds, asked[2], dated)
+    assert loss.instruction == asked[1]
+    assert "LOCK" in loss.missing[0]
 
 
 def test_what_is_undone_still_is_told(file: Path) -> None:

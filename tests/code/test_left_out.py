@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
-from treering.code.check import told
 from treering.code.details import Come
 from treering.code.guard import Brought, Undone, arrivals
-from treering.code.left_out import left_out
+from treering.code.left_out import left_out, told
 
 MISSED = {
     ("a guard that returns early", 3),  # written anew as a loop

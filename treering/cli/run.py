@@ -103,8 +103,8 @@ class Run:
             return False
         if not create:
             raise UnknownName(
-                f"there is no memory at {self.path}; `treering add` makes one, "
-                "--memory or TREERING_MEMORY names another"
+                f"there is no memory at {self.path}; `treering add` or `treering code index` makes "
+                "one, --memory or TREERING_MEMORY names another"
             )
         return True
 

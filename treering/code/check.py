@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from treering.code.behaviour import Parts
 from treering.code.changes import DefinitionChange, all_pieces, changes, pieces
 from treering.code.details import Come
 from treering.code.git import STAGED, WORKING_TREE, Commit, Git
-from treering.code.guard import Brought, Undone, arrivals, brought, undone
-from treering.code.left_out import left_out
+from treering.code.guard import Brought, Undone, arrivals, brought
+from treering.code.left_out import told
 from treering.code.recorded import Recorded, sequence, within
 from treering.errors import InputError
 
@@ -144,23 +143,6 @@ class Check:
                         Brought(commit.message, commit.sha, commit.at, "commit", was, now)
                     )
         return found
-
-
-def told(
-    change: DefinitionChange, history: Sequence[Brought], moved: Parts, fine: Come
-) -> tuple[Undone, ...]:
-    """What a change undoes, and what it leaves out of rounds that it does not undo otherwise.
-
-    ``moved`` and ``fine`` are what the whole change brings anywhere, coarsely and in detail.
-    """
-    found = list(undone(change, history, moved))
-    shown = {line.number for one in found for line in one.then}
-    for one in left_out(change, history, fine):
-        lines = {line.number for line in one.then}
-        if not lines <= shown:
-            found.append(one)
-            shown |= lines
-    return tuple(found)
 
 
 def _names(commit: Commit) -> tuple[str, str]:

@@ -13,8 +13,10 @@ from typing import Protocol
 from treering.code.blocks import CodeBlock
 from treering.code.changes import DefinitionChange, in_class, pieces
 from treering.code.context_memory import ContextMemory, Judgement
+from treering.code.details import Come
 from treering.code.detect import judge
-from treering.code.guard import arrivals, brought, piece_of, undone
+from treering.code.guard import arrivals, brought, piece_of
+from treering.code.left_out import told
 from treering.code.reply import code_of
 from treering.code.session import SAME_INTENT, SessionBlock, Similarity
 from treering.errors import LLMReplyError
@@ -158,7 +160,7 @@ def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple
         return ()
     found: dict[str, Loss] = {}
     change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
-    for one in undone(change, brought(blocks), arrivals([change])):
+    for one in told(change, brought(blocks), arrivals([change]), Come.of([change])):
         found.setdefault(one.instruction, Loss(one.instruction, one.missing))
     verdict = judge(blocks, instruction, code)
     for finding in verdict.findings if verdict.alarm else ():

@@ -16,7 +16,7 @@ from itertools import combinations
 from treering.code.behaviour import Part, PartKind, Parts
 from treering.code.changes import DefinitionChange, Piece
 from treering.code.details import Come, bag, details
-from treering.code.guard import Brought, Undone, as_undone, standing
+from treering.code.guard import Brought, Undone, as_undone, standing, undone
 
 ADDITIONS: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally", "step", "option")
 """Kinds that are missed where they are just gone. Calls and returns are not: a rewriting has
@@ -50,6 +50,23 @@ _SYNTAX = frozenset(
 )
 _TELLS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 """Calls that only tell somebody: they may come and go."""
+
+
+def told(
+    change: DefinitionChange, history: Sequence[Brought], moved: Parts, fine: Come
+) -> tuple[Undone, ...]:
+    """What a change undoes, and what it leaves out of rounds that it does not undo otherwise.
+
+    ``moved`` and ``fine`` are what the whole change brings anywhere, coarsely and in detail.
+    """
+    found = list(undone(change, history, moved))
+    shown = {line.number for one in found for line in one.then}
+    for one in left_out(change, history, fine):
+        lines = {line.number for line in one.then}
+        if not lines <= shown:
+            found.append(one)
+            shown |= lines
+    return tuple(found)
 
 
 def left_out(change: DefinitionChange, history: Sequence[Brought], come: Come) -> Iterator[Undone]:
