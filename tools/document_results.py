@@ -31,6 +31,7 @@ _PEERS = (
     *("peer:lancedb-hybrid", "peer:llamaindex-hybrid", "peer:chroma", "peer:lancedb"),
     *("peer:llamaindex", "peer:mem0"),
 )
+_WRITTEN = ("with:topic", "with:default+topic", "memory-stream", "memory-stream+rated")
 _MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
 
 
@@ -44,6 +45,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
+        "memos": lambda: _overview("memos", ("treering", "own", *_WRITTEN, "fusion", "dense")),
         "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
         "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
         "w": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:w"])),
