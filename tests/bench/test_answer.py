@@ -64,7 +64,7 @@ def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) 
     answered = answer(OPEN, "", how)
     assert answered.metrics["judged"] == judged
     assert "[ Ground-Truth Answer ]\nPorto\n" in judge.requests[0].text
-    assert answered.usage.calls == 2
+    assert (answered.usage.calls, answered.judging.calls) == (1, 1)
 
 
 def test_a_choice_needs_no_judge() -> None:

@@ -101,6 +101,19 @@ def test_run_with_a_model_answers(
     assert llm.closed
 
 
+def test_what_a_model_writes_for_a_memory_is_kept_for_a_run_that_goes_on(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.jsonl"
+    first, again = ScriptedLLM(["5"] * 9), ScriptedLLM([])
+    for llm in (first, again):
+        bench.run("fairytaleqa", data, ["memory-stream+rated"], out, summaries=llm)  # type: ignore[arg-type]
+        assert last_object(capsys.readouterr().out)["policies"]["memory-stream+rated"]["n"] > 0
+        out.write_text(out.read_text().splitlines()[0] + "\n")  # cut short before its first line
+    kept = (tmp_path / "r.replies.jsonl").read_text().splitlines()
+    assert 0 < len(kept) == len(first.requests)
+
+
 def test_a_code_benchmark_finds_its_sources_beside_its_tasks(tmp_path: Path) -> None:
     for path, text in SHOP.items():
         write(tmp_path / "sources" / "shop" / path, text)

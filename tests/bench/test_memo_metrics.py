@@ -131,10 +131,16 @@ def test_with_a_model_the_instructions_are_run_as_printed(
     assert found["topic"] == {"precision": 1.0, "recall": 0.5, "f1": 0.6667}
     assert found["choice"]["f1"] == 0.6667
     assert (found["unread"], found["usage"]["calls"]) == (1, 4)
-    assert [line.category for line in read(out)[1]][2:] == [
-        "retrieval_dialogsum",
-        "chatting_dialogsum",
-    ]
+    run, lines = read(out)
+    assert run.settings["temperature"] == 0.2
+    assert {line.category: dict(line.metrics) for line in lines} == {
+        "writing_dialogsum": {"topic_f1": 1.0, "summary_bert_score": 1.0},
+        "writing_topiocqa": {"topic_f1": 0.0},
+        "retrieval_dialogsum": {"choice_f1": 0.666667},
+        "chatting_dialogsum": {
+            "chat_bert_score": pytest.approx(found["chat_bert_score"], abs=1e-4)
+        },
+    }
     assert llm.closed
 
 
@@ -143,5 +149,5 @@ def test_instructions_take_no_options_of_questions(tmp_path: Path, options: dict
     [name] = options
     data = written(tmp_path / "test.jsonl")
     llm = ScriptedLLM([])
-    with pytest.raises(InputError, match=f"takes no --{name}"):
+    with pytest.raises(InputError, match=f"with --llm takes no --{name}"):
         bench.run("memo-instructions", data, llm=llm, **options)  # type: ignore[arg-type]

@@ -215,6 +215,50 @@ def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
     assert "memory-stream+rated: 1 of 6 ratings could not be read" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("On a scale of 1 to 10, I would rate this 8.", 8.0),
+        ("7/10", 7.0),
+        ('{"rating": 3}', 3.0),
+        ("Between 4 and 6.", None),
+        ("11", None),
+    ],
+)
+def test_a_rating_is_the_only_number_but_for_the_scale(
+    space: Space, reply: str, rating: float | None
+) -> None:
+    other = "4" if rating is None else str(int(rating))
+    asked = [reply, *(["none"] if rating is None else []), *([other] * (len(SAID) - 1))]
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(asked))
+    [plain] = policies(["memory-stream"], 0)
+    assert policy.pick is not None
+    assert plain.pick is not None
+    question = space.task.questions[0]
+    assert policy.pick(space, question) == plain.pick(space, question)  # all have one rating
+
+
+def test_a_weight_of_zero_is_no_default(space: Space) -> None:
+    asked = space.task.questions[1]
+    spelled = named("with:tree@0").pick
+    assert spelled is not None
+    assert spelled(space, asked) == space.search(asked, relations=())
+
+
+def test_memos_of_texts_are_refused(tmp_path: Path, embedder: BagOfWords) -> None:
+    task = Task("story", (Document("book", (Piece("D0", "It rains."),)),), ())
+    llm = ScriptedLLM([])
+    [policy] = policies(["with:default+topic"], 0, writer=llm)
+    with (
+        Memory.open(tmp_path / "bench.db", embedder=embedder, llm=llm) as memory,
+        Space(memory, task, embedder, count=len) as space,
+    ):
+        space.remember()
+        assert policy.pick is not None
+        with pytest.raises(InputError, match="memos are of chats"):
+            policy.pick(space, Question("1", "Does it rain?"))
+
+
 def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:
     kept = [set(units(space, "memory-bank", question)) for question in (0, 1, 2)]
     assert kept[0] == kept[1] == kept[2]

@@ -176,7 +176,7 @@ def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> 
     lines = list(scores.by_policy["whole"].values())
     assert lines[0].metrics["token_f1"] == 1.0
     assert lines[0].details["answer"] == "Porto"
-    assert lines[0].details["prompt_tokens"] > 0
+    assert lines[0].metrics["tokens prompt"] > 0
     assert lines[1].metrics["token_f1"] == 0.0
 
 

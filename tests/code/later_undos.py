@@ -546,4 +546,38 @@ def parse(s, base=10):
 """,
         ),
     ),
+    Fix(
+        "an early return for what is not there",
+        before="""\
+def load(path):
+    return read(path)
+""",
+        after="""\
+def load(path):
+    if not path.exists():
+        return None
+    return read(path, "utf-8")
+""",
+        undos=(
+            """\
+def load(path, strict=False):
+    return read(path, "utf-8", strict)
+""",
+            """\
+def load(path, kind="text"):
+    if kind == "none":
+        return None
+    return read(path, "utf-8", kind)
+""",
+        ),
+        keeps=(
+            """\
+def load(path):
+    try:
+        return read(path, "utf-8", strict=True)
+    except FileNotFoundError:
+        return None
+""",
+        ),
+    ),
 )

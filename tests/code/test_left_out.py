@@ -27,6 +27,7 @@ MISSED = {
     ("a write that is atomic", 2),  # other calls throughout
     ("a comparison of floats", 0),  # operators are not compared
     ("a comparison of floats", 1),
+    ("an early return for what is not there", 1),  # another condition returns the same now
     ("a dictionary of a module", 1),  # the value went into an argument
 }
 """Undos by the kind of the fix and their place, which the guard does not see, and why."""

@@ -34,7 +34,7 @@ class Answering:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A model's answer, what it scored, and what it cost.
+    """A model's answer, what it scored, and what it cost; ``judging`` is the judge's cost.
 
     A judge's verdict that cannot be read is no score: it is kept in ``unread`` and its metric is
     missing, so that a report's ``n`` shows it.
@@ -43,6 +43,7 @@ class Answered:
     text: str
     metrics: Mapping[str, float]
     usage: Usage
+    judging: Usage = field(default_factory=Usage)
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -57,13 +58,12 @@ def answer(question: Question, context: str, how: Answering) -> Answered:
     text = reply.text.strip()
     metrics = score(question, text)
     unread: dict[str, str] = {}
-    usage = reply.usage
+    judging = Usage()
     if how.judge is not None and not question.options:  # of a choice, accuracy says it all
-        verdict, cost = _judged(question, text, context, how.judge, how.seed)
+        verdict, judging = _judged(question, text, context, how.judge, how.seed)
         metrics |= verdict.metrics
         unread |= verdict.unread
-        usage += cost
-    return Answered(text, metrics, usage, unread)
+    return Answered(text, metrics, reply.usage, judging, unread)
 
 
 def score(question: Question, text: str) -> dict[str, float]:

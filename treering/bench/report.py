@@ -12,10 +12,14 @@ from treering.bench.stats import Interval, bootstrap, paired_difference
 from treering.errors import InputError
 
 EVIDENCE_COLUMNS = (
-    "recall@5", "recall@10", "ndcg@10", "mrr", "tokens@10",
+    "recall@5", "recall@10", "precision@10", "ndcg@10", "mrr", "tokens@10",
     "recall@1000tokens", "recall@all", "tokens@all",
 )  # fmt: skip
-ANSWER_COLUMNS = ("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judged", "rating")
+ANSWER_COLUMNS = (
+    *("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judged", "rating"),
+    *("topic_f1", "summary_bert_score", "choice_f1", "chat_bert_score"),  # means over rows
+    *("tokens prompt", "tokens reply"),
+)
 _ANSWER_HEADLINES = ("accuracy", "token_f1", "rating")
 """The metric that leads an answer table: the first of these that was measured."""
 
@@ -74,14 +78,26 @@ class Scores:
 
 
 def summary(scores: Scores) -> dict[str, dict[str, float]]:
-    """Mean of every metric, and the number of questions ``n``, by policy."""
+    """Mean of every metric, and the number of questions ``n``, by policy.
+
+    ``n`` is of the headline; a metric that other questions have is followed by its own.
+    """
     means: dict[str, dict[str, float]] = {}
-    for policy, lines in scores.by_policy.items():
-        means[policy] = {"n": float(len(lines))}
+    for policy in scores.by_policy:
+        measured = _measured(scores, policy)
+        means[policy] = {"n": float(measured)}
         for metric in scores.metrics:
             if values := list(scores.values(policy, metric).values()):
                 means[policy][metric] = round(sum(values) / len(values), 6)
+                if len(values) != measured:
+                    means[policy][f"{metric} n"] = float(len(values))
     return means
+
+
+def _measured(scores: Scores, policy: str) -> int:
+    """Questions that have the headline; where none has, as without a rank, any metric."""
+    lines = scores.by_policy[policy].values()
+    return len(scores.values(policy, scores.headline)) or sum(bool(one.metrics) for one in lines)
 
 
 def report(scores: Scores, reference: str | None = None) -> str:
@@ -186,10 +202,10 @@ def _mean_row(
 ) -> list[str]:
     values = scores.values(policy, headline)
     lead = _interval(bootstrap(list(values.values()), seed=scores.run.seed)) if values else "–"
-    cells = [_mean(metric, list(scores.values(policy, metric).values())) for metric in others]
+    measured = _measured(scores, policy)
+    cells = [_mean_of(scores, policy, metric, measured) for metric in others]
     gap = difference(values, scores.values(reference, headline), seed=scores.run.seed)
     against = "–" if policy == reference or gap is None else _verdict(gap)
-    measured = len(values) or len(scores.by_policy[policy])  # some have no headline, no rank
     return [policy, str(measured), lead, *cells, against]
 
 
@@ -228,8 +244,11 @@ def _mean(metric: str, values: Sequence[float]) -> str:
     return f"{mean:,.0f}" if metric.startswith("tokens") else f"{100 * mean:.1f}"
 
 
-def _mean_of(scores: Scores, policy: str, metric: str) -> str:
-    return _mean(metric, list(scores.values(policy, metric).values()))
+def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = None) -> str:
+    """The mean, and over how many it is where that is not all ``questions``."""
+    values = list(scores.values(policy, metric).values())
+    differs = bool(values) and questions is not None and len(values) != questions
+    return f"{_mean(metric, values)} ({len(values)})" if differs else _mean(metric, values)
 
 
 def _interval(interval: Interval) -> str:

@@ -87,11 +87,12 @@ def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str,
 
 
 def this_machine() -> dict[str, Any]:
-    """The system, the processor and how many, and the memory in GiB."""
+    """The system, the processor and how many, threads of linear algebra, the memory in GiB."""
     return {
         "system": platform.platform(),
         "processor": _processor(),
         "cpus": os.cpu_count(),
+        "threads": os.environ.get("OPENBLAS_NUM_THREADS") or os.cpu_count(),
         "memory_gib": _memory_gib(),
     }
 

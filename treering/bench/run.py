@@ -54,12 +54,17 @@ def answer_level(how: Answering, budget: int) -> Level:
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
         context = "\n".join(passage.text for passage in in_reading_order)
         answered = answer(question, context, how)
-        usage = {
-            "prompt_tokens": answered.usage.prompt_tokens,
-            "completion_tokens": answered.usage.completion_tokens,
+        details = {
+            "answer": answered.text,
+            "unread": dict(answered.unread),
+            "judging": {"prompt": answered.judging.prompt_tokens}
+            | {"completion": answered.judging.completion_tokens},
         }
-        details = {"answer": answered.text, "unread": dict(answered.unread), **usage}
-        return _measured(policy, space, question, answered.metrics, details)
+        tokens = {
+            "tokens prompt": answered.usage.prompt_tokens,
+            "tokens reply": answered.usage.completion_tokens,
+        }
+        return _measured(policy, space, question, {**answered.metrics, **tokens}, details)
 
     def counts(question: Question) -> bool:
         return bool(question.answers) or how.judge is not None

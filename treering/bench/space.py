@@ -14,6 +14,7 @@ from treering.bench.embedding import TextCache
 from treering.bench.metrics.evidence import Passage
 from treering.bench.task import Document, Piece, Question, Task
 from treering.embed.contract import Embedder
+from treering.errors import InputError
 from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -97,7 +98,7 @@ class Space:
         if "level" in how:
             self._summarise()
         if TOPIC in how.get("relations", ()):
-            self.once("memos", lambda _: self._memory.memos.settle())
+            self.once("memos", lambda _: self._memoise())
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 
     def scored(self, question: Question) -> list[Scored]:
@@ -127,7 +128,12 @@ class Space:
         return "chat" if any(document.chat for document in self.task.documents) else "text"
 
     def _summarise(self) -> None:
-        self.once("summaries", lambda _: self._memory.settle())
+        self.once("summaries", lambda _: self._memory.tree.settle())
+
+    def _memoise(self) -> None:
+        if self.kind != "chat":
+            raise InputError("memos are of chats, and these are texts; leave `topic` out")
+        self._memory.memos.settle()
 
     def _units(self, hit: Hit) -> tuple[str, ...]:
         """The evidence units that a hit covers: its own; of a summary, of what it quotes whole."""

@@ -14,7 +14,8 @@ from treering.bench.coding.policy import code_policies
 from treering.bench.coding.run import run_code
 from treering.bench.coding.task import CodeTask, LeftOut
 from treering.bench.embedding import QuestionCache, TextCache
-from treering.bench.instructions import evaluate, figures, instructions
+from treering.bench.instructions import TEMPERATURE, evaluate, figures, instructions
+from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.memos import bert_score
 from treering.bench.policy.registry import DEFAULT, policies
 from treering.bench.prompts import answer_prompt
@@ -49,7 +50,7 @@ class Wanted:
     judge: str | None = None
     summaries: str | None = None
     sources: Path | None = None
-    temperature: float = 0.0
+    temperature: float | None = None
     seed: int = 0
 
 
@@ -79,15 +80,19 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
 
 
 def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
-    _refuse(chosen, sources=wanted.sources)
+    _refuse(chosen.name, sources=wanted.sources)
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
-        writer = (
-            opened.enter_context(closing(open_llm(wanted.summaries))) if wanted.summaries else None
-        )
-        picking = policies(wanted.policies, wanted.seed, how.llm if how else None, writer)
         level = answer_level(how, wanted.budget) if how else evidence_level()
+        replies = _path(chosen, wanted, level.name).with_suffix(".replies.jsonl")
+        writer = rater = None
+        if wanted.summaries:
+            opened_llm = opened.enter_context(closing(open_llm(wanted.summaries)))
+            writer = rater = KeptReplies(opened_llm, replies)
+        elif how:
+            rater = KeptReplies(how.llm, replies)
+        picking = policies(wanted.policies, wanted.seed, rater, writer)
         decided = settings(level, model.name, wanted.budget, how, writer)
         path, results = _results(opened, chosen, wanted, level.name, decided)
         run_benchmark(
@@ -109,17 +114,23 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
 def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> Outcome:
     asked = {"judge": wanted.judge, "summaries": wanted.summaries, "sources": wanted.sources}
     policy = None if wanted.policies == (DEFAULT,) else wanted.policies
-    _refuse(chosen, sample=wanted.sample, policy=policy, **asked)
+    _refuse(f"{chosen.name} with --llm", sample=wanted.sample, policy=policy, **asked)
     rows = list(read_as(chosen.name, wanted.data, instructions(wanted.data, wanted.limit)))
     if not rows:
         raise InputError(f"{wanted.data} holds no row for writing, retrieval or chatting")
     with ExitStack() as opened:
         model = opened.enter_context(closing(open_llm(llm)))
-        decided = {"level": INSTRUCTIONS, "model": model.model, "temperature": wanted.temperature}
+        temperature = TEMPERATURE if wanted.temperature is None else wanted.temperature
+        decided = {
+            "level": INSTRUCTIONS,
+            "model": model.model,
+            "temperature": temperature,
+            "embedder": MiniLM.name,
+        }
         path, results = _results(opened, chosen, wanted, INSTRUCTIONS, decided)
         progress = opened.enter_context(shown(chosen.name))
         similarity = bert_score(MiniLM().token_vectors)
-        found = evaluate(rows, model, similarity, results, wanted.temperature, progress)
+        found = evaluate(rows, model, similarity, results, temperature, progress)
     told = {
         "benchmark": chosen.name,
         "level": INSTRUCTIONS,
@@ -133,7 +144,7 @@ def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> 
 
 def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
     asked = {"llm": wanted.llm, "judge": wanted.judge, "summaries": wanted.summaries}
-    _refuse(chosen, sample=wanted.sample, **asked)
+    _refuse(chosen.name, sample=wanted.sample, **asked)
     picking = code_policies(wanted.policies)
     beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
     sources = wanted.sources or beside / SOURCES
@@ -156,7 +167,7 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
     unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
-    _refuse(chosen, sample=wanted.sample, summaries=wanted.summaries, **unused)
+    _refuse(chosen.name, sample=wanted.sample, summaries=wanted.summaries, **unused)
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
     figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
     told = {
@@ -170,19 +181,23 @@ def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
     return Outcome(told | figures)
 
 
-def _refuse(chosen: Registered, **options: object) -> None:
+def _refuse(what: str, /, **options: object) -> None:
     """Options that a kind of benchmark has no use for are a mistake, not to be passed over."""
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
-        raise InputError(f"{chosen.name} takes no {' or '.join(given)}; leave it out")
+        raise InputError(f"{what} takes no {' or '.join(given)}; leave it out")
 
 
 def _results(
     opened: ExitStack, chosen: Registered, wanted: Wanted, level: str, decided: dict[str, Any]
 ) -> tuple[Path, Results]:
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, decided)
-    path = wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
+    path = _path(chosen, wanted, level)
     return path, opened.enter_context(Results(path, header))
+
+
+def _path(chosen: Registered, wanted: Wanted, level: str) -> Path:
+    return wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
 
 
 def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answering | None:
@@ -197,7 +212,7 @@ def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answerin
         llm=answering,
         prompt=answer_prompt(chosen.prompt),
         judge=None if wanted.judge is None else judging,
-        temperature=wanted.temperature,
+        temperature=wanted.temperature or 0.0,
         seed=wanted.seed,
     )
 

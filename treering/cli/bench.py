@@ -53,7 +53,12 @@ def run(
     data: DataPath,
     policy: Policies = ["all"],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="The first so many questions, or of instructions so many of each kind."
+        ),
+    ] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="So many questions, drawn from all by the seed.")
     ] = None,
@@ -74,7 +79,12 @@ def run(
         Path | None,
         typer.Option(help="Of a code benchmark: a folder a project. [default: beside --data]"),
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Of the answering model.")] = 0.0,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="Of the answering model. [default: 0; the paper's 0.2 for instructions]"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
     embedder: Annotated[str, typer.Option(help="The embedding model.")] = EMBEDDER,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object only.")] = False,

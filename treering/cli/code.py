@@ -171,7 +171,7 @@ def log(
 ) -> None:
     """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
     if _is_there(run):
-        with run.memory() as memory:
+        with run.memory(whole=True) as memory:
             story = memory.code.log(definition, root=root if git else None)
     else:
         story = story_of(definition, {}, root)
@@ -204,7 +204,7 @@ def check(
         message = f"{message}\n{message_file.read_text(encoding='utf-8', errors='replace')}"
     known = {}
     if _is_there(run):
-        with run.memory() as memory:
+        with run.memory(whole=True) as memory:
             known = memory.code.rounds()
     report = compare(root, known, staged=staged, commits=commits, message=message, depth=depth)
     for one in report.undone:

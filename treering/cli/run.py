@@ -60,7 +60,7 @@ class Run:
         self, *, create: bool = False, talks: bool = False, whole: bool = False
     ) -> Iterator[Memory]:
         """The open memory. Raises UnknownName if there is none, or no such space in it, and the
-        command makes none; a command on the ``whole`` file has no use for the space.
+        command makes none; with ``whole`` a space that is not there holds nothing, and no more.
 
         ``talks``: nothing can be done without a language model. Raises LLMNotConfigured then,
         before there is a file or anybody has typed a word; a server has its own.
@@ -117,7 +117,8 @@ class Run:
         if there and self.space not in there:
             raise UnknownName(
                 f"there is no space {self.space!r} in {self.path}; `treering spaces` lists those "
-                "there are, --space or TREERING_SPACE names one, `treering add` makes one"
+                "there are, --space or TREERING_SPACE names one, `treering add` or `treering code "
+                "index` makes one"
             )
 
     def _say_if_git_takes_it(self) -> None:

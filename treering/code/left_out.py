@@ -193,16 +193,16 @@ class _Comparison:
     def _has_consequences(self) -> bool:
         """Whether an error or result that was brought is still there: under another condition.
 
-        As many as the earlier change replaced are those in another form, and of no new condition.
+        One that puts what the earlier change replaced in another form is of no new condition.
         """
-        return any(
-            self._count(self._came - self._lost, kind) > self._count(self._replaced, kind)
-            for kind in _ENDS
-        )
-
-    @staticmethod
-    def _count(parts: Parts, kind: PartKind) -> int:
-        return sum(n for part, n in parts.items() if part.kind == kind)
+        replaced = [part for part in self._replaced.elements() if part.kind in _ENDS]
+        for part in (self._came - self._lost).elements():
+            if part.kind in _ENDS:
+                former = [one for one in replaced if _words(one) & _words(part)]
+                if not former:
+                    return True
+                replaced.remove(former[0])
+        return False
 
     def _is_weaker(self, part: Part) -> bool:
         """Whether a condition is there of which one case is gone."""

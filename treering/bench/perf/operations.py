@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,6 +20,7 @@ from treering.bench.perf.timing import (
     Timed,
     compared,
     in_turn,
+    seconds_of,
 )
 from treering.bench.perf.world import PASSING, World, vectors_in
 from treering.memory import Memory
@@ -72,20 +72,17 @@ def ingest(world: World) -> list[Timed]:
     """
     rounds = FEW_ROUNDS + 1
     texts = sentences(rounds * INGESTED)
-    batches = [texts[first::rounds] for first in range(rounds)]  # long and short ones in each
-    bare, ours = iter(batches), iter(batches)
+    times: dict[str, list[float]] = {LIMIT: [], OURS: []}
     with Memory.open(world.path, embedder=world.model) as memory:
-
-        def add() -> None:
-            said = [{"role": "user", "name": "Ana", "content": text} for text in next(ours)]
-            memory.add(said, source=SENTENCES)
-
-        def embed() -> None:
-            world.model.embed([f"Ana: {text}" for text in next(bare)])
-
-        timed = in_turn("ingest", world.n, {LIMIT: embed, OURS: add}, FEW_ROUNDS)
+        for first in range(rounds):
+            batch = texts[first::rounds]  # long and short ones in each
+            said = [{"role": "user", "name": "Ana", "content": text} for text in batch]
+            bare = seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in batch]))  # noqa: B023
+            ours = seconds_of(lambda: memory.add(said, source=SENTENCES))  # noqa: B023 - run at once
+            times[LIMIT].append(bare / len(batch))
+            times[OURS].append(ours / len(batch))
         memory.forget(source=SENTENCES)
-    return [replace(one, value=one.value / INGESTED) for one in timed]
+    return compared("ingest", world.n, {name: found[1:] for name, found in times.items()})
 
 
 def forget(world: World) -> list[Timed]:

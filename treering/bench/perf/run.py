@@ -47,7 +47,7 @@ LIMITS: Mapping[str, str] = {
     "size": "the same texts and vectors in SQLite",
     "resident": "the vectors alone",
     "rank": "the matrix-vector product",
-    "tree": "comparing with every node",
+    "tree": "a scan of all nodes, no limit",
     "code": "tree-sitter's parse",
 }
 """What each operation is measured against; by the first word of its name."""

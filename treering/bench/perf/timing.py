@@ -57,15 +57,17 @@ def in_turn(
 def compared(
     operation: str, n: int, taken: Mapping[str, Sequence[float]], unit: Unit = "s"
 ) -> list[Timed]:
-    """The median of each system, and the median over rounds of its ratio to the limit."""
-    limit = taken[LIMIT]
+    """The mean of each system, and its ratio to the limit's: over all rounds, so that no round in
+    which one of them was lucky decides.
+    """
+    limit = statistics.fmean(taken[LIMIT])
     return [
         Timed(
             operation,
             n,
             system,
-            value=statistics.median(found),
-            ratio=statistics.median(a / b for a, b in zip(found, limit, strict=True)),
+            value=statistics.fmean(found),
+            ratio=statistics.fmean(found) / limit,
             unit=unit,
         )
         for system, found in taken.items()

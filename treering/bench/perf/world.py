@@ -19,6 +19,7 @@ from treering.bench.perf.texts import RandomVectors, questions, turns
 from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
+from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.relate.contract import Floats
@@ -30,8 +31,14 @@ PASSING = ("sentences", "passing")
 PEERS_MOST = 10_000
 """Turns that peers are given: some take milliseconds a text, one at a time."""
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS turn (id INTEGER PRIMARY KEY, text TEXT, vector BLOB)"
-_PRAGMAS = ("journal_mode=WAL", "secure_delete=ON")
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS turn (id INTEGER PRIMARY KEY, text TEXT)",
+    "CREATE TABLE IF NOT EXISTS embedding (turn INTEGER PRIMARY KEY, vector BLOB)",
+)
+_PRAGMAS = (
+    *(f"page_size={PAGE_SIZE}", f"cache_size=-{CACHE_KIB}", "journal_mode=WAL"),
+    *("synchronous=FULL", "secure_delete=ON"),
+)
 
 
 class Bare:
@@ -42,23 +49,29 @@ class Bare:
         self._file = sqlite3.connect(path)
         for pragma in _PRAGMAS:
             self._file.execute(f"PRAGMA {pragma}")
-        self._file.execute(_SCHEMA)
+        for table in _TABLES:
+            self._file.execute(table)
 
     def add(self, texts: list[str], vectors: Floats) -> None:
         """One transaction."""
-        rows = ((text, vector.tobytes()) for text, vector in zip(texts, vectors, strict=True))
+        blobs = ((vector.tobytes(),) for vector in vectors)
         with self._file:
-            self._file.executemany("INSERT INTO turn (text, vector) VALUES (?, ?)", rows)
+            self._file.executemany("INSERT INTO turn (text) VALUES (?)", ((t,) for t in texts))
+            self._file.executemany("INSERT INTO embedding (vector) VALUES (?)", blobs)
 
     def cut(self, n: int) -> None:
         """Keep the first ``n`` rows."""
         with self._file:
             self._file.execute("DELETE FROM turn WHERE id > ?", (n,))
+            self._file.execute("DELETE FROM embedding WHERE turn > ?", (n,))
 
     def forget_last(self) -> None:
         """Delete a row, and rewrite the file so that none of its bytes are left."""
         with self._file:
             self._file.execute("DELETE FROM turn WHERE id = (SELECT max(id) FROM turn)")
+            self._file.execute(
+                "DELETE FROM embedding WHERE turn = (SELECT max(turn) FROM embedding)"
+            )
         self._file.execute("VACUUM")
         self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -70,7 +83,7 @@ class Bare:
 def vectors_in(path: Path) -> Floats:
     """All vectors of a bare file, as one matrix of shape (N, d)."""
     with closing(sqlite3.connect(path)) as file:
-        blobs = [row[0] for row in file.execute("SELECT vector FROM turn ORDER BY id")]
+        blobs = [row[0] for row in file.execute("SELECT vector FROM embedding ORDER BY turn")]
     return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), -1)
 
 

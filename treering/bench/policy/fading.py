@@ -34,6 +34,7 @@ RETENTION_DAYS = 5.0  # MemoryBank's code: R = exp(-days / (5 · strength)), str
 RATED = "memory-stream+rated"
 Importance = Callable[[Space, Sequence[Scored]], NDArray[np.float64]]
 _NUMBER = re.compile(r"\d+")
+_SCALE = re.compile(r"\b1\s*(?:to|-|–)\s*10\b|(?:/|\bout of)\s*10\b")
 _REPLY_TOKENS = 16  # a number, also one wrapped as JSON
 _FAIL_SAFE = 4.0
 """What the authors' code takes where no rating can be read."""
@@ -62,7 +63,8 @@ def memory_stream_by_rarity() -> Policy:
 def memory_stream_rated(llm: LLM, seed: int) -> Policy:
     """With importance as the paper has it: a language model rates each piece once, 1 to 10.
 
-    Where it names no such number twice, it counts as 4, as in the authors' code, with a warning.
+    A piece for which it names no such number twice counts 4, as in the authors' code, with a
+    warning.
     """
 
     def rate(found: Sequence[Scored]) -> NDArray[np.float64]:
@@ -100,15 +102,15 @@ def _rarity(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
-    """The first number of a reply; None if there is none from 1 to 10, asked twice."""
+    """The number of a reply but for the scale; None if it has not one from 1 to 10, asked twice."""
     prompt = load("memory_stream_importance").fill(memory=text)
     for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
         reply = llm.complete(
             [Message("user", asked)], max_tokens=_REPLY_TOKENS, temperature=0.0, seed=seed
         )
-        number = _NUMBER.search(reply.text)
-        if number is not None and 1 <= int(number[0]) <= 10:
-            return float(number[0])
+        numbers = set(map(int, _NUMBER.findall(_SCALE.sub("", reply.text))))
+        if len(numbers) == 1 and numbers <= set(range(1, 11)):
+            return float(numbers.pop())
     return None
 
 

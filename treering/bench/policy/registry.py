@@ -51,12 +51,12 @@ An α of 0 is ``own``.
 
 
 def policies(
-    names: Sequence[str], seed: int, llm: LLM | None = None, writer: LLM | None = None
+    names: Sequence[str], seed: int, rater: LLM | None = None, writer: LLM | None = None
 ) -> list[Policy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
 
-    The names of ``GROUPS`` stand for their policies. ``llm`` answers questions, ``writer`` is the
-    memory's own: with ``memory-stream+rated`` it, or else ``llm``, rates every piece once.
+    The names of ``GROUPS`` stand for their policies. With ``memory-stream+rated`` ``rater`` rates
+    every piece once; ``writer`` is the model that the memory itself has, for memos.
 
     Raises:
         UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
@@ -65,7 +65,6 @@ def policies(
     fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
     wholes = mpc(), raptor(), *UNRANKED
     built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
-    rater = writer or llm
     rated = (memory_stream_rated(rater, seed),) if rater else ()
     known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, Policy] = {}

@@ -89,7 +89,11 @@ def with_relations(text: str) -> Policy:
     how fast they fade, and ``with:default+time`` adds one.
     """
     parts = _parts(text)
-    weights = {part.name: part.alpha for part in parts if part.name in OF_A_SPACE and part.alpha}
+    weights = {
+        part.name: part.alpha
+        for part in parts
+        if part.name in OF_A_SPACE and part.alpha is not None
+    }
 
     def pick(space: Space, question: Question) -> Sequence[Passage]:
         chosen = [one for part in parts for one in part.relations(space.kind)]
