@@ -7,12 +7,14 @@ between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from treering.bench import plots
 from treering.bench.perf import report as speed
+from treering.bench.perf.timing import OURS
 from treering.bench.policy.registry import GROUPS
 from treering.bench.registry import benchmark
 from treering.bench.report import Scores, budget_table, means_table, overview
@@ -32,6 +34,24 @@ _PEERS = (
     *("peer:llamaindex", "peer:mem0"),
 )
 _WRITTEN = ("with:topic", "with:default+topic", "memory-stream", "memory-stream+rated")
+_MATCHED = {
+    "topic": "topics, of the same range",
+    "summary_range": "summaries, their ranges alone",
+    "summary_bert_score": "summaries, by BERTScore",
+    "choice": "choices among memos",
+}
+_SPEED = (
+    ("rank", "rank context", 1_000_000, "ranking 1,000,000 × 384 with the context relation"),
+    ("rank", "rank context+semantic", 1_000_000, "… with the semantic relation too"),
+    ("memory", "search", 100_000, "a search of 100,000 turns, by words, meaning and relations"),
+    ("memory", "open", 100_000, "opening that memory and the first search, which loads it"),
+    ("memory", "resident", 100_000, "main memory a turn, of that one"),
+    ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
+    ("upkeep", "forget", 100_000, "forgetting a turn, gone from the file's bytes"),
+    ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
+    ("code", "code", 300_000, "indexing 300,000 lines of Python"),
+)
+"""What the README tells of speed: file, operation, size, and what that is."""
 _MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
 
 
@@ -39,12 +59,13 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
     """The tables of a page, by the name they are marked with."""
     known = ("treering", *_PLAIN)
     if page == "README.md":
-        return {"overview": lambda: _overview("", known)}
+        return {"overview": lambda: _overview("", known), "speed": _speed}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, "raptor")),
         "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
+        "instructions": _instructions,
         "memos": lambda: _overview("memos", ("treering", "own", *_WRITTEN, "fusion", "dense")),
         "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
         "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
@@ -83,6 +104,20 @@ def _answers() -> str:
     return "\n".join(pages)
 
 
+def _instructions() -> str:
+    told = json.loads((RESULTS / "memos" / "instructions.json").read_text(encoding="utf-8"))
+    rows = ["| of | precision | recall | F1 |", "| --- | --- | --- | --- |"]
+    for name, what in _MATCHED.items():
+        cells = (f"{100 * told[name][part]:.1f}" for part in ("precision", "recall", "f1"))
+        rows.append(f"| {what} | {' | '.join(cells)} |")
+    head = f"{told['model']}, {told['rows']} rows, temperature {told['temperature']}"
+    chats = (
+        f"Chats: BERTScore {100 * told['chat_bert_score']:.1f}; unread replies: {told['unread']}."
+    )
+    table = "\n".join(rows)
+    return f"{head}\n\n{table}\n\n{chats}\n"
+
+
 def _budgets() -> str:
     policies = ("treering", "context", *_PLAIN, "raptor")
     pages = []
@@ -96,6 +131,15 @@ def _code() -> str:
     found = scores("code")
     policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
     return overview(found, [p for p in policies if not p.startswith(("map", "rounds"))], "lexical")
+
+
+def _speed() -> str:
+    rows = ["| what | takes | against |", "| --- | --- | --- |"]
+    for file, operation, n, what in _SPEED:
+        ours = speed.read(RESULTS / "perf" / f"{file}.jsonl").by_key[operation, n, OURS]
+        told = f"{speed.ratio(ours)} × {speed.limits([operation]).partition(': ')[2]}"
+        rows.append(f"| {what} | {speed.value(ours)} | {told} |")
+    return "\n".join(rows) + "\n"
 
 
 def _perf() -> str:

@@ -37,6 +37,15 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
+def test_a_check_needs_no_space_of_its_own(root: Path, tmp_path: Path) -> None:
+    made = repository(tmp_path / "made", m=HALF)
+    commit(made, ASKED, m=REFUSING)
+    added = CliRunner().invoke(app, ["add", "Hello.", "--space", "ana"])
+    assert added.exit_code == 0, added.output
+    assert run("check", "--root", str(made)) == ""
+    assert ASKED in run("log", "m.py::half", "--root", str(made))
+
+
 def test_index_search_and_map_from_the_command_line(root: Path) -> None:
     assert run("index", str(root)).startswith(f"{len(SHOP)} added")
     assert run("index", str(root)).startswith("0 added, 0 changed, 0 removed")

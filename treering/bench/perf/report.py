@@ -161,11 +161,7 @@ def table(timings: Timings) -> str:
         for ours in timings.of(operation, OURS):
             theirs = (known.get((operation, ours.n, peer)) for peer in peers)
             cells = [f"{one.ratio:.1f}" if one else "–" for one in theirs]
-            took = [
-                _shown(ours),
-                f"{ours.ratio:.2f}" if ours.ratio >= _SMALL else f"{ours.ratio:.1g}",
-            ]
-            lines.append([operation, f"{ours.n:,}", *took, *cells])
+            lines.append([operation, f"{ours.n:,}", value(ours), ratio(ours), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -223,7 +219,13 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
     save(operation, path, draw)
 
 
-def _shown(timed: Timed) -> str:
+def ratio(timed: Timed) -> str:
+    """How many times the limit, as tables show it."""
+    return f"{timed.ratio:.2f}" if timed.ratio >= _SMALL else f"{timed.ratio:.1g}"
+
+
+def value(timed: Timed) -> str:
+    """What it takes, in a unit that suits it."""
     for unit, factor in _UNITS[timed.unit]:
         if timed.value * factor >= 1:
             return f"{timed.value * factor:.3g} {unit}"
