@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,22 @@ def test_make_bench_compares_every_operation_with_committed_ratios() -> None:
     assert {name for name, _ in speed.usual(baseline).done} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_committed_results_are_of_a_clean_checkout(file: Path) -> None:
+def commit_of(file: Path) -> str:
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8") as lines:
-        commit = json.loads(next(lines))["commit"]
+        return str(json.loads(next(lines))["commit"])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_committed_results_are_of_a_clean_checkout(file: Path) -> None:
+    commit = commit_of(file)
     assert len(commit) == 40, f"{file.name} was measured at {commit}"
+
+
+def test_committed_results_are_of_commits_that_are_in_the_history() -> None:
+    git = ("git", "-C", str(ROOT))
+    shallow = subprocess.run((*git, "rev-parse", "--is-shallow-repository"), capture_output=True)
+    if shallow.stdout.strip() != b"false":
+        pytest.skip("the history is not here")
+    known = subprocess.run((*git, "rev-list", "HEAD"), capture_output=True, check=True, text=True)
+    assert {commit_of(file) for file in FILES} <= set(known.stdout.split())
