@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from treering.bench.run import Progress, answer_level, evidence_level, run_bench
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
+from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 
 RETRIEVAL = "retrieval"
@@ -86,12 +88,8 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
         how = _answering(opened, chosen, wanted)
         level = answer_level(how, wanted.budget) if how else evidence_level()
         replies = _path(chosen, wanted, level.name).with_suffix(".replies.jsonl")
-        writer = rater = None
-        if wanted.summaries:
-            opened_llm = opened.enter_context(closing(open_llm(wanted.summaries)))
-            writer = rater = KeptReplies(opened_llm, replies)
-        elif how:
-            rater = KeptReplies(how.llm, replies)
+        writer = _writer(opened, wanted, replies)
+        rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(wanted.policies, wanted.seed, rater, writer)
         decided = settings(level, model.name, wanted.budget, how, writer)
         path, results = _results(opened, chosen, wanted, level.name, decided)
@@ -109,6 +107,13 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
         )
         scores = Scores.of(results.run, results.measured.values())
     return Outcome(_summary(chosen, level.name, path, scores), scores)
+
+
+def _writer(opened: ExitStack, wanted: Wanted, replies: Path) -> LLM | None:
+    """The model of the memories, whose replies are kept: a run that goes on finds the same ones."""
+    if wanted.summaries is None:
+        return None
+    return KeptReplies(opened.enter_context(closing(open_llm(wanted.summaries))), replies)
 
 
 def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> Outcome:
@@ -151,7 +156,8 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
     read = list(read_as(chosen.name, wanted.data, chosen.load(wanted.data, sources)))
     tasks = [one for one in read if isinstance(one, CodeTask)]
     if not tasks:
-        why = next((one.reason for one in read if isinstance(one, LeftOut)), "it holds none")
+        reasons = Counter(one.reason for one in read if isinstance(one, LeftOut)).most_common(3)
+        why = "; ".join(f"{reason} ({n})" for reason, n in reasons) or "it holds none"
         raise InputError(f"{wanted.data} holds no task that can be run with {sources}: {why}")
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
     model = TextCache(open_embedder(wanted.embedder))
