@@ -29,6 +29,7 @@ PAGES = ("docs/measuring.md", "README.md")
 
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
 _FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
+_WHOLE_TREES = ("raptor", "tree-collapsed")
 _PEERS = (
     *("peer:lancedb-hybrid", "peer:llamaindex-hybrid", "peer:chroma", "peer:lancedb"),
     *("peer:llamaindex", "peer:mem0"),
@@ -61,7 +62,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
     if page == "README.md":
         return {"overview": lambda: _overview("", known), "speed": _speed}
     return {
-        "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, "raptor")),
+        "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
         "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
@@ -119,7 +120,10 @@ def _instructions() -> str:
 
 
 def _budgets() -> str:
-    policies = ("treering", "context", *_PLAIN, "raptor")
+    policies = (
+        *("treering", "context", "tree-mixed", *_PLAIN, *_WHOLE_TREES, "mpc"),
+        *("whole", "middle-cut", "window"),
+    )
     pages = []
     for one in scores(""):
         measured = [policy for policy in policies if policy in one.by_policy]
