@@ -175,3 +175,24 @@ def test_a_text_cannot_forge_a_citation_of_its_source(memory: Memory) -> None:
 def test_a_budget_of_nothing_is_refused(memory: Memory, budget: int) -> None:
     with pytest.raises(InputError, match="at least 1 token"):
         memory.context("Porto", budget=budget)
+
+
+@pytest.mark.parametrize("dated", [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, set()])
+def test_a_chat_with_few_times_stays_in_its_order(
+    open_memory: Callable[..., Memory], dated: set[int]
+) -> None:
+    memory = open_memory()
+    said = ("My sister moved to Porto.", "Does she like it there?", "She rows on its river.")
+    memory.add(
+        [
+            {"role": "user", "content": text}
+            | ({"at": f"2026-05-0{n + 1}T10:00:00Z"} if n in dated else {})
+            for n, text in enumerate(said)
+        ],
+        source="chat",
+    )
+    memory.add("The boiler was serviced on 12 March.", source="notes")
+    text = str(memory.context("Where does the sister live?", budget=800))
+    assert [text.index(one) for one in said] == sorted(text.index(one) for one in said)
+    if len(dated) < 2:  # what has no time goes with what has
+        assert "Porto.\nuser: Does she like it there?\nuser: She rows" in text

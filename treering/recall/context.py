@@ -139,12 +139,29 @@ def _runs(taken: Sequence[Candidate]) -> list[_Run]:
             runs[-1].members.append(candidate)
         else:
             runs.append(_Run([candidate]))
-    return sorted(runs, key=_reading_order)
+    times = _carried([run.first.hit for run in runs])
+    order = sorted(zip(runs, times, strict=True), key=lambda one: _reading_order(*one))
+    return [run for run, _ in order]
 
 
-def _reading_order(run: _Run) -> tuple[bool, float, str, int]:
+def _carried(hits: Sequence[Hit]) -> list[float]:
+    """When each was said, of hits by source and place: what has no time goes with the one before it
+    in its source, or else with the next.
+    """
+    times = [hit.at.timestamp() if hit.at else None for hit in hits]
+    for step in (1, -1):
+        last: tuple[str, float] | None = None
+        for place in range(len(hits))[::step]:
+            source, at = hits[place].source, times[place]
+            if at is not None:
+                last = source, at
+            elif last is not None and last[0] == source:
+                times[place] = last[1]
+    return [float("-inf") if at is None else at for at in times]
+
+
+def _reading_order(run: _Run, at: float) -> tuple[bool, float, str, int]:
     hit = run.first.hit
-    at = hit.at.timestamp() if hit.at else float("-inf")
     return (not hit.summary_of, at, hit.source, run.first.rank)
 
 
