@@ -157,6 +157,36 @@ def test_an_option_that_a_benchmark_has_no_use_for_is_refused(
         invoke("run", name, "--data", tmp_path, option, "x")
 
 
+@pytest.mark.parametrize("option", ["--judge", "--budget", "--temperature"])
+def test_an_option_of_answers_is_refused_without_a_model(tmp_path: Path, option: str) -> None:
+    with pytest.raises(InputError, match=f"locomo without --llm takes no {option}"):
+        invoke("run", "locomo", "--data", tmp_path, option, "1")
+
+
+@pytest.mark.parametrize("content", [b"[1]", b'"text"', b"5", b"\xff\xfe\x00", b"SQLite format 3"])
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.jsonl"):
+        invoke("report", path)
+
+
+def test_a_run_that_measured_nothing_leaves_no_results_file(tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    data = write(tmp_path / "hotpot_x.json", "[]")
+    with pytest.raises(InputError, match="holds no question"):
+        invoke("run", "hotpotqa", "--data", data, "--out", out)
+    assert not out.exists()
+
+
+def test_a_run_says_that_its_figures_are_of_earlier_results_too(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    arguments = ["run", "fairytaleqa", "--data", data, "--policy", "bm25", "--out", out]
+    first, again = (CliRunner().invoke(bench.app, [*map(str, arguments)]) for _ in range(2))
+    assert "held" not in first.stderr
+    assert "held" in again.stderr
+
+
 def test_perf_saves_draws_and_fails_when_a_ratio_got_worse(tmp_path: Path) -> None:
     out, again = tmp_path / "t.jsonl", tmp_path / "again.jsonl"
     arguments = ("perf", "--max-n", 1000, "--operation", "tree", "--no-peers")

@@ -20,14 +20,21 @@ _BLOCK = 1 << 20
 
 def json_lines(path: Path) -> Iterator[Row]:
     """The objects of a JSON lines file, one at a time; lines end with ``\\n``, ``.gz`` unpacks."""
+    for number, line in _lines(path):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(f"{path}, line {number}: not JSON: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
     opened = gzip.open if _opened(path).suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    yield json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise InputError(f"{path}, line {number}: not JSON: {error}") from error
+    try:
+        with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+            yield from enumerate(file, 1)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no text in UTF-8: {error}") from error
 
 
 def json_items(path: Path, prefix: str = "item") -> Iterator[Any]:
@@ -90,5 +97,5 @@ def sha256_of(path: Path) -> str:
 
 def _opened(path: Path) -> Path:
     if not path.exists():
-        raise InputError(f"there is no file or folder {path}; pass the data's path with --data")
+        raise InputError(f"there is no file or folder {path}")
     return path

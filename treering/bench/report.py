@@ -151,7 +151,9 @@ def compare(new: Scores, old: Scores) -> str:
     """A Markdown table of the paired differences, new minus old, for every policy in both."""
     if new.run.benchmark != old.run.benchmark or new.run.data_sha256 != old.run.data_sha256:
         raise InputError(
-            "the two runs measured different data, so no pairing of them has a meaning"
+            "the two runs measured different data, so no pairing of them has a meaning: of "
+            f"{new.run.benchmark} {new.run.data_sha256[:12]} and of {old.run.benchmark} "
+            f"{old.run.data_sha256[:12]}; a folder and the file in it count as different, too"
         )
     shared = [policy for policy in new.by_policy if policy in old.by_policy]
     if not shared:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import treering
 from treering.bench.read import json_lines
@@ -128,9 +128,8 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size:
             self._continue(path)
-        self._file = path.open("a", encoding="utf-8")
-        if not self._file.tell():
-            self._write({"kind": "run", **asdict(run)})
+        self._path = path
+        self._file: TextIO | None = None
 
     def _continue(self, path: Path) -> None:
         drop_unfinished_line(path)
@@ -153,13 +152,13 @@ class Results:
         return key in self.measured
 
     def add(self, measured: Measured) -> None:
-        """Append one line; it is in the file when this returns."""
+        """Append one line; it is in the file when this returns. The first makes the file."""
+        if self._file is None:
+            self._file = self._path.open("a", encoding="utf-8")
+            if not self._file.tell():
+                _write(self._file, {"kind": "run", **asdict(self.run)})
         self.measured[measured.key] = measured
-        self._write({"kind": "measured", **asdict(measured)})
-
-    def _write(self, row: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(_rounded(row), ensure_ascii=False) + "\n")
-        self._file.flush()
+        _write(self._file, {"kind": "measured", **asdict(measured)})
 
     def __enter__(self) -> Self:
         return self
@@ -170,18 +169,24 @@ class Results:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
+
+
+def _write(file: TextIO, row: Mapping[str, Any]) -> None:
+    file.write(json.dumps(_rounded(row), ensure_ascii=False) + "\n")
+    file.flush()
 
 
 def read(path: Path) -> tuple[Run, list[Measured]]:
     """The header and the lines of a finished results file."""
     rows = json_lines(path)
-    header = next(rows, None)
-    if header is None or header.pop("kind", None) != "run":
+    header: object = next(rows, None)
+    if not isinstance(header, dict) or header.pop("kind", None) != "run":
         raise InputError(f"{path} is not a results file: its first line describes no run")
     try:
         return Run(**header), [Measured(**row) for row in rows if row.pop("kind") == "measured"]
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path} is not a results file of this version: {error}") from error
 
 

@@ -31,6 +31,7 @@ from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 
+DEFAULT_BUDGET = 1000  # tokens of context for an answer
 RETRIEVAL = "retrieval"
 REPLAY = "replay"
 INSTRUCTIONS = "instructions"
@@ -44,7 +45,7 @@ class Wanted:
     data: Path
     policies: tuple[str, ...]
     embedder: str
-    budget: int
+    budget: int | None = None
     out: Path | None = None
     limit: int | None = None
     sample: int | None = None
@@ -58,10 +59,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run found: one JSON object, and the scores by question where there are any."""
+    """What a run found: one JSON object, and the scores by question where there are any.
+
+    ``held`` are the results that the file held before; they count in what is told.
+    """
 
     summary: dict[str, Any]
     scores: Scores | None = None
+    held: int = 0
 
 
 Shown = Callable[[str], AbstractContextManager[Progress]]
@@ -83,16 +88,21 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
 
 def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
     _refuse(chosen.name, sources=wanted.sources)
+    if wanted.llm is None:
+        asked = {"judge": wanted.judge, "temperature": wanted.temperature}
+        _refuse(f"{chosen.name} without --llm", budget=wanted.budget, **asked)
+    budget = DEFAULT_BUDGET if wanted.budget is None else wanted.budget
     model = open_embedder(wanted.embedder)
     with ExitStack() as opened:
         how = _answering(opened, chosen, wanted)
-        level = answer_level(how, wanted.budget) if how else evidence_level()
+        level = answer_level(how, budget) if how else evidence_level()
         replies = _path(chosen, wanted, level.name).with_suffix(".replies.jsonl")
         writer = _writer(opened, wanted, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(wanted.policies, wanted.seed, rater, writer)
-        decided = settings(level, model.name, wanted.budget, how, writer)
+        decided = settings(level, model.name, budget, how, writer)
         path, results = _results(opened, chosen, wanted, level.name, decided)
+        held = len(results.measured)
         run_benchmark(
             chosen,
             wanted.data,
@@ -106,7 +116,7 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
-    return Outcome(_summary(chosen, level.name, path, scores), scores)
+    return Outcome(_summary(chosen, level.name, path, scores), scores, held)
 
 
 def _writer(opened: ExitStack, wanted: Wanted, replies: Path) -> LLM | None:

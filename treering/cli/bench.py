@@ -22,8 +22,9 @@ from treering.bench.perf.run import run as time_operations
 from treering.bench.perf.timing import Timed
 from treering.bench.registry import Registered, benchmark, benchmarks
 from treering.bench.results import read, this_run
-from treering.bench.start import Wanted, start
+from treering.bench.start import DEFAULT_BUDGET, Outcome, Wanted, start
 from treering.cli.failures import FOUND
+from treering.cli.output import note
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
@@ -32,7 +33,6 @@ from treering.llm.settings import open_llm
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
 _log = Console(stderr=True)
 
-DEFAULT_BUDGET = 1000
 AGAIN = 2  # times that what seems slower is timed again
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
@@ -73,8 +73,9 @@ def run(
         ),
     ] = None,
     budget: Annotated[
-        int, typer.Option(min=1, help="Tokens of context for an answer.")
-    ] = DEFAULT_BUDGET,
+        int | None,
+        typer.Option(min=1, help=f"Tokens of context for an answer. [default: {DEFAULT_BUDGET}]"),
+    ] = None,
     sources: Annotated[
         Path | None,
         typer.Option(help="Of a code benchmark: a folder a project. [default: beside --data]"),
@@ -105,7 +106,17 @@ def run(
         temperature=temperature,
         seed=seed,
     )
-    outcome = start(benchmark(name), wanted, _progress)
+    try:
+        outcome = start(benchmark(name), wanted, _progress)
+    except KeyboardInterrupt:
+        note("interrupted: what was measured is saved, and the same command goes on from there")
+        raise
+    _tell(outcome, as_json)
+
+
+def _tell(outcome: Outcome, as_json: bool) -> None:
+    if outcome.held:
+        note(f"the results file held {outcome.held} lines before; the figures are of all in it")
     if outcome.scores and not as_json:
         typer.echo(report.report(outcome.scores))
     typer.echo(json.dumps(outcome.summary))
