@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -181,6 +183,20 @@ def test_closing_under_a_reader_raises_an_error_of_ours(database: Database) -> N
     with pytest.raises(JournalError, match="closed"), database.read() as reader:
         database.close()
         names(reader)
+
+
+def test_rows_may_be_dropped_after_the_database_was_closed(database: Database) -> None:
+    put(database, "ana", "ben")
+    dropped: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "unraisablehook", dropped.append)
+        with database.read() as reader:
+            rows = reader.rows("SELECT name FROM space")
+            next(iter(rows))
+        database.close()
+        del rows
+        gc.collect()
+    assert not dropped
 
 
 def test_connections_of_threads_that_ended_are_closed(

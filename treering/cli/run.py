@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -115,9 +116,11 @@ class Run:
         """
         there = memory.spaces() if self.path is not None else []
         if there and self.space not in there:
+            near = get_close_matches(self.space, there, 1)
+            meant = f", but there is {near[0]!r}" if near else ""
             raise UnknownName(
-                f"there is no space {self.space!r} in {self.path}; `treering spaces` lists those "
-                "there are, --space or TREERING_SPACE names one, `treering add` or `treering code "
+                f"there is no space {self.space!r} in {self.path}{meant}; `treering spaces` lists "
+                "all, --space or TREERING_SPACE names one, `treering add` or `treering code "
                 "index` makes one"
             )
 

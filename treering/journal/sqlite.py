@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 
 from treering.errors import (
@@ -81,7 +82,9 @@ class _Transaction:
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         with _translated(self._path):
-            yield from self._connection.execute(sql, params)
+            # The chain has no ``close``, which a generator that is dropped after its connection was
+            # closed, as by Ctrl-C, would call on the cursor, and which would fail.
+            yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         with _translated(self._path):
