@@ -68,7 +68,7 @@ def _names(one: Any) -> str:
 
 
 def _argument(one: Any) -> str:
-    return str(one.metavar or one.name).strip("[]").upper()
+    return str(one.metavar or one.name).replace("...", "").strip("[]").upper()
 
 
 if __name__ == "__main__":
