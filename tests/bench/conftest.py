@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from treering.bench.space import Space
 from treering.bench.task import Document, Piece, Question, Task
+from treering.llm.contract import LLM
 from treering.memory import Memory
 from treering.relate.contract import Floats
 
@@ -69,11 +71,20 @@ def embedder() -> BagOfWords:
     return BagOfWords()
 
 
+@contextmanager
+def remembered(
+    folder: Path, task: Task, embedder: BagOfWords, llm: LLM | None = None
+) -> Iterator[Space]:
+    """A task in a memory of its own."""
+    with (
+        Memory.open(folder / "bench.db", embedder=embedder, llm=llm) as memory,
+        Space(memory, task, embedder, count=len) as space,
+    ):
+        space.remember()
+        yield space
+
+
 @pytest.fixture
 def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[Space]:
-    with (
-        Memory.open(tmp_path / "bench.db", embedder=embedder) as memory,
-        Space(memory, chat_task(), embedder, count=len) as remembered,
-    ):
-        remembered.remember()
-        yield remembered
+    with remembered(tmp_path, chat_task(), embedder) as found:
+        yield found

@@ -7,7 +7,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from tests.bench.conftest import SAID, BagOfWords
+from tests.bench.conftest import SAID, BagOfWords, remembered
 from treering.bench.metrics.evidence import Passage, ranked_units
 from treering.bench.policy.contract import Policy
 from treering.bench.policy.peering import searching_with
@@ -18,7 +18,6 @@ from treering.bench.task import Document, Piece, Question, Task
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
-from treering.memory import Memory
 from treering.relate.contract import Floats
 from treering.relate.decay import Context
 from treering.relate.defaults import DEFAULTS, Weighted
@@ -104,11 +103,7 @@ def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
     llm = ScriptedLLM([json.dumps([numbers, boat])])
     [policy] = policies(["with:topic@2"], 0, writer=llm)
-    with (
-        Memory.open(tmp_path / "bench.db", embedder=embedder, llm=llm) as memory,
-        Space(memory, task, embedder, count=len) as space,
-    ):
-        space.remember()
+    with remembered(tmp_path, task, embedder, llm) as space:
         assert policy.pick is not None
         assert ranked_units(policy.pick(space, asked))[:2] == ["D8", "D9"]
         policy.pick(space, asked)
@@ -249,11 +244,7 @@ def test_memos_of_texts_are_refused(tmp_path: Path, embedder: BagOfWords) -> Non
     task = Task("story", (Document("book", (Piece("D0", "It rains."),)),), ())
     llm = ScriptedLLM([])
     [policy] = policies(["with:default+topic"], 0, writer=llm)
-    with (
-        Memory.open(tmp_path / "bench.db", embedder=embedder, llm=llm) as memory,
-        Space(memory, task, embedder, count=len) as space,
-    ):
-        space.remember()
+    with remembered(tmp_path, task, embedder, llm) as space:
         assert policy.pick is not None
         with pytest.raises(InputError, match="memos are of chats"):
             policy.pick(space, Question("1", "Does it rain?"))

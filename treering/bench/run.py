@@ -54,11 +54,11 @@ def answer_level(how: Answering, budget: int) -> Level:
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
         context = "\n".join(passage.text for passage in in_reading_order)
         answered = answer(question, context, how)
+        cost = answered.judging
         details = {
             "answer": answered.text,
             "unread": dict(answered.unread),
-            "judging": {"prompt": answered.judging.prompt_tokens}
-            | {"completion": answered.judging.completion_tokens},
+            "judging": {"prompt": cost.prompt_tokens, "completion": cost.completion_tokens},
         }
         tokens = {
             "tokens prompt": answered.usage.prompt_tokens,

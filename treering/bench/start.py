@@ -23,7 +23,7 @@ from treering.bench.prompts import answer_prompt
 from treering.bench.read import read_as, sha256_of
 from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
 from treering.bench.report import Scores, summary
-from treering.bench.results import Results, this_run
+from treering.bench.results import Results, Run, this_run
 from treering.bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
@@ -146,15 +146,8 @@ def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> 
         progress = opened.enter_context(shown(chosen.name))
         similarity = bert_score(MiniLM().token_vectors)
         found = evaluate(rows, model, similarity, results, temperature, progress)
-    told = {
-        "benchmark": chosen.name,
-        "level": INSTRUCTIONS,
-        "results": str(path),
-        "commit": results.run.commit,
-        "data_sha256": results.run.data_sha256,
-        "rows": len(rows),
-    }
-    return Outcome(told | figures(found))
+    head = _head(chosen, INSTRUCTIONS, results.run, path)
+    return Outcome(head | {"rows": len(rows)} | figures(found))
 
 
 def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
@@ -186,12 +179,7 @@ def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
     _refuse(chosen.name, sample=wanted.sample, summaries=wanted.summaries, **unused)
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
     figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
-    told = {
-        "benchmark": chosen.name,
-        "level": REPLAY,
-        "commit": header.commit,
-        "data_sha256": header.data_sha256,
-    }
+    told = _head(chosen, REPLAY, header)
     if wanted.out:
         wanted.out.write_text(json.dumps(told | figures) + "\n", encoding="utf-8")
     return Outcome(told | figures)
@@ -234,11 +222,15 @@ def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answerin
 
 
 def _summary(chosen: Registered, level: str, path: Path, scores: Scores) -> dict[str, Any]:
+    return _head(chosen, level, scores.run, path) | {"policies": summary(scores)}
+
+
+def _head(chosen: Registered, level: str, run: Run, path: Path | None = None) -> dict[str, Any]:
+    """What the object of every run begins with; ``path`` is its results file."""
     return {
         "benchmark": chosen.name,
         "level": level,
-        "results": str(path),
-        "commit": scores.run.commit,
-        "data_sha256": scores.run.data_sha256,
-        "policies": summary(scores),
+        **({"results": str(path)} if path else {}),
+        "commit": run.commit,
+        "data_sha256": run.data_sha256,
     }

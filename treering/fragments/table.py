@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treering.fragments import store
 from treering.fragments.store import State
+from treering.fragments.times import carried
 from treering.journal.contract import Database, Reader, Row
 from treering.records import KINDS, Kind
 from treering.relate.contract import MISSING, Codes, Items
@@ -269,7 +270,7 @@ def _sessions(
     What has no time was said when its neighbours in the same source were.
     """
     new = np.diff(source[order], prepend=-1) != 0
-    in_order = _carried(at[order], np.cumsum(new))
+    in_order = carried(at[order], np.cumsum(new))
     new[1:] |= np.diff(in_order) > SESSION_GAP_S
     found = np.empty(len(order), dtype=np.int64)
     found[order] = np.cumsum(new) + int(named.max(initial=MISSING))
@@ -277,17 +278,3 @@ def _sessions(
     timed[order] = ~np.isnan(in_order)
     chat = (kind == KINDS.index("chat")) & timed
     return np.where(named != MISSING, named, np.where(chat, found, MISSING)).astype(np.int64)
-
-
-def _carried(at: NDArray[np.float64], source: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Times in reading order, a missing one that of the last before it in its source, or else of
-    the next after it.
-    """
-    return _from_before(_from_before(at, source)[::-1], source[::-1])[::-1]
-
-
-def _from_before(at: NDArray[np.float64], source: NDArray[np.int64]) -> NDArray[np.float64]:
-    place = np.arange(len(at))
-    last = np.maximum.accumulate(np.where(np.isnan(at), -1, place))
-    same = (last >= 0) & (source[last] == source)
-    return np.where(same, at[last], np.nan)

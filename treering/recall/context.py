@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.fragments.times import carried
 from treering.records import Context, Hit, Newer, Passage
 from treering.relate.contract import Floats
 from treering.split.text import spans
@@ -139,25 +140,19 @@ def _runs(taken: Sequence[Candidate]) -> list[_Run]:
             runs[-1].members.append(candidate)
         else:
             runs.append(_Run([candidate]))
-    times = _carried([run.first.hit for run in runs])
-    order = sorted(zip(runs, times, strict=True), key=lambda one: _reading_order(*one))
+    order = sorted(zip(runs, _times(runs), strict=True), key=lambda one: _reading_order(*one))
     return [run for run, _ in order]
 
 
-def _carried(hits: Sequence[Hit]) -> list[float]:
-    """When each was said, of hits by source and place: what has no time goes with the one before it
-    in its source, or else with the next.
-    """
-    times = [hit.at.timestamp() if hit.at else None for hit in hits]
-    for step in (1, -1):
-        last: tuple[str, float] | None = None
-        for place in range(len(hits))[::step]:
-            source, at = hits[place].source, times[place]
-            if at is not None:
-                last = source, at
-            elif last is not None and last[0] == source:
-                times[place] = last[1]
-    return [float("-inf") if at is None else at for at in times]
+def _times(runs: Sequence[_Run]) -> list[float]:
+    """When each was said, of runs by source and place; before all others where nothing tells."""
+    hits = [run.first.hit for run in runs]
+    codes: dict[str, int] = {}
+    source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
+    at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
+    times = carried(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
+    found: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
+    return found
 
 
 def _reading_order(run: _Run, at: float) -> tuple[bool, float, str, int]:

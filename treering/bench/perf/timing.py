@@ -60,17 +60,10 @@ def compared(
     """The mean of each system, and its ratio to the limit's: over all rounds, so that no round in
     which one of them was lucky decides.
     """
-    limit = statistics.fmean(taken[LIMIT])
+    means = {system: statistics.fmean(found) for system, found in taken.items()}
     return [
-        Timed(
-            operation,
-            n,
-            system,
-            value=statistics.fmean(found),
-            ratio=statistics.fmean(found) / limit,
-            unit=unit,
-        )
-        for system, found in taken.items()
+        Timed(operation, n, system, value=mean, ratio=mean / means[LIMIT], unit=unit)
+        for system, mean in means.items()
     ]
 
 
