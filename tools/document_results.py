@@ -111,12 +111,10 @@ def _instructions() -> str:
     for name, what in _MATCHED.items():
         cells = (f"{100 * told[name][part]:.1f}" for part in ("precision", "recall", "f1"))
         rows.append(f"| {what} | {' | '.join(cells)} |")
-    head = f"{told['model']}, {told['rows']} rows, temperature {told['temperature']}"
-    chats = (
-        f"Chats: BERTScore {100 * told['chat_bert_score']:.1f}; unread replies: {told['unread']}."
-    )
+    chats = f"Chats: BERTScore {100 * told['chat_bert_score']:.1f}."
+    replies = f"Of {told['rows']} replies {told['unread']} could not be read."
     table = "\n".join(rows)
-    return f"{head}\n\n{table}\n\n{chats}\n"
+    return f"{table}\n\n{chats} {replies}\n"
 
 
 def _budgets() -> str:

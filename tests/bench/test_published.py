@@ -11,7 +11,8 @@ from tools.document_results import PAGES, RESULTS, ROOT, document, tables
 from treering.bench.perf import report as speed
 from treering.bench.perf.run import OPERATIONS
 
-FILES = sorted((*RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
+PRINTED = RESULTS / "memos" / "instructions.json"
+FILES = sorted((PRINTED, *RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
 
 
 @pytest.mark.parametrize("page", PAGES)
