@@ -17,7 +17,6 @@ from treering.chat.stream import AsyncChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.facts.view import FactView
-from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
@@ -35,6 +34,7 @@ from treering.records import (
     Kind,
     Level,
     Page,
+    Progress,
     Receipt,
     Stats,
 )
@@ -42,7 +42,7 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
-from treering.views import Alpha
+from treering.views.registry import Alpha
 
 T = TypeVar("T")
 PAGE = 256

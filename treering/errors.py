@@ -22,6 +22,7 @@
     │   ├── AccessDenied      its owner does not let this caller do that
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
+    ├── ViewError             a view of another package failed; what it has not read is pending
     └── MissingExtra          an optional dependency is not installed
 
 A message names the bad value, what is allowed and the next step.
@@ -116,6 +117,10 @@ class KeyUnknown(AccessDenied):
 
 class ServerUnavailable(ServerError):
     """The server cannot be reached, is stopping, or has too much to do."""
+
+
+class ViewError(TreeringError):
+    """A view of another package failed."""
 
 
 class MissingExtra(TreeringError, ImportError):

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from itertools import takewhile
 
 from treering.answer import Answer, Answerer
-from treering.chat import unanswered
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
@@ -22,15 +21,14 @@ from treering.errors import (
     LLMReplyError,
     TextEncodingError,
 )
-from treering.fragments import store
 from treering.ingest.intake import Intake
-from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal import entries, unanswered
+from treering.journal.space import Space
 from treering.llm.contract import Reply
 from treering.recall.context import CountTokens
 from treering.records import Entry
 from treering.split.stream import check_text
-from treering.views import Views
+from treering.views.registry import Views
 
 log = logging.getLogger("treering")
 
@@ -46,13 +44,11 @@ class Conversations:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         answerer: Answerer,
         views: Views,
         intake: Intake,
     ) -> None:
-        self._database = database
         self._space = space
         self._answerer = answerer
         self._views = views
@@ -98,7 +94,7 @@ class Conversations:
         return ChatStream(pieces, prompt, remember, lambda: self._give_up(said))
 
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
-        return MemorySources(self._database, self._space, self._views, count, hidden)
+        return MemorySources(self._space, self._views, count, hidden)
 
     def _heard(self, message: str, source: str, budget: int) -> _Heard:
         """A message, which is durable on return: it is kept before anything can fail.
@@ -110,17 +106,18 @@ class Conversations:
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
         self._views.catch_up()
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        database = self._space.database
+        with self._space.write() as writer:
+            space = writer.id
             history = entries.tail(writer, space, source, _lines_within(within))
-            is_present = self._database.is_present
+            is_present = database.is_present
             last = _last_of(history, unanswered.take(writer, space, source, is_present))
             if last and "".join(entry.text for entry in last) == message:
                 heard = _Heard(message, ids(last), history[: -len(last)], within)
             else:
                 kept = self._intake.said(writer, source, _message("user", message))
                 heard = _Heard(message, frozenset(kept.ids), history, within)
-            unanswered.ask(writer, space, heard.entries, self._database.presence())
+            unanswered.ask(writer, space, heard.entries, database.presence())
             return heard
 
     def _prompt(self, said: _Heard, policy: Policy) -> ChatPrompt:
@@ -142,9 +139,9 @@ class Conversations:
 
     def _give_up(self, said: _Heard) -> None:
         try:
-            with self._database.write() as writer:
-                space, asker = entries.space_id(writer, self._space), self._database.presence()
-                unanswered.give_up(writer, space, said.entries, asker)
+            with self._space.write() as writer:
+                asker = self._space.database.presence()
+                unanswered.give_up(writer, writer.id, said.entries, asker)
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
@@ -160,9 +157,9 @@ class Conversations:
         text = reply.text.strip()
         if not text:
             raise LLMReplyError(f"a reply of {reply.model} is nothing but white space; ask again")
-        with self._database.write() as writer:
+        with self._space.write() as writer:
             self._intake.said(writer, source, _message("assistant", text))
-            unanswered.answered(writer, entries.space_id(writer, self._space), said.entries)
+            unanswered.answered(writer, writer.id, said.entries)
         materials = prompt.materials
         return Answer(
             text=text,
@@ -180,11 +177,8 @@ class Conversations:
 
     def _history(self, source: str, budget: int) -> list[Entry]:
         """The end of a conversation, at least as much of it as fits."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None:
-                return []
-            return entries.tail(reader, state.space, source, _lines_within(budget))
+        with self._space.read() as reader:
+            return entries.tail(reader, reader.id, source, _lines_within(budget))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
-from treering.code.memory import CodeMemory, Progress
+from treering.code.memory import CodeMemory
 from treering.code.neighbours import Neighbourhood
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
@@ -27,7 +27,7 @@ from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
 from treering.memo.record import Choice, Memo
 from treering.memo.view import Entries, Hits, Memos, MemoView, When
-from treering.records import Forgotten
+from treering.records import Forgotten, Progress
 from treering.score.own import Mode
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA, Method

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from treering.errors import InputError
 from treering.journal import entries
 from treering.journal.contract import Database, Writer
+from treering.journal.space import SpaceWriter
 
 KEPT = timedelta(days=7)
 """Far longer than any client tries again."""
@@ -54,7 +55,7 @@ def keep(
             "INSERT INTO reply (space, key, request, status, body, quotes, at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
-                entries.space_id(writer, space),
+                SpaceWriter(writer, space).id,
                 _digest(key),
                 _mac(key, request),
                 reply.status,
