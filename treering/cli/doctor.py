@@ -133,9 +133,10 @@ def _space(run: Run) -> Iterator[Finding]:
 
 
 def _embedder(run: Run) -> Iterator[Finding]:
+    from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
     from treering.fragments import store
-    from treering.fragments.build import checked, ensure_same_model
+    from treering.fragments.build import ensure_same_model
 
     state = None
     # A damaged file is the finding of the file's check; the model can be checked all the same.

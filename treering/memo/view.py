@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
 from treering.facts import store as facts
 from treering.fragments import store as fragments
-from treering.fragments.build import checked
 from treering.ingest.drafts import parse_time
 from treering.journal import entries, ledger
 from treering.journal.contract import Database, Reader, Writer

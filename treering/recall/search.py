@@ -10,11 +10,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
 from treering.facts import store as facts
 from treering.fragments import store
-from treering.fragments.build import checked
 from treering.fragments.store import Model
 from treering.fragments.table import Snapshot, Table
 from treering.journal import entries

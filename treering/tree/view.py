@@ -9,9 +9,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMNotConfigured, UnknownName
-from treering.fragments.build import checked
 from treering.fragments.store import State
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database, Reader
