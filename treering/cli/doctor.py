@@ -138,8 +138,9 @@ def _space(run: Run) -> Iterator[Finding]:
 
 
 def _embedder(run: Run) -> Iterator[Finding]:
+    from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
-    from treering.fragments.build import checked, ensure_same_model
+    from treering.fragments.build import ensure_same_model
     from treering.journal.space import NOWHERE, SpaceState, read_state
 
     state = SpaceState(NOWHERE)

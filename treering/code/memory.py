@@ -31,6 +31,7 @@ from treering.code.repository import SourceFile
 from treering.code.retrieve import best_blocks, block_of, blocks_named
 from treering.code.rounds import Build, Files, Round, Rounds, story_of
 from treering.code.session import SessionBlock
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
 from treering.journal.space import Space
@@ -119,7 +120,7 @@ class CodeMemory:
         vector = None
         if mode != "lexical":
             self._check_model(repository)
-            vector = _unit_rows(self._embedder.embed([query], query=True))[0]
+            vector = checked(self._embedder, [query], query=True)[0]
         place = None if near is None else Place.of(near)
         return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
 
@@ -309,7 +310,7 @@ class CodeMemory:
         """The cosine of two instructions."""
         if one == other:
             return 1.0
-        vectors = _unit_rows(self._embedder.embed([one, other]))
+        vectors = checked(self._embedder, [one, other])
         return float(vectors[0] @ vectors[1])
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
@@ -411,7 +412,7 @@ class CodeMemory:
         texts = [file.fragment_text(lines) for lines in file.fragments]
         if not texts:
             return np.zeros((0, self._embedder.dimension), dtype=np.float32)
-        return _unit_rows(self._embedder.embed(texts))
+        return checked(self._embedder, texts)
 
     def _check_model(self, repository: store.Repository) -> None:
         if repository.model != self._embedder.name:
@@ -459,12 +460,6 @@ class CodeMemory:
 
 _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
-
-
-def _unit_rows(vectors: Floats) -> Floats:
-    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = (vectors / np.where(norm > 0, norm, 1)).astype(np.float32)
-    return unit
 
 
 def _not_the_one(root: str | Path | None, known: Sequence[str]) -> str:

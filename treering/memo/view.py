@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
-from treering.fragments.build import checked
 from treering.ingest.drafts import parse_time
 from treering.journal import entries, ledger
 from treering.journal.contract import Writer

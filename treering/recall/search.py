@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
-from treering.fragments.build import checked
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader

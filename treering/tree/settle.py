@@ -7,9 +7,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import LLMError
-from treering.fragments.build import checked
 from treering.journal import ledger, work
 from treering.journal.contract import Reader
 from treering.records import Progress, Spent

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from treering.embed.checked import checked
 from treering.errors import InputError, LLMNotConfigured, UnknownName
-from treering.fragments.build import checked
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
