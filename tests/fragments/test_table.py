@@ -169,7 +169,9 @@ def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
                     _erase(other, last)
                 else:
                     other.add(f"{second} once more", source="novel")
+                table._space = other._space  # as a thread would that begins to read now
                 newer = loaded(other, table)
+                table._space = memory._space
                 old = loaded(memory, table)
             assert_equal(old, before)
             assert old.version not in (before.version, newer.version)

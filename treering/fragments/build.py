@@ -14,11 +14,7 @@ import numpy as np
 
 from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
-from treering.errors import (
-    EmbeddingError,
-    InputError,
-    ModelMismatch,
-)
+from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
 from treering.fragments import store
 from treering.journal import work
 from treering.journal.entries import OWN_SOURCES
@@ -69,7 +65,7 @@ class Fragments(View):
     def __init__(self, space: Space, embedder: Callable[[], Embedder]) -> None:
         self._space = space
         self._embedder = embedder
-        self._refused: EmbeddingError | None = None
+        self._refused: EmbeddingError | MissingExtra | None = None
         self.dependents: Sequence[View] = ()
         """The views whose rows refer to fragments."""
 
@@ -208,44 +204,41 @@ class Fragments(View):
                 store.drop_vectors(writer, state.model)
 
     def _decide_model(self, dimension: int) -> None:
-        """Let this embedder's model be the one of a space that has none. Raises EmbeddingError."""
-        with self._space.write() as writer:
-            self._decide(writer, dimension)
+        """Let this embedder's model be the one of a space that has none.
 
-    def _decide(self, writer: SpaceWriter, dimension: int) -> None:
-        if writer.model is None:
-            model = register_model(writer, self._embedder().name, dimension)
-            writer.set_models(model, None)
-            store.enqueue_all(writer, model)
+        What fragments there are already are queued for it. Raises DimensionMismatch.
+        """
+        with self._space.write() as writer:
+            if writer.model is None:
+                model = register_model(writer, self._embedder().name, dimension)
+                writer.set_models(model, None)
+                store.enqueue_all(writer, model)
 
     def _vectors(self, texts: Sequence[str]) -> Floats | None:
         """Unit vectors of texts, checked; None where the embedder fails, which is noted."""
         if self._refused is not None:
             return None
         embedder = self._embedder()
+        with self._space.read() as reader:
+            models = reader.state.models
+        known = {model.name: model.dimension for model in models}
         try:
-            width = self._width(embedder)
+            width = known.get(embedder.name) or embedder.dimension
             found = [
                 checked(embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
                 for start in range(0, len(texts), BATCH_FRAGMENTS)
             ]
-        except EmbeddingError as error:
+            if not models:
+                self._decide_model(width)
+        except (EmbeddingError, MissingExtra) as error:
             self._refused = error
             return None
         return np.concatenate(found)
-
-    def _width(self, embedder: Embedder) -> int:
-        with self._space.read() as reader:
-            known = {model.name: model.dimension for model in reader.state.models}
-        return known.get(embedder.name) or embedder.dimension
 
     def _store_vectors(
         self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
     ) -> None:
         """Store the vectors there are for the embedder's model; queue the rest for every model."""
-        made = [vector for vector in vectors if vector is not None]
-        if made and writer.model is None:
-            self._decide(writer, len(made[0]))
         for model in writer.state.models:
             ours = model.name == self._embedder().name
             known = [

@@ -67,6 +67,16 @@ class View:
         """What the rows are derived by; another one in the file makes a rebuild due."""
         return "1"
 
+    @property
+    def rereading(self) -> str:
+        """Work whose targets are entries that were given another text since they were read."""
+        return f"read:{self.name}"
+
+    @property
+    def reads(self) -> bool:
+        """Whether anything is derived of single entries."""
+        return type(self).derive is not View.derive
+
     # ------------------------------------------------------------------ following the journal
 
     def prepare(self, writer: SpaceWriter) -> None:

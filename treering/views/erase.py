@@ -74,7 +74,8 @@ class Eraser:
         entries.erase(writer, further)
         entries.rewrite(writer, seq, draft)
         for view in self._views:
-            work.enqueue(writer, writer.id, view.name, [seq])
+            if view.reads:
+                work.enqueue(writer, writer.id, view.rereading, [seq])
         if scrub:
             self.queue_scrub(writer)
 
@@ -119,7 +120,7 @@ class Eraser:
             replies.erase(writer, writer.id, waiting)
             unanswered.erase(writer, waiting)
             for view in self._views:
-                work.claim(writer, writer.id, view.name, waiting)
+                work.claim(writer, writer.id, view.rereading, waiting)
             waiting = [seq for one in erased for seq in one.entries if seq not in seqs]
             further += waiting
         return dict(rows), further

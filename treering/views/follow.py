@@ -42,7 +42,7 @@ class _Batch:
     def of(self, view: View) -> dict[int, Entry]:
         """What one view has not read of them."""
         read = self.states[view.name].read if view.name in self.states else 0
-        again = self.again[view.name]
+        again = self.again.get(view.name, frozenset())
         return {seq: entry for seq, entry in self.entries.items() if seq > read or seq in again}
 
 
@@ -88,17 +88,19 @@ class Follower:
         behind: dict[int, int] = {}
         sizes: dict[str, int] = {}
         for view in self._views:
+            if not view.reads:
+                continue
             read = known[view.name].read if view.name in known else 0
             if read not in behind:
                 behind[read] = places.count(reader, reader.id, after=read)
-            sizes[view.name] = behind[read] + queued.get(view.name, 0)
+            sizes[view.name] = behind[read] + queued.get(view.rereading, 0)
         return {name: size for name, size in sizes.items() if size}
 
     # ------------------------------------------------------------------ inside
 
     def _next(self, failures: Mapping[str, Exception]) -> _Batch | None:
         """The next entries that some view is to read; of views that have failed, none."""
-        views = [view for view in self._views if view.name not in failures]
+        views = [view for view in self._views if view.reads and view.name not in failures]
         with self._space.read() as reader:
             if not reader.id:
                 return None
@@ -106,7 +108,7 @@ class Follower:
             read = min((states[view.name].read for view in views), default=0)
             fresh = places.after(reader, reader.id, read, BATCH_ENTRIES) if views else []
             again = {
-                view.name: frozenset(work.queued(reader, reader.id, view.name, BATCH_ENTRIES))
+                view.name: frozenset(work.queued(reader, reader.id, view.rereading, BATCH_ENTRIES))
                 for view in views
             }
             seqs = frozenset(fresh).union(*again.values())
@@ -179,7 +181,8 @@ def _store_of(
     """
     if state.read == 0:
         view.prepare(writer)
-    again = work.claim(writer, writer.id, view.name, batch.again[view.name] & as_read)
+    queued = batch.again.get(view.name, frozenset())
+    again = work.claim(writer, writer.id, view.rereading, queued & as_read)
     ours = {seq for seq in as_read if seq > state.read or seq in again}
     view.store(writer, {seq: made for seq, made in derived.items() if seq in ours})
     if batch.last > state.read or view.name not in batch.states:

@@ -28,7 +28,8 @@ INSERT INTO view (space, name, version, read)
 INSERT INTO view (space, name, version, read)
     SELECT s.id, 'tree', '', coalesce((SELECT max(e.seq) FROM entry e WHERE e.space = s.id), 0)
     FROM space s;
-UPDATE work SET view = 'facts' WHERE view = 'fact';
+UPDATE work SET view = 'read:facts' WHERE view = 'fact';
+UPDATE work SET view = 'read:fragments' WHERE view = 'fragments';
 ALTER TABLE fact_mark DROP COLUMN read;
 -- Grows when rows that were there are made anew: what is held of them in memory is read again.
 ALTER TABLE space ADD COLUMN edition INTEGER NOT NULL DEFAULT 0;
