@@ -1,7 +1,8 @@
 """What a process that was forked from this one must not go on with: locks, threads, connections.
 
-A fork copies the memory of a process and only the thread that called it. A lock that another thread
-held stays locked for ever in the copy, and what a library keeps of files and threads is wrong there.
+A fork copies the memory of a process, and of its threads only the one that called it. A lock that
+another thread held stays locked for ever in the copy, and what a library keeps of files and threads
+is wrong there.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Gate:
             self.reopen()
 
     def shut(self, timeout_s: float = QUIET_TIMEOUT_S) -> bool:
-        """Let nobody else in until ``reopen``; False if one was still inside after ``timeout_s``."""
+        """Let nobody else in until ``reopen``; False if one was still inside at the end."""
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._alone in (None, me))

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
-from treering import exchange, forgetting
+from treering import exchange, forgetting, forks
 from treering.answer import Answer, Answerer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.conversation import Conversations
@@ -79,6 +79,12 @@ class Memory:
     ) -> None:
         self._database = database
         self._space = space
+        self._begin(embedder, llm)
+        # Locks of other threads and connections to models stay behind when a process is forked.
+        forks.renew_in_child(self, lambda memory: memory._begin(memory._views._embedder, llm))
+
+    def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
+        database, space = self._database, self._space
         self._intake = Intake(database, space)
         self._answerer = Answerer(database, space, llm)
         self._views = Views(database, space, embedder, self._answerer)

