@@ -262,9 +262,8 @@ def _without(
         copy = Path(folder).resolve()
         for path, file in there.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
-            (copy / path).write_bytes(
-                files.read_bytes(file)
-            )  # as it is: git compares line ends too
+            # As it is: git compares line ends too.
+            (copy / path).write_bytes(files.read_bytes(file))
         # Patterns, in which the characters of a name must not act.
         included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
         if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
