@@ -11,7 +11,7 @@ from pathlib import Path
 import treering
 
 PACKAGE = Path(treering.__file__).parent
-OPENERS = {"open", "fdopen", "FileIO", "read_bytes", "read_text", "read_bytes", "fromfile", "memmap"}
+OPENERS = {"open", "fdopen", "FileIO", "read_bytes", "read_text", "fromfile", "memmap"}
 COPIERS = {"copy", "copy2", "copyfile", "copytree"}
 
 ALLOWED = {
@@ -19,6 +19,7 @@ ALLOWED = {
     ("files.py", "os.fdopen(descriptor, 'rb', closefd=False)"): "the opener",
     ("opened.py", "os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)"): "a new file only",
     ("opened.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
+    ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
     ("residue.py", "FileIO(path)"): "a write-ahead log, on which SQLite keeps no locks",
     ("sqlite.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
@@ -30,7 +31,7 @@ ALLOWED = {
 """Why a call may stay, by the file's name and the call."""
 
 MEASURES_ITS_OWN = "bench"
-"""Measurements open memories of their own, in temporary folders, and no data of theirs lies there."""
+"""Measurements open memories of their own, in temporary folders where none of their data lies."""
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
@@ -45,6 +46,8 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
 def opens_a_file(name: str, owner: str) -> bool:
     if "Memory" in owner or owner in ("webbrowser",) or "files(" in owner:
         return False  # a memory, and resources of the package
+    if not owner and name in ("read_text", "read_bytes"):
+        return False  # a function of ours, which opens what it reads with the opener
     return name in OPENERS or (owner == "shutil" and name in COPIERS)
 
 

@@ -141,11 +141,39 @@ def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) ->
     assert checks == dict.fromkeys(("versions", "file", "disk", "space", "embedder", "llm"), "ok")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes there")
+def test_doctor_tells_of_a_file_that_everybody_may_open(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "life.db").chmod(0o644)
+    result = treering("doctor")
+    assert result.exit_code == 0
+    assert "every user of this machine may open" in result.stdout
+    assert "chmod 600" in result.stdout
+
+
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:
     result = treering("doctor")
     assert result.exit_code == 0
     assert "no memory at" in result.stdout
     assert not (tmp_path / "life.db").exists()
+
+
+def test_an_export_does_not_overwrite_the_memory(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    result = treering("export", tmp_path / "life.db", "--force")
+    assert result.exit_code == 2
+    assert "is the memory itself" in result.stderr
+    assert treering("doctor").exit_code == 0
+
+
+def test_an_import_does_not_read_the_memory(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    result = treering("import", tmp_path / "life.db")
+    assert result.exit_code == 2
+    assert "is the memory itself" in result.stderr
 
 
 def test_doctor_tells_what_is_broken_and_what_is_not(
