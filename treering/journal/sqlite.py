@@ -29,6 +29,7 @@ BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 SCRUB_TIMEOUT_S = (
     2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
 )
+_DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
@@ -59,6 +60,10 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         return JournalCorrupt(
             f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
             "`treering doctor` tells what is damaged"
+        )
+    if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
+        return JournalCorrupt(
+            f"{path}: holds what is no text or no JSON; `treering doctor` tells what is damaged"
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return JournalError(
