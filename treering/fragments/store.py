@@ -16,6 +16,9 @@ from treering.relate.contract import Floats
 from treering.score.terms import Terms
 from treering.split import Span
 
+LONGEST = 1.01
+"""No component of a unit vector is longer, rounded or not."""
+
 VIEW = "fragments"
 """Work whose targets are entries that have not been split."""
 
@@ -270,10 +273,9 @@ def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
         if wrong := {len(one) for one in data} - {4 * dimension}:
             raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
         found = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
-        # The sum of all is a number only if each of them is: one pass, and no array beside.
-        with np.errstate(all="ignore"):
-            if not np.isfinite(found.sum()):
-                raise ValueError("not finite")
+        # All are unit vectors; what is no number is neither above nor below.
+        if len(found) and not (found.min() > -LONGEST and found.max() < LONGEST):
+            raise ValueError("not of unit length")
     return found
 
 
