@@ -40,6 +40,10 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # from the words in which SQLite names what is damaged
+        raise JournalCorrupt(
+            f"{path}: not a readable treering file. Restore a copy or import an export"
+        ) from error
     except (UnicodeEncodeError, OverflowError) as error:
         raise InputError(f"a value cannot be stored: {error}") from error
 
