@@ -16,10 +16,14 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.check import PAGE
+from treering.journal.open import open_database
+from treering.memo import store as memos
+from treering.memo.record import Claim
+from treering.memo.store import NewVersion
 from treering.records import Entry
 
 SEED = 20_260_101
-COPIES = 120
+COPIES = 60
 TEXTS = [
     f"Entry {number}: Ana moved to {town} in {1990 + number} and took her {pet} along."
     for number, (town, pet) in enumerate(
@@ -203,3 +207,59 @@ def _texts(copy: Path) -> set[bytes]:
             rows = connection.execute("SELECT CAST(text AS BLOB) FROM entry").fetchall()
             return {bytes(row[0] or b"") for row in rows}
     return set()
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("change", "use"),
+    [
+        ("UPDATE fragment SET terms = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE fragment SET start = 999", lambda memory: memory.search("Lisbon")),
+        ("UPDATE fragment SET stop = 'far'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector SET data = zeroblob(3) || data", lambda memory: memory.search("Lisbon")),
+        ("UPDATE space SET settings = '{'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE node SET parent = 77 WHERE leaf", lambda memory: memory.tree.search("Lisbon")),
+        ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE memo_version SET made = 1 << 62", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE code_file SET data = x'0102'", lambda memory: memory.code.search("spin")),
+        ("UPDATE code_file SET calls = x'0102'", lambda memory: memory.code.search("spin")),
+    ],
+)
+def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
+    change: str, use: Callable[[Memory], object], open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
+    with open_memory() as memory:
+        with closing(open_database(path)) as database, database.write() as writer:
+            said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
+            memos.add_version(writer, memos.create(writer, 1, "ana"), said)
+        memory.code.index(tmp_path / "code")
+        use(memory)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(change).rowcount
+        connection.commit()
+
+    with (
+        open_memory() as memory,
+        pytest.raises(JournalCorrupt, match=r"treering (export|code|doctor)"),
+    ):
+        use(memory)
+
+
+def test_the_index_of_a_repository_that_is_damaged_can_be_made_anew(
+    memory: Memory, path: Path, tmp_path: Path, open_memory: Open
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
+    memory.code.index(tmp_path / "code")
+    memory.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE code_file SET data = x'0102'")
+        connection.commit()
+
+    with open_memory() as again:
+        again.code.forget(tmp_path / "code")
+        again.code.index(tmp_path / "code")
+        assert again.code.search("spin")

@@ -286,5 +286,6 @@ def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
-        found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+        with damage.decoding("the search index"):
+            found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
     return found

@@ -20,7 +20,7 @@ HELP: Final = (
 ANEW: Final = "`treering export` and `treering import` into a new file make it anew"
 """What helps where only something derived is damaged."""
 
-_MIN_KEYS: Final = 1 << 16
+_MIN_KEYS: Final = 1 << 12  # imports may have counted lines that were there already
 _UNREADABLE: Final = (
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError),
     *(RecursionError, FloatingPointError, zlib.error),
