@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import sqlite3
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.check import PAGE
+from treering.journal.damage import digest
 from treering.journal.open import open_database
 from treering.memo import store as memos
 from treering.memo.record import Claim
@@ -263,3 +266,10 @@ def test_the_index_of_a_repository_that_is_damaged_can_be_made_anew(
         again.code.forget(tmp_path / "code")
         again.code.index(tmp_path / "code")
         assert again.code.search("spin")
+
+
+def test_the_digest_is_the_one_that_files_of_earlier_versions_hold() -> None:
+    content = ('"Łódź" \\ \n', "chat", "Ana", None, None, '{"a":1}', 1_577_836_800_123_456)
+    written = json.dumps([*content, "7"], ensure_ascii=False)
+
+    assert digest(content, "7") == hashlib.sha256(written.encode()).digest()
