@@ -22,6 +22,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import (
     InputError,
     JournalBusy,
+    JournalCorrupt,
     UnknownName,
 )
 from treering.facts.view import FactView
@@ -33,7 +34,7 @@ from treering.ingest.drafts import (
 )
 from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
-from treering.journal import entries, ledger, work
+from treering.journal import check, entries, ledger, work
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
@@ -443,14 +444,22 @@ class Memory:
         return self.stats()
 
     def export(self) -> Iterator[str]:
-        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        """The space as lines of JSON, without line ends: a header, then one entry a line.
+
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        """
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             settings = ledger.settings(reader, state.space) if state else {}
             digests = list(entries.source_digests(reader, state.space)) if state else []
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
-        yield from (exchange.line(entry) for entry in self.entries())
+        damaged: list[JournalCorrupt] = []
+        if state is not None:
+            found = check.readable(self._database, state.space, damaged)
+            yield from (exchange.line(entry) for entry in found)
+        if damaged:
+            raise exchange.incomplete(damaged)
 
     def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -472,6 +481,9 @@ class Memory:
             found = ledger.stats(reader, self._space, self._database.size())
         return replace(found, pending=self._views.with_memos(found.pending))
 
-    def check(self) -> list[str]:
-        """Problems found in the file; empty if it is sound."""
-        return self._database.check()
+    def check(self, progress: Progress | None = None) -> list[str]:
+        """Problems found in the file, of all spaces; empty if it is sound.
+
+        Reads everything: each entry is compared with the digest that was stored with it.
+        """
+        return check.problems(self._database, progress)

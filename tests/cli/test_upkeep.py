@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,24 @@ def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: P
     result = treering("add", "words", "-m", other)
     assert (result.exit_code, "another program" in result.stderr) == (3, True)
     assert other.read_bytes() == before
+
+
+def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_removes(
+    treering: Treering, identity: str, settings: dict[str, str], tmp_path: Path
+) -> None:
+    treering("add", "-", stdin="Another note, about the harbour.")
+    with closing(sqlite3.connect(settings["TREERING_MEMORY"])) as connection:
+        connection.execute("UPDATE entry SET text = 'altered' WHERE id = ?", (identity,))
+        connection.commit()
+
+    found = treering("doctor")
+    assert found.exit_code == 6
+    assert identity in found.stdout
+    rest = tmp_path / "rest.jsonl"
+    exported = treering("export", rest)
+    assert exported.exit_code == 3
+    assert identity in exported.stderr
+    assert "harbour" in rest.read_text("utf-8")
+    assert identity not in rest.read_text("utf-8")
+    assert treering("forget", identity, "--yes").exit_code == 0
+    assert treering("doctor").exit_code == 0

@@ -91,8 +91,10 @@ def _file(run: Run) -> Iterator[Finding]:
     if not _is_there(run):
         yield Finding("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
         return
-    with _database(run) as database:
-        problems = database.check()
+    from treering.journal import check
+
+    with _database(run) as database, run.out.progress("reading entries") as progress:
+        problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
         yield Finding("file", "fail", f"{problem}; restore a copy or import an export")

@@ -16,6 +16,7 @@ from treering.errors import (
 )
 
 BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
+_DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 
 @contextmanager
@@ -25,6 +26,10 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # from the words in which SQLite names what is damaged
+        raise JournalCorrupt(
+            f"{path}: not a readable treering file. Restore a copy or import an export"
+        ) from error
     except (UnicodeEncodeError, OverflowError) as error:
         raise InputError(f"a value cannot be stored: {error}") from error
 
@@ -45,6 +50,10 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         return JournalCorrupt(
             f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
             "`treering doctor` tells what is damaged"
+        )
+    if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
+        return JournalCorrupt(
+            f"{path}: holds what is no text or no JSON; `treering doctor` tells what is damaged"
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)
