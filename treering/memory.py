@@ -469,3 +469,8 @@ class Memory:
     def check(self) -> list[str]:
         """Problems found in the file; empty if it is sound."""
         return self._database.check()
+
+
+def conversations(memory: Memory) -> Conversations:
+    """The conversations of a memory, for a server that stores something of its own with a round."""
+    return memory._conversations
