@@ -204,11 +204,13 @@ def test_after_a_reply_that_was_not_kept_the_message_is_said_again_and_kept_once
     open_memory: Open, path: Path
 ) -> None:
     other = open_memory(path)
-    [secret] = other.add("The cat is called Mephistopheles.", source="diary").ids
-    forgets = iter([lambda: other.forget(secret), lambda: None])
-    llm = ScriptedLLM(
-        ["It is Mephistopheles.", "I do not know."], before_reply=lambda _: next(forgets)()
-    )
+    other.add("The cat is called Mephistopheles.", source="diary")
+
+    def meanwhile(_: Request) -> None:
+        if list(other.entries(source="diary")):
+            other.forget(source="diary")
+
+    llm = ScriptedLLM(["It is Mephistopheles.", "I do not know."], before_reply=meanwhile)
     memory = open_memory(path, llm=llm)
     with pytest.raises(ReplyDiscarded):
         memory.chat("What is the cat's name?")

@@ -1,7 +1,8 @@
 """A server that is killed at a chosen moment while it answers.
 
 ``python -m tests.faults.server FILE before|after NUMBER`` prints its address, and is killed before
-or after the commit of that number that follows; 0 is none. Its model prints ``asked``.
+or after the commit of that number that follows; 0 is none. Its model prints ``asked``; with
+``FILE held 0`` it then replies once it gets a line of input.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def main() -> None:
 
     def asked(_: Request) -> None:
         print("asked", flush=True)
+        if moment == "held":
+            sys.stdin.readline()
 
     llm = ScriptedLLM(lambda _: "In Portugal.", before_reply=asked)
     run(Settings(Path(path), port=0, embedder=HashingEmbedder(), llm=llm), ready)
