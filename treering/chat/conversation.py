@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Protocol
 
 from treering.answer import Answer, Answerer
-from treering.chat import unanswered
+from treering.chat import shown, unanswered
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
@@ -24,7 +24,6 @@ from treering.errors import (
     ReplyDiscarded,
     TextEncodingError,
 )
-from treering.facts import store as facts
 from treering.fragments import store
 from treering.ingest.intake import Intake
 from treering.journal import entries
@@ -99,11 +98,11 @@ class Conversations:
         llm = self._answerer.llm()
         said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
-            prompt, shown = self._prompt(said, policy)
+            prompt, digests = self._prompt(said, policy)
             reply = llm.complete(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
-            answer = self._answered(source, said, _Replied(prompt, shown, reply), record)
+            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
         self._follow(source, policy)
         return answer
 
@@ -119,13 +118,13 @@ class Conversations:
         llm = self._answerer.llm()
         said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
-            prompt, shown = self._prompt(said, policy)
+            prompt, digests = self._prompt(said, policy)
             pieces = llm.stream(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
 
         def remember(reply: Reply) -> Answer:
-            answer = self._answered(source, said, _Replied(prompt, shown, reply), record)
+            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
             self._follow(source, policy)
             return answer
 
@@ -172,17 +171,17 @@ class Conversations:
         for _ in range(PROMPT_BUILDS):
             sources = self._sources(count, said.entries)
             prompt = build(said.message, history, policy, sources, said.budget, count)
-            shown = prompt.entries | said.entries
+            ids_shown = prompt.entries | said.entries
             with self._database.read() as reader:
-                digests = _digests_shown(reader, self._space, shown)
+                digests = shown.digests(reader, self._space, ids_shown)
             # A second prompt shows nothing that was forgotten while the first one was built. What
             # is missing again is the id of no entry, as a policy of the user's own may give it.
-            if shown - digests.keys() <= gone:
+            if ids_shown - digests.keys() <= gone:
                 break
-            gone |= shown - digests.keys()
+            gone |= ids_shown - digests.keys()
             history = [entry for entry in history if entry.id not in gone]
         # What was rewritten since the message was heard may be shown as it was then.
-        heard = {entry: said.digests[entry] for entry in (shown - gone) & said.digests.keys()}
+        heard = {entry: said.digests[entry] for entry in (ids_shown - gone) & said.digests.keys()}
         return prompt, digests | heard
 
     @contextmanager
@@ -219,7 +218,7 @@ class Conversations:
         )
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            _refuse_what_shows_forgotten(writer, space, replied)
+            _refuse_what_shows_forgotten(writer, self._space, replied)
             self._intake.said(writer, source, _message("assistant", answer.text))
             unanswered.answered(writer, space, said.entries)
             if record is not None:
@@ -281,21 +280,9 @@ def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 
-def _digests_shown(reader: Reader, name: str, shown: Collection[str]) -> dict[str, bytes]:
-    """The digests of entries that are shown, and of those that are quoted as newer than them."""
-    state = store.state(reader, name)
-    if state is None:
-        return {}
-    marks = facts.marks(reader, entries.seqs_of(reader, state.space, shown)).values()
-    newer = [newer for mark in marks for newer in (mark.superseded_by, mark.stale) if newer]
-    quoted = {statement.entry_id for statement in newer}
-    return entries.digests(reader, state.space, quoted.union(shown))
-
-
-def _refuse_what_shows_forgotten(writer: Writer, space: int, replied: _Replied) -> None:
+def _refuse_what_shows_forgotten(reader: Reader, space: str, replied: _Replied) -> None:
     """Raise ReplyDiscarded if an entry that the model was shown is gone, or holds another text."""
-    now = entries.digests(writer, space, replied.shown.keys())
-    changed = [entry for entry, digest in replied.shown.items() if now.get(entry) != digest]
+    changed = shown.changed(reader, space, replied.shown)
     if changed:
         raise ReplyDiscarded(
             f"the reply of {replied.reply.model} was not kept: {len(changed)} of the "

@@ -35,7 +35,7 @@ UNDER_WAY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RequestClaim:
     """The right to do a request. ``key`` and ``request`` are digests."""
 
     space: str
@@ -45,7 +45,9 @@ class Claim:
 
 
 @contextmanager
-def claimed(database: Database, space: str, key: str, request: bytes) -> Iterator[Claim | Reply]:
+def claimed(
+    database: Database, space: str, key: str, request: bytes
+) -> Iterator[RequestClaim | Reply]:
     """The claim on a request for the time of the block, or the reply that it got before.
 
     A claim that has no reply at the end of the block is given up.
@@ -53,31 +55,22 @@ def claimed(database: Database, space: str, key: str, request: bytes) -> Iterato
     Raises RequestUnderWay while somebody else does it, InputError if the key came with another
     request.
     """
-    with database.read() as reader:  # a reply, or somebody at work, is seen without writing
-        reply = _reply(reader, database, space, key, request)
-    if reply is not None:
-        yield reply
-        return
+    digests = replies.digest(key), replies.mac(key, request)
     attempt = secrets.randbits(_ATTEMPT_BITS)
     _at_work.add(attempt)
     try:
-        with database.write() as writer:
-            reply = _reply(writer, database, space, key, request)
-            if reply is None:
-                claim = _take(writer, database, Claim(space, *_digests(key, request), attempt))
-        if reply is not None:
-            yield reply
-            return
+        claim = _begin(database, RequestClaim(space, *digests, attempt))
         try:
             yield claim
         except BaseException:
-            _give_up(database, claim)
+            if isinstance(claim, RequestClaim):
+                _give_up(database, claim)
             raise
     finally:
         _at_work.discard(attempt)
 
 
-def complete(writer: Writer, claim: Claim, reply: Reply, *, quotes: bool) -> None:
+def complete(writer: Writer, claim: RequestClaim, reply: Reply, *, quotes: bool) -> None:
     """Put the reply in the place of the claim; ``quotes``: it may hold text of entries.
 
     Raises RequestUnderWay if the claim was taken over: what is stored with it must not stay.
@@ -92,7 +85,7 @@ def complete(writer: Writer, claim: Claim, reply: Reply, *, quotes: bool) -> Non
     replies.keep(writer, space, claim.key, claim.request, reply, quotes=quotes)
 
 
-def note_message(writer: Writer, claim: Claim, message: Collection[str]) -> None:
+def note_message(writer: Writer, claim: RequestClaim, message: Collection[str]) -> None:
     """Note the entries of the request's message, which are no other request's any more."""
     space = entries.space_id(writer, claim.space)
     writer.many(
@@ -102,7 +95,7 @@ def note_message(writer: Writer, claim: Claim, message: Collection[str]) -> None
     )
 
 
-def message(reader: Reader, claim: Claim) -> list[int]:
+def message(reader: Reader, claim: RequestClaim) -> list[int]:
     """The entries of the message that an earlier attempt has stored, in order; empty if none."""
     rows = reader.rows(
         "SELECT c.entry FROM claim_entry c JOIN space s ON s.id = c.space"
@@ -117,21 +110,29 @@ def erase(writer: Writer, erased: Collection[int]) -> None:
     writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
 
 
-def _reply(
-    reader: Reader, database: Database, space: str, key: str, request: bytes
-) -> Reply | None:
+def _begin(database: Database, claim: RequestClaim) -> RequestClaim | Reply:
+    with database.read() as reader:  # a reply, or somebody at work, is seen without writing
+        reply = _reply(reader, database, claim)
+    if reply is None:
+        with database.write() as writer:
+            reply = _reply(writer, database, claim)  # again: somebody may have been faster
+            if reply is None:
+                _take(writer, database, claim)
+    return reply or claim
+
+
+def _reply(reader: Reader, database: Database, claim: RequestClaim) -> Reply | None:
     """The reply that a request got. Raises RequestUnderWay, InputError."""
-    digest, mac = _digests(key, request)
-    reply = replies.find(reader, space, digest, mac)
+    reply = replies.find(reader, claim.space, claim.key, claim.request)
     if reply is not None:
         return reply
     row = reader.row(
         "SELECT c.request, c.claimer, c.attempt FROM claim c JOIN space s ON s.id = c.space"
         " WHERE s.name = ? AND c.key = ?",
-        (space, digest),
+        (claim.space, claim.key),
     )
     if row is not None:
-        replies.refuse_another(bytes(row[0]), mac)
+        replies.refuse_another(bytes(row[0]), claim.request)
         if row[1] is not None and _is_at_work(database, int(row[1]), int(row[2])):
             raise RequestUnderWay(UNDER_WAY)
     return None
@@ -143,7 +144,7 @@ def _is_at_work(database: Database, claimer: int, attempt: int) -> bool:
     return database.is_present(claimer)
 
 
-def _take(writer: Writer, database: Database, claim: Claim) -> Claim:
+def _take(writer: Writer, database: Database, claim: RequestClaim) -> None:
     now = datetime.now(UTC)
     writer.execute("DELETE FROM claim WHERE at < ?", (entries.micros(now - KEPT),))
     writer.execute(
@@ -159,10 +160,9 @@ def _take(writer: Writer, database: Database, claim: Claim) -> Claim:
             entries.micros(now),
         ),
     )
-    return claim
 
 
-def _give_up(database: Database, claim: Claim) -> None:
+def _give_up(database: Database, claim: RequestClaim) -> None:
     """Let the next attempt begin at once; what this one has stored stays noted."""
     try:
         with database.write() as writer:
@@ -177,7 +177,3 @@ def _give_up(database: Database, claim: Claim) -> None:
             )
     except JournalError as error:  # what stopped the request is what the caller must hear of
         log.warning("the claim on a request stays noted, and is void: %s", error)
-
-
-def _digests(key: str, request: bytes) -> tuple[bytes, bytes]:
-    return replies.digest(key), replies.mac(key, request)

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from treering.errors import RequestUnderWay
 from treering.journal import claims
-from treering.journal.claims import Claim
+from treering.journal.claims import RequestClaim
 from treering.journal.contract import Database, Reader, Writer
 from treering.journal.replies import Reply
 from treering.serve import problems
@@ -43,7 +43,9 @@ Key = Annotated[
 class ClaimedRequest:
     """A request that is being done: its reply is kept with what it stores, or after it."""
 
-    def __init__(self, database: Database, claim: Claim, status: int, *, quotes: bool) -> None:
+    def __init__(
+        self, database: Database, claim: RequestClaim, status: int, *, quotes: bool
+    ) -> None:
         self._database = database
         self._claim = claim
         self._status = status
@@ -80,7 +82,7 @@ Run = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenReply:
     """A reply, and whether it was given before."""
 
     reply: Reply
@@ -108,7 +110,7 @@ class Once:
     request: bytes
     patience_s: float
 
-    async def given(self, run: Run, work: Work, *, status: int, quotes: bool) -> Given:
+    async def given(self, run: Run, work: Work, *, status: int, quotes: bool) -> GivenReply:
         """Do the work, or find the reply that it had; ``quotes``: it may hold text of entries.
 
         It is claimed first, so that nobody else does it meanwhile, in this server or another one:
@@ -120,7 +122,7 @@ class Once:
         end, pause = time.monotonic() + self.patience_s, FIRST_PAUSE_S
         while True:
             try:
-                given: Given = await run(self._attempt, work, status, quotes)
+                given: GivenReply = await run(self._attempt, work, status, quotes)
             except RequestUnderWay:
                 if time.monotonic() + pause > end:
                     raise
@@ -133,16 +135,16 @@ class Once:
         """As ``given``, as a response."""
         return (await self.given(run, work, status=status, quotes=quotes)).response()
 
-    def _attempt(self, work: Work, status: int, quotes: bool) -> Given:
+    def _attempt(self, work: Work, status: int, quotes: bool) -> GivenReply:
         """In one thread from claim to reply: a client that hangs up does not end the work."""
         if self.key is None:
-            return Given(Reply(status, to_json(work(None))))
+            return GivenReply(Reply(status, to_json(work(None))))
         database = self.tenant.database
         with claims.claimed(database, self.tenant.space, self.key, self.request) as claim:
             if isinstance(claim, Reply):
-                return Given(claim, replayed=True)
+                return GivenReply(claim, replayed=True)
             request = ClaimedRequest(database, claim, status, quotes=quotes)
-            return Given(request.kept(work(request)))
+            return GivenReply(request.kept(work(request)))
 
 
 async def once_of(request: Request, tenant: Asking, key: Key = None) -> Once:

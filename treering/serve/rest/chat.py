@@ -22,7 +22,7 @@ from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.memory import conversations
 from treering.serve import problems
-from treering.serve.once import REPLAYED, Given, Once, OnceOnly
+from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.wire import Body, Budget, Query
 from treering.serve.tenant import Asking, Tenant
 
@@ -87,7 +87,7 @@ async def _streamed(said: Said, policy: Policy, tenant: Tenant, once: Once) -> R
         once.given(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
     )
 
-    def end(task: asyncio.Task[Given]) -> None:
+    def end(task: asyncio.Task[GivenReply]) -> None:
         pieces.put_nowait(_END)
         if not task.cancelled():
             task.exception()  # looked at here: nobody else does once the client has left
@@ -111,7 +111,7 @@ async def _streamed(said: Said, policy: Policy, tenant: Tenant, once: Once) -> R
     return StreamingResponse(events(), media_type=EVENTS, headers=_NOT_STORED)
 
 
-def _replayed(given: Given) -> Response:
+def _replayed(given: GivenReply) -> Response:
     """A reply that was given before, in one piece; what is gone is a problem."""
     body = given.reply.body
     if body is None:
@@ -144,7 +144,7 @@ async def _next(pieces: Pieces) -> str | None:
         return ""
 
 
-async def _last(reading: asyncio.Task[Given]) -> bytes:
+async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
     try:
         return _event((await reading).reply.body, "done")
     except TreeringError as error:
