@@ -10,7 +10,7 @@ from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
-from treering.journal import entries, replies, work
+from treering.journal import claims, entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import Draft
 from treering.memo import store as memo
@@ -89,6 +89,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
     unanswered.erase(writer, seqs)
+    claims.erase(writer, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
     fragments = store.erase(writer, space, seqs)

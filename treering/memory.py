@@ -487,3 +487,8 @@ class Memory:
         Reads everything: each entry is compared with the digest that was stored with it.
         """
         return check.problems(self._database, progress)
+
+
+def conversations(memory: Memory) -> Conversations:
+    """The conversations of a memory, for a server that stores something of its own with a round."""
+    return memory._conversations

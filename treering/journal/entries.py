@@ -233,6 +233,15 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
     return [int(row[0]) for row in rows]
 
 
+def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:
+    """The digests of the ids that a space has: another one tells that an entry was rewritten."""
+    rows = reader.rows(
+        "SELECT id, digest FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(sorted(identities))),
+    )
+    return {str(row[0]): bytes(row[1]) for row in rows}
+
+
 def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
     found = read(
