@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
-from treering import exchange
+from treering import exchange, forks
 from treering.answer import Answer, Answerer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.conversation import Conversations
@@ -22,6 +22,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import (
     InputError,
     JournalBusy,
+    JournalCorrupt,
     UnknownName,
 )
 from treering.facts.view import FactView
@@ -31,7 +32,7 @@ from treering.ingest.drafts import (
 )
 from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
-from treering.journal import entries, ledger
+from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.journal.space import Space
@@ -80,6 +81,11 @@ class Memory:
     ) -> None:
         self._database = database
         self._space = Space(database, space)
+        self._begin(embedder, llm)
+        # Locks of other threads and connections to models stay behind when a process is forked.
+        forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
+
+    def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
         self._answerer = Answerer(self._space, llm)
         self._views = Views(self._space, embedder, self._answerer)
         self._eraser = self._views.eraser
@@ -445,13 +451,20 @@ class Memory:
         return self.stats()
 
     def export(self) -> Iterator[str]:
-        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        """The space as lines of JSON, without line ends: a header, then one entry a line.
+
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        """
         with self._space.read() as reader:
             settings = ledger.settings(reader, reader.id)
             digests = list(entries.source_digests(reader, reader.id))
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
-        yield from (exchange.line(entry) for entry in self.entries())
+        damaged: list[JournalCorrupt] = []
+        found = check.readable(self._database, reader.id, damaged)
+        yield from (exchange.line(entry) for entry in found)
+        if damaged:
+            raise exchange.incomplete(damaged)
 
     def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -471,6 +484,14 @@ class Memory:
         """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
         return self._views.stats(self._database.size())
 
-    def check(self) -> list[str]:
-        """Problems found in the file; empty if it is sound."""
-        return self._database.check()
+    def check(self, progress: Progress | None = None) -> list[str]:
+        """Problems found in the file, of all spaces; empty if it is sound.
+
+        Reads everything: each entry is compared with the digest that was stored with it.
+        """
+        return check.problems(self._database, progress)
+
+
+def conversations(memory: Memory) -> Conversations:
+    """The conversations of a memory, for a server that stores something of its own with a round."""
+    return memory._conversations

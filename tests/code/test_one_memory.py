@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,7 +14,12 @@ from tests.code.working import commit, repository, write
 from treering import Memory
 from treering.code.joined import CodeNames, Definitions
 from treering.code.mentions import mentioned
+from treering.code.names import Names
+from treering.code.rounds import Rounds
+from treering.journal.open import open_database
+from treering.journal.space import Space, SpaceReader
 from treering.relate.contract import MISSING, Items
+from treering.views.erase import Eraser
 
 PARSER = """\
 import net
@@ -168,3 +175,36 @@ def test_imported_rounds_mark_as_recorded_ones_do(
 @pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
 def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
     assert len(mentioned(text)) <= 1
+
+
+class Interrupted:
+    """A space in whose next reading another thread's work happens to come between."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self.between: Callable[[], object] = int
+
+    @contextmanager
+    def read(self) -> Iterator[SpaceReader]:
+        between, self.between = self.between, int
+        between()
+        with self._space.read() as reader:
+            yield reader
+
+
+def test_a_search_is_told_its_own_names_while_another_one_asks_for_fewer(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.add("parse() never retries.", source="one")
+    memory.add("decode() is slow.", source="two")
+    with closing(open_database(tmp_path / "memory.db")) as database:
+        space = Space(database, "default")
+        interrupted = Interrupted(space)
+        rounds = Rounds(space, lambda: None, Eraser(space, ()))
+        names = Names(cast(Space, interrupted), rounds, lambda: ())
+        names_of = names.relation(0).names_of
+        first, second, both = np.array([1]), np.array([2]), np.array([1, 2])
+        assert names_of(first) == [{"parse"}]
+
+        interrupted.between = lambda: names_of(second)
+        assert names_of(both) == [{"parse"}, {"decode"}]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from treering.errors import DimensionMismatch
-from treering.journal import work
+from treering.journal import damage, work
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import EmbeddingModel, SpaceReader, SpaceWriter
@@ -18,6 +17,9 @@ from treering.split import Span
 
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
+
+LONGEST = 1.01
+"""No component of a unit vector is longer, rounded or not."""
 
 
 def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
@@ -245,13 +247,15 @@ def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, T
 
 
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
-    """Stored vectors, shape (len(data), dimension). Raises DimensionMismatch."""
-    if wrong := {len(one) for one in data} - {4 * dimension}:
-        raise DimensionMismatch(
-            f"a stored vector has {wrong.pop()} bytes, its model {dimension} dimensions; "
-            "the file is damaged: run `treering reembed`"
-        )
-    return np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+    """Stored vectors, shape (len(data), dimension). Raises JournalCorrupt."""
+    with damage.decoding("a stored vector"):
+        if wrong := {len(one) for one in data} - {4 * dimension}:
+            raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
+        found = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+        # All are unit vectors; what is no number is neither above nor below.
+        if len(found) and not (found.min() > -LONGEST and found.max() < LONGEST):
+            raise ValueError("not of unit length")
+    return found
 
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
@@ -261,5 +265,6 @@ def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
-        found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+        with damage.decoding("the search index"):
+            found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
     return found

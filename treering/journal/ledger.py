@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from treering.journal import entries
+from treering.journal import damage, entries
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import SpaceReader
 from treering.records import Spent
@@ -19,7 +19,8 @@ def counts(reader: SpaceReader) -> dict[str, int]:
 def settings(reader: Reader, space: int) -> dict[str, Any]:
     """The settings of a space: what ``fit`` found, and how its tree grows."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
-    found: dict[str, Any] = json.loads(row[0]) if row else {}
+    with damage.decoding("what `treering fit` found"):
+        found: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
     return found
 
 

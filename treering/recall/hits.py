@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treering.journal import entries
 from treering.journal.space import SpaceReader
+from treering.journal.stored import cut
 from treering.recall.rank import Ranking
 from treering.records import BLOCK, Hit
 from treering.search.marks import Mark, Marker, Quote
@@ -30,9 +31,9 @@ def hits(
     snapshot = ranking.snapshot
     seqs = snapshot.entry[rows].tolist()
     fragments = snapshot.fragment[rows].tolist()
-    found = entries.by_seq(reader, seqs)
+    found = entries.there(reader, seqs)
     quotes = [
-        Quote(seq, found[seq], found[seq].text[slice(*spans[fragment])], fragment)
+        Quote(seq, found[seq], cut(found[seq], spans.get(fragment)), fragment)
         for seq, fragment in zip(seqs, fragments, strict=True)
     ]
     return [

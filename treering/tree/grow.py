@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from treering.journal import ledger, work
+from treering.journal import damage, ledger, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
 from treering.search.snapshot import Snapshot
@@ -154,7 +154,8 @@ class Grower:
             known = replace(known, model=model.id, mark=0)
         settings = planting.load(ledger.settings(reader, space))
         if self._tree is None or (known, settings) != (self._state, self._tree.settings):
-            self._tree = _load(reader, space, model, settings, known.bound, base)
+            with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
+                self._tree = _load(reader, space, model, settings, known.bound, base)
             self._state = known
         return self._tree
 

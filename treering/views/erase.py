@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from treering.errors import JournalFull
-from treering.journal import entries, replies, unanswered, work
+from treering.journal import claims, entries, replies, unanswered, work
 from treering.journal.contract import Reader
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -119,6 +119,7 @@ class Eraser:
                 rows.update(one.rows)
             replies.erase(writer, writer.id, waiting)
             unanswered.erase(writer, waiting)
+            claims.erase(writer, waiting)
             for view in self._views:
                 work.claim(writer, writer.id, view.rereading, waiting)
             waiting = [seq for one in erased for seq in one.entries if seq not in seqs]
@@ -134,15 +135,22 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
     seqs = list(entries.matching(reader, reader.id, condition))
     if not entry_ids:
         return seqs
-    wanted = {entries.find(reader, reader.id, identity)[0] for identity in entry_ids}
+    wanted = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
     return [seq for seq in seqs if seq in wanted]
 
 
 def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards."""
+    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards.
+
+    As bytes: a damaged entry is to be forgotten, too.
+    """
     step = max(len(seqs) // MAX_NEEDLES, 1)
-    sample = entries.by_seq(reader, seqs[::step][:MAX_NEEDLES]).values()
-    pieces = [_middle(entry.text) for entry in sample]
+    rows = (
+        reader.row("SELECT CAST(text AS BLOB) FROM entry WHERE seq = ?", (seq,))
+        for seq in seqs[::step][:MAX_NEEDLES]
+    )
+    texts = (bytes(row[0]).decode(errors="ignore") for row in rows if row is not None)
+    pieces = [_middle(text) for text in texts]
     return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
 
 

@@ -73,7 +73,7 @@ class Views:
     def __init__(self, space: Space, embedder: Embedder, answerer: Answerer) -> None:
         self._answerer = answerer
         self._space = space
-        self._embedder = embedder
+        self.embedder = embedder
         self._building = threading.Lock()
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
@@ -234,7 +234,7 @@ class Views:
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
         """Embed everything by another model, which answers once that is complete."""
         self._fragments.reembed(model, progress)
-        self._embedder = model
+        self.embedder = model
         self.code.use(model)
 
     # ------------------------------------------------------------------ giving back
@@ -267,7 +267,7 @@ class Views:
         if snapshot is None:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
         with self._space.read() as reader:
-            reports = fitting.fit(reader, snapshot, self._embedder, DEFAULTS, progress)
+            reports = fitting.fit(reader, snapshot, self.embedder, DEFAULTS, progress)
         with self._space.write() as writer:
             before = ledger.settings(writer, writer.id)
             ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
@@ -276,7 +276,7 @@ class Views:
     # ------------------------------------------------------------------ inside
 
     def _current_embedder(self) -> Embedder:
-        return self._embedder
+        return self.embedder
 
     def _follow(self, progress: Progress | None) -> None:
         """Read what is new, then do what that queued; the first part's failure is raised last."""
