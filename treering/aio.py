@@ -159,6 +159,19 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
 
+    async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
+        """Make the rows of views again from the journal; of all that can be, if none is named.
+
+        Views are ``fragments``, ``tree``, ``memo``, ``facts``, ``code`` and those of other
+        packages. Searching and adding go on meanwhile. Safe to interrupt: called again, it goes
+        on. A view that another version of treering derived is rebuilt by ``settle()``, too;
+        ``stats().outdated`` names it. What a language model made is only dropped if one is
+        configured to make it again.
+
+        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        """
+        return await asyncio.to_thread(self._memory.rebuild, *views, progress=progress)
+
     async def search(
         self,
         query: str,
@@ -404,7 +417,7 @@ class AsyncMemory:
         return await asyncio.to_thread(self._memory.spaces)
 
     async def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, and what models have cost."""
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
         return await asyncio.to_thread(self._memory.stats)
 
     async def check(self, progress: Progress | None = None) -> list[str]:

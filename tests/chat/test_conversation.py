@@ -293,8 +293,10 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            for table in ("unanswered", "claim_entry", "claim"):
+            for table in ("unanswered", "claim_entry", "claim", "view"):
                 writer.execute(f"DROP TABLE {table}")
+            writer.execute("ALTER TABLE space DROP COLUMN edition")
+            writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
             writer.execute("PRAGMA user_version = 9")
     memory = open_memory(llm=ScriptedLLM(["Hello!"]))
     memory.chat("Hi?")

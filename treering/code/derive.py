@@ -57,4 +57,4 @@ class CodeChanges(View):
 
     def relation(self) -> CodeNames:
         """See ``View``."""
-        return self._memory.relation()
+        return self._memory._relation()

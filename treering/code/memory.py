@@ -275,7 +275,7 @@ class CodeMemory:
             depth=depth,
         )
 
-    def relation(self) -> CodeNames:
+    def _relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
         with self._space.read() as reader:
             found = store.repositories(reader, reader.id)
@@ -288,7 +288,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
-        named = self.relation().definitions.meant(question)
+        named = self._relation().definitions.meant(question)
         found = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
         return About(
@@ -356,7 +356,7 @@ class CodeMemory:
             self._space.database.scrub([])
         return files
 
-    def use(self, embedder: Embedder) -> None:
+    def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
         with self._indexing, self._lock:
             self._embedder = embedder

@@ -74,4 +74,4 @@ class Memos(View):
 
     def relation(self) -> Topic:
         """See ``View``."""
-        return self._memos.relation()
+        return self._memos._relation()

@@ -61,7 +61,7 @@ class Summaries(View):
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
         """See ``View``; a tree that nobody has used stays unused."""
-        if self._tree.is_grown():
+        if self._tree._is_grown():
             self._tree.settle(progress)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
@@ -76,4 +76,4 @@ class Summaries(View):
 
     def relation(self) -> InTree:
         """See ``View``."""
-        return self._tree.relation()
+        return self._tree._relation()

@@ -121,7 +121,7 @@ class Views:
         What the disk cannot do now is done by the next use or ``settle``.
         """
         try:
-            self._tree.grow()
+            self._tree._grow()
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree
@@ -213,7 +213,7 @@ class Views:
         with self._space.read() as reader:
             model = reader.model
             counts = ledger.counts(reader)
-            pending = Counter(self._follower.unread(reader))
+            pending = Counter(self._behind(reader))
             for view in self._followed(reader):
                 pending.update(view.pending(reader))
             pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
@@ -235,7 +235,7 @@ class Views:
         """Embed everything by another model, which answers once that is complete."""
         self._fragments.reembed(model, progress)
         self.embedder = model
-        self.code.use(model)
+        self.code._use(model)
 
     # ------------------------------------------------------------------ giving back
 
@@ -251,7 +251,7 @@ class Views:
         """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
         defaults = self.defaults()
         if relations is None and tree:
-            defaults = with_tree(defaults, self.tree.relation())
+            defaults = with_tree(defaults, self.tree._relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(chosen) for chosen in relations]
         return plan(defaults, relations, alpha, self._relation_names())
@@ -298,6 +298,12 @@ class Views:
         if len(self._stored) < len(self._views):
             self._stored = frozenset(places.states(reader, reader.id))
         return (view for view in self._views if view.name in self._stored)
+
+    def _behind(self, reader: SpaceReader) -> dict[str, int]:
+        """Entries to be read, by view; views that wait for the same ones count as fragments."""
+        unread = self._follower.unread(reader)
+        together = unread.get(Fragments.name, 0)
+        return {n: size for n, size in unread.items() if n == Fragments.name or size > together}
 
     def _outdated(self, reader: SpaceReader) -> list[View]:
         """The views whose rows are of another version, or are being made anew."""
@@ -363,7 +369,7 @@ class Views:
 
     def _relation_of(self, view: View) -> Relation:
         if isinstance(view, Summaries):
-            return self.tree.relation()
+            return self.tree._relation()
         relation = view.relation()
         assert relation is not None  # it has a name
         return relation
