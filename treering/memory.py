@@ -260,8 +260,7 @@ class Memory:
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         check_choice("level", level, LEVELS)
-        self._views.catch_up()
-        chosen = self._views.plan(relations, alpha, tree=level != "texts")
+        chosen = self._views.catch_up_and_plan(relations, alpha, tree=level != "texts")
         if level == "texts":
             return self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
         return self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
@@ -288,9 +287,8 @@ class Memory:
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
-        self._views.catch_up()
         mixed = altitude == "mixed"
-        chosen = self._views.plan(relations, alpha, tree=mixed)
+        chosen = self._views.catch_up_and_plan(relations, alpha, tree=mixed)
         passages = self.tree._context if mixed else self._views.searcher.context
         return passages(query, to_filter(where), mode, chosen, budget, count_tokens)
 

@@ -330,6 +330,9 @@ class Fragments(View):
             self.erase(writer, gone)
             self.store(writer, cut_anew)
 
+    def finish_rebuild(self, progress: Progress | None = None) -> None:
+        """See ``View``: what has no vector is embedded as what is added is."""
+
     def end_rebuild(self, writer: SpaceWriter) -> None:
         """Queue what has no vector, and have every process read the columns again."""
         for model in writer.state.models:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from treering.journal.contract import Reader, Writer
 
@@ -61,11 +61,12 @@ def drop(writer: Writer, space: int, view: str) -> None:
     writer.execute("DELETE FROM work WHERE space = ? AND view = ?", (space, view))
 
 
-def counts(reader: Reader, space: int) -> dict[str, int]:
-    """How much work is pending, by view."""
+def counts(reader: Reader, space: int, views: Sequence[str] | None = None) -> dict[str, int]:
+    """How much work is pending, by view; of these views alone, if they are given."""
+    condition = "" if views is None else f" AND view IN ({', '.join('?' * len(views))})"
     rows = reader.rows(
-        "SELECT view, count(*) FROM work WHERE space = ? GROUP BY view ORDER BY view",
-        (space,),
+        f"SELECT view, count(*) FROM work WHERE space = ?{condition} GROUP BY view ORDER BY view",
+        (space, *(views or ())),
     )
     return {str(row[0]): int(row[1]) for row in rows}
 

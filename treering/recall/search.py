@@ -54,6 +54,11 @@ class Searcher:
         self._marks = marks
         self._newer = newer
         self._relations = Relations()
+        self._model: EmbeddingModel | None = None
+
+    def expect(self, model: EmbeddingModel | None) -> None:
+        """Embed queries for this model; the search looks whether it still answers."""
+        self._model = model
 
     def search(
         self, queries: Sequence[str], k: int, condition: Filter, mode: Mode, plan: Plan
@@ -126,9 +131,13 @@ class Searcher:
         Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
         """
         check_choice("mode", mode, MODES)
-        with self._space.read() as reader:
-            model = reader.model
-        if mode == "lexical" or model is None:
+        if mode == "lexical":
+            return None
+        model = self._model
+        if model is None or model.name != self._embedder().name:  # else it is checked by the search
+            with self._space.read() as reader:
+                model = reader.model
+        if model is None:
             return None
         self._ensure_model(model)
         try:

@@ -137,6 +137,7 @@ class View:
 
         Raises LLMError, EmbeddingError; the rebuild is not complete then.
         """
+        self.settle(progress)
 
     def end_rebuild(self, writer: SpaceWriter) -> None:
         """Bring up to date what rests on all entries; with the last batch of a rebuild."""

@@ -84,7 +84,8 @@ class Follower:
     def unread(self, reader: SpaceReader) -> dict[str, int]:
         """How many entries each view has still to read; one that has read all is left out."""
         known = places.states(reader, reader.id)
-        queued = work.counts(reader, reader.id)
+        kinds = [view.rereading for view in self._views if view.reads]
+        queued = work.counts(reader, reader.id, kinds)
         behind: dict[int, int] = {}
         sizes: dict[str, int] = {}
         for view in self._views:
@@ -154,17 +155,20 @@ class Follower:
             with self._space.write() as writer:
                 current = entries.by_seq(writer, list(batch.entries))
                 as_read = {s for s, entry in batch.entries.items() if current.get(s) == entry}
+                known = places.states(writer, writer.id)
                 states = self._states(writer)
                 for view in views:
+                    if view.name not in known:
+                        view.prepare(writer)
                     _store_of(writer, view, states[view.name], batch, derived[view.name], as_read)
-        except JournalError:
-            raise
         except Exception as error:
-            if len(views) == 1:
+            if len(views) > 1:
+                for view in views:
+                    self._store([view], batch, derived, failures)
+            elif isinstance(error, JournalError) and not is_foreign(views[0]):
+                raise
+            else:
                 _note(views[0], error, failures)
-                return
-            for view in views:
-                self._store([view], batch, derived, failures)
 
 
 def _store_of(
@@ -179,8 +183,6 @@ def _store_of(
 
     An entry that was given another text since it was read is queued under its number for that.
     """
-    if state.read == 0:
-        view.prepare(writer)
     queued = batch.again.get(view.name, frozenset())
     again = work.claim(writer, writer.id, view.rereading, queued & as_read)
     ours = {seq for seq in as_read if seq > state.read or seq in again}
@@ -188,6 +190,11 @@ def _store_of(
     if batch.last > state.read or view.name not in batch.states:
         state = replace(state, read=max(state.read, batch.last))
     places.save(writer, writer.id, view.name, state)
+
+
+def is_foreign(view: View) -> bool:
+    """Whether a view is another package's, whose errors say nothing of the file."""
+    return type(view).__module__.partition(".")[0] != "treering"
 
 
 @contextmanager

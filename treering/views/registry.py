@@ -149,7 +149,24 @@ class Views:
     def catch_up(self) -> None:
         """Index what little is left from before a search; say so if it is much."""
         with self._space.read() as reader:
-            fresh = max(self._follower.unread(reader).values(), default=0) + store.untried(reader)
+            fresh = self._fresh(reader)
+        self._index(fresh)
+
+    def catch_up_and_plan(
+        self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False
+    ) -> Plan:
+        """``catch_up`` and ``plan`` by one look at the space."""
+        with self._space.read() as reader:
+            fresh, defaults = self._fresh(reader), self._defaults(reader)
+            self.searcher.expect(reader.model)
+        self._index(fresh)
+        return self._plan(defaults, relations, alpha, tree=tree)
+
+    def _fresh(self, reader: SpaceReader) -> int:
+        unread = self._follower.unread(reader)
+        return max(unread.values(), default=0) + store.untried(reader)
+
+    def _index(self, fresh: int) -> None:
         if 0 < fresh <= CATCH_UP_ENTRIES:
             self.build(wait=False)  # what another thread builds now is not added yet
         elif fresh:
@@ -249,7 +266,11 @@ class Views:
 
     def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
         """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
-        defaults = self.defaults()
+        return self._plan(self.defaults(), relations, alpha, tree=tree)
+
+    def _plan(
+        self, defaults: Plan, relations: Chosen | None, alpha: Alpha | None, *, tree: bool
+    ) -> Plan:
         if relations is None and tree:
             defaults = with_tree(defaults, self.tree._relation())
         if relations is not None and not isinstance(relations, str):
@@ -259,7 +280,10 @@ class Views:
     def defaults(self) -> Plan:
         """The shipped relations of each kind of content, or those that ``fit`` found."""
         with self._space.read() as reader:
-            return fitted.load(ledger.settings(reader, reader.id))
+            return self._defaults(reader)
+
+    def _defaults(self, reader: SpaceReader) -> Plan:
+        return fitted.load(ledger.settings(reader, reader.id))
 
     def fit(self, progress: Progress | None) -> list[fitting.Report]:
         """Choose relations and weights from the space's own text, and keep them."""

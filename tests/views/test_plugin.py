@@ -1,0 +1,96 @@
+"""A view that only an entry point names shows wherever treering's own do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from tests.memo.talk import place
+from tests.views.pictures import rows
+from treering import Memory
+from treering.llm.scripted import ScriptedLLM
+from treering.serve.app import create_app
+from treering.serve.settings import Settings
+
+LOUD = "The server is ON FIRE, call BERTA at once."
+SHOUTED = "it was shouted"
+pytestmark = pytest.mark.usefixtures("shouting")
+
+
+@pytest.fixture
+def loud(open_memory: Open) -> Memory:
+    memory = open_memory(llm=ScriptedLLM(lambda request: request.messages[-1].content))
+    memory.add([{"role": "user", "content": LOUD}], source="alarm")
+    memory.add("Nobody raised their voice.", source="calm")
+    return memory
+
+
+def test_no_file_of_the_package_knows_it() -> None:
+    package = Path(__file__).parents[2] / "treering"
+    assert not [file for file in package.rglob("*.py") if "shout" in file.read_text("utf-8")]
+
+
+def test_it_follows_is_pending_and_is_settled(loud: Memory) -> None:
+    assert [(word, times) for _, _, word, times in rows(loud, "shout")] == [
+        ("BERTA", None),
+        ("FIRE", None),
+    ]
+    assert loud.stats().pending["shouts:count"] == 1
+    assert "shouts:count" not in loud.settle().pending
+    assert {times for *_, times in rows(loud, "shout")} == {1}
+
+
+def test_its_marks_show_in_searches_contexts_and_chats(loud: Memory) -> None:
+    [loud_hit, calm] = sorted(loud.search("server voice", k=2), key=lambda hit: hit.source)
+    assert loud_hit.stale is not None
+    assert loud_hit.stale.text == SHOUTED
+    assert calm.stale is None
+    assert f"(possibly out of date: {SHOUTED})" in loud.context("server").text
+    prompt = loud.chat_prompt("What about the server?", source="another chat")
+    assert SHOUTED in str(prompt.messages)
+
+
+def test_its_marks_show_in_memos(loud: Memory) -> None:
+    memo = place(loud, "Fire", "The server burns.", 0, 0, source="alarm")
+    loud.memos.pin(memo.id)
+    [evidence] = loud.memos.choose("server").evidences
+    assert SHOUTED in " ".join(evidence.dialogues)
+
+
+def test_it_is_a_relation_by_name(loud: Memory) -> None:
+    loud.add("More FIRE.", source="later")
+    hits = loud.search("server", k=3, relations=["shouts"])
+    assert {hit.source: "shouts" in hit.why.terms for hit in hits}["later"]
+
+
+def test_what_is_erased_is_gone_from_it(loud: Memory) -> None:
+    assert loud.forget(source="alarm").views["shouts"] == 2
+    assert rows(loud, "shout") == []
+
+
+def test_it_shows_over_http(loud: Memory, path: Path) -> None:
+    loud.close()
+    app = create_app(Settings(url=path, embedder=HashingEmbedder()))
+    with TestClient(app, base_url="http://localhost") as client:
+        [hit] = client.post("/v1/search", json={"query": "server", "k": 1}).json()
+        assert hit["stale"]["text"] == SHOUTED
+        text = client.post("/v1/context", json={"query": "server"}).json()["text"]
+        assert SHOUTED in text
+        assert client.get("/v1/stats").json()["pending"]["shouts:count"] == 1
+
+
+def test_it_is_rebuilt_when_its_version_changes(
+    loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with loud._space.write() as writer:
+        writer.execute("UPDATE shout SET word = 'OLD'")
+    loud.close()
+    monkeypatch.setenv("SHOUTS_VERSION", "2")
+    memory = open_memory()
+    assert memory.stats().outdated == ("shouts",)
+    assert memory.settle().outdated == ()
+    assert [row[2] for row in rows(memory, "shout")] == ["BERTA", "FIRE"]
