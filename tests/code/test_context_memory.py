@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from tests.code.repositories import SHOP
+from treering.bench.coding.completion import complete, completion_prompt, query_of
 from treering.code.blocks import CodeBlock, code_block
-from treering.code.completion import complete, completion_prompt, query_of
 from treering.code.context_memory import ContextMemory, LLMJudge, NameJudge
 from treering.code.index import CodeHit, index_file
 from treering.errors import InputError, LLMReplyError

@@ -10,7 +10,7 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.generate import losses
+from treering.code.generate import undone_by
 from treering.code.reply import code_of
 from treering.code.session import SessionBlock
 from treering.errors import InputError, LLMReplyError, UnknownName
@@ -114,7 +114,7 @@ def test_what_a_round_only_added_is_a_loss_where_it_is_left_out() -> None:
         SessionBlock("save", one, code, "python", path="m.py")
         for one, code in zip(asked, (plain, locked), strict=False)
     ]
-    [loss] = losses(rounds, asked[2], dated)
+    [loss] = undone_by(rounds, asked[2], dated)
     assert loss.instruction == asked[1]
     assert "LOCK" in loss.missing[0]
 

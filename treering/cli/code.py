@@ -15,11 +15,11 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.code.check import DEPTH
-from treering.code.check import check as compare
 from treering.code.coder import JudgeName
-from treering.code.diff import Statement
-from treering.code.guard import Undone
+from treering.code.diff import CodeStatement
+from treering.code.guard.check import check as compare
+from treering.code.guard.report import Reversal
+from treering.code.history import DEPTH
 from treering.code.index import ALPHA, CodeHit
 from treering.code.rounds import story_of
 from treering.code.session import SessionBlock
@@ -216,6 +216,11 @@ def check(
         f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
         f"{counted(report.commits, 'commit', 'commits')}"
     )
+    if report.deleted:
+        note(
+            f"{counted(report.deleted, 'definition is', 'definitions are')} deleted, which is not "
+            "taken for an undone fix"
+        )
     if report.shallow:
         note(
             "this is a shallow clone: older commits, and rounds that were recorded in a whole one, "
@@ -341,7 +346,7 @@ def _told(block: SessionBlock) -> Iterator[Part]:
             yield "".join(f"  {sign} {line}\n" for line in text.splitlines()), "dim"
 
 
-def _written(some: Iterable[Statement]) -> list[str]:
+def _written(some: Iterable[CodeStatement]) -> list[str]:
     """Statements as their source has them, in order."""
     return [one.source for one in sorted(some, key=lambda statement: statement.first_line)]
 
@@ -350,7 +355,7 @@ def _first_line(text: str) -> str:
     return next((line for line in text.splitlines() if line.strip()), "")
 
 
-def _undone(one: Undone) -> Iterator[Part]:
+def _undone(one: Reversal) -> Iterator[Part]:
     when = f", {one.at:%Y-%m-%d}" if one.at else ""
     yield f"{one.path}:{one.line} {one.definition}\n", "bold"
     asked = _first_line(one.instruction)

@@ -11,10 +11,11 @@ from typing_extensions import override
 
 from treering.client.absent import without
 from treering.client.connection import Connection
-from treering.code.check import DEPTH, CheckReport
 from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
+from treering.code.guard.check import CheckReport
+from treering.code.history import DEPTH
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About

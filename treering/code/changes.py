@@ -7,26 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from treering.code.behaviour import Parts, behaviour
-from treering.code.diff import statements
-from treering.code.language import language_of
+from treering.code.language import LANGUAGES, language_of
 from treering.code.outline import NONE, Definition, ParsedFile
 from treering.code.parse import parse
-from treering.code.session import RENAMED, overlap
+from treering.code.parts import CodeReading, Parts, overlap, read_definition
 
 MOVED = 0.5
 """Share of parts that definitions of one name in two files must have in common to be one."""
 
-_IN_BRACES = frozenset({"javascript", "typescript", "tsx", "java", "csharp"})
-"""Languages in which a method does not parse without its class around it."""
-
-
-_IMPORTS = frozenset(
-    {
-        *("import_statement", "import_from_statement", "future_import_statement"),
-        *("import_declaration", "use_declaration", "using_directive", "preproc_include"),
-    }
-)
+RENAMED = 0.8
+"""Share of parts that a vanished definition and a new one must have in common to be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +42,10 @@ class Piece:
     def key(self) -> str:
         """What its sequence is known by."""
         return f"{self.path}::{self.qualified}"
+
+    def reading(self) -> CodeReading | None:
+        """What is compared of it; None if its code does not hold it."""
+        return read_definition(self.code, self.qualified if self.is_function else "", self.language)
 
     def dense(self) -> str:
         """Its code without blank lines."""
@@ -125,13 +119,17 @@ def all_pieces(files: Mapping[str, str]) -> dict[str, Piece]:
 
 def in_class(signature: str, code: str, language: str) -> str:
     """The code of a method in the header of its class, where a method needs one to parse."""
-    if language == "python":
-        return _wrapped(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
-    return _wrapped(signature, code, language) if language in _IN_BRACES else code
+    match LANGUAGES[language].methods_in:
+        case "indent":
+            return _wrapped(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
+        case "braces":
+            return _wrapped(signature, code, language)
+        case _:
+            return code
 
 
 def _wrapped(signature: str, method: str, language: str) -> str:
-    if language == "python":
+    if LANGUAGES[language].methods_in == "indent":
         return f"{signature}:\n{method}"
     return f"{signature} {{\n{method}\n}}"
 
@@ -179,7 +177,7 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     lead = parsed.source[parsed.source.rfind(b"\n", 0, start) + 1 : start].decode(errors="replace")
     text = (lead if not lead.strip() else "") + parsed.text(definition.span)
     inside = parsed.definitions[definition.parent] if definition.parent != NONE else None
-    if inside is None or not (language == "python" or language in _IN_BRACES):
+    if inside is None or not LANGUAGES[language].methods_in:
         return textwrap.dedent(text), 0
     return _wrapped(inside.signature, text, language), 1
 
@@ -187,13 +185,13 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
 def _differ(old: Piece, new: Piece) -> bool:
     if old.dense() == new.dense():
         return False
-    return new.is_function or _told(old) != _told(new)
+    return new.is_function or _statements(old) != _statements(new)
 
 
-def _told(piece: Piece) -> list[str]:
+def _statements(piece: Piece) -> list[str]:
     """The statements of a class or file but imports."""
-    found = statements(piece.code, piece.language)
-    return [one.text for one in found if one.type not in _IMPORTS]
+    reading = piece.reading()
+    return [statement.text for statement in reading.statements] if reading else []
 
 
 def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
@@ -223,10 +221,8 @@ class _Bag:
     @classmethod
     def of(cls, piece: Piece) -> _Bag:
         """Read once, for a piece is compared with many."""
-        found = (
-            behaviour(piece.code, piece.qualified, piece.language) if piece.is_function else None
-        )
-        return cls(piece, found.of() if found else Counter())
+        reading = piece.reading() if piece.is_function else None
+        return cls(piece, reading.of() if reading else Counter())
 
 
 def _name(piece: Piece) -> str:

@@ -13,12 +13,11 @@ from typing import Protocol
 from treering.code.blocks import CodeBlock
 from treering.code.changes import DefinitionChange, in_class, pieces
 from treering.code.context_memory import ContextMemory, Judgement
-from treering.code.details import Come
-from treering.code.detect import judge
-from treering.code.guard import arrivals, brought, piece_of
-from treering.code.left_out import told
+from treering.code.guard.detector import likely_reversals
+from treering.code.guard.report import Reversal
+from treering.code.history import changes_of, piece_of
 from treering.code.reply import code_of
-from treering.code.session import SAME_INTENT, SessionBlock, Similarity
+from treering.code.session import SessionBlock, Similarity, linked
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
@@ -50,17 +49,6 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """An earlier instruction that new code is likely to undo, and what of it is missing."""
-
-    instruction: str
-    missing: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "; ".join([self.instruction, *(f"missing: {one}" for one in self.missing)])
-
-
-@dataclass(frozen=True, slots=True)
 class Generated:
     """What a round wrote, what it was shown, and what the detector said.
 
@@ -75,7 +63,7 @@ class Generated:
     judgement: Judgement
     context: tuple[CodeBlock, ...]
     memory: tuple[SessionBlock, ...]
-    undone: tuple[Loss, ...]
+    undone: tuple[Reversal, ...]
     draft: str = ""
     note: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -135,49 +123,30 @@ def round_of(
         reply = ask("code note", note_prompt(blocks[-1], instruction), NOTE_TOKENS)
         note, usage = reply.text.strip(), usage + reply.usage
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
-    memory = working(blocks, similarity)
+    memory = linked(blocks, similarity)
     repository = shown(context.blocks)
     reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
-    lost, draft = losses(blocks, instruction, code), ""
+    lost, draft = undone_by(blocks, instruction, code), ""
     if lost:
         prompt = _prompt(repository.text, memory, lost, code, instruction)
         reply = ask("code", prompt, CODE_TOKENS)
         draft, code, usage = code, _code(reply, target), usage + reply.usage
-        lost = losses(blocks, instruction, code)
+        lost = undone_by(blocks, instruction, code)
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
     return Generated(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
 
 
-def losses(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Loss, ...]:
+def undone_by(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Reversal, ...]:
     """What ``code`` is likely to undo of the rounds ``blocks``, from texts alone.
 
-    Two detectors: the guard, which speaks of what is surely taken back, and the scorer, which
-    weighs what each instruction asked for. A false alarm costs one more reply, no more.
+    A false alarm costs one more reply, no more.
     """
     if not blocks:
         return ()
-    found: dict[str, Loss] = {}
     change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
-    for one in told(change, brought(blocks), arrivals([change]), Come.of([change])):
-        found.setdefault(one.instruction, Loss(one.instruction, one.missing))
-    verdict = judge(blocks, instruction, code)
-    for finding in verdict.findings if verdict.alarm else ():
-        asked, parts = finding.case.instruction, finding.case.parts
-        missing = tuple(dict.fromkeys(f"{part.kind} {part.text}" for part in parts))
-        found.setdefault(asked, Loss(asked, missing))
-    return tuple(found.values())
-
-
-def working(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[SessionBlock, ...]:
-    """The last block and those of like instruction before it (eq. 13)."""
-    if not blocks:
-        return ()
-    last = blocks[-1]
-    asked = [block for block in blocks[:-1] if block.instruction and last.instruction]
-    linked = [m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT]
-    return (*linked, last)
+    return likely_reversals(change, changes_of(blocks), instruction)
 
 
 def note_prompt(block: SessionBlock, following: str) -> str:
@@ -208,7 +177,7 @@ def repository_context(
 def _prompt(
     repository: str,
     memory: Sequence[SessionBlock],
-    lost: Sequence[Loss],
+    lost: Sequence[Reversal],
     draft: str,
     instruction: str,
 ) -> str:
@@ -238,7 +207,7 @@ def _changed(block: SessionBlock) -> Iterator[str]:
             yield f"{sign} {one.text}"
 
 
-def _lost(loss: Loss) -> str:
+def _lost(loss: Reversal) -> str:
     """A requirement that the draft undoes (eq. 15)."""
     first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
     return "\n".join([first, *(f"Missing: {one}" for one in loss.missing)])

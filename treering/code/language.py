@@ -12,6 +12,20 @@ A query file (``queries/NAME.scm``) names the parts of a program by capture:
 - ``@import`` with ``@module``, ``@imported``, ``@alias``, ``@wildcard``
 - ``@binding`` with ``@variable`` and ``@type``: a variable whose type can be told
 - ``@comment``
+
+Below the line ``;;; guard`` it names the nodes that a change is compared by (``code.guard``):
+
+- ``@block`` (what it holds are statements), ``@comment``, ``@string``, ``@docstring``
+- ``@raise`` with ``@raised`` (the error), ``@return``, ``@branch``, ``@call``, ``@decorator``
+- ``@scope`` (held while its block runs: a lock, a file), ``@ending`` (``finally``), ``@step`` (a
+  statement that is nothing but a call), ``@option`` (an argument with a name)
+- ``@iterable`` and ``@filter`` (what a comprehension goes through, and its condition)
+- ``@assignment``, ``@setting`` (of those, what can be compared as a name and its value),
+  ``@outlives`` (targets that are still there after the call)
+- ``@name``, ``@member`` (a name looked up on something else), ``@binder`` (where a definition gives
+  names of its own), ``@splat`` (a parameter that takes the rest), ``@import``
+
+A new language is its grammar package in ``pyproject.toml``, an entry in ``_ALL`` and a query file.
 """
 
 from __future__ import annotations
@@ -21,13 +35,17 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from treering.errors import MissingExtra, UnknownName
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Query
+
+
+Section = Literal["outline", "guard"]
+"""The parts of a query file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +64,31 @@ class Language:
     """The function of the grammar's module that returns it."""
     queries: str = ""
     """The query file's stem, where it is not ``name``."""
+    methods_in: Literal["", "braces", "indent"] = ""
+    """How a class surrounds a method that does not parse without one; empty where it does."""
+    family: str = ""
+    """The language whose files share names with this one's, where it is not ``name``."""
+    imports_folders: bool = False
+    """Whether an import names a folder of files, not a file."""
 
 
 _ALL = (
-    Language("python", "tree-sitter-python", (".py", ".pyi"), ("self", "cls", "super()"), False),
+    Language(
+        "python",
+        "tree-sitter-python",
+        (".py", ".pyi"),
+        ("self", "cls", "super()"),
+        False,
+        methods_in="indent",
+    ),
     Language(
         "javascript",
         "tree-sitter-javascript",
         (".js", ".jsx", ".mjs", ".cjs"),
         ("this", "super"),
         False,
+        methods_in="braces",
+        family="typescript",
     ),
     Language(
         "typescript",
@@ -64,6 +97,7 @@ _ALL = (
         ("this", "super"),
         False,
         entry="language_typescript",
+        methods_in="braces",
     ),
     Language(
         "tsx",
@@ -73,9 +107,11 @@ _ALL = (
         False,
         entry="language_tsx",
         queries="typescript",
+        methods_in="braces",
+        family="typescript",
     ),
-    Language("java", "tree-sitter-java", (".java",), ("this", "super"), True),
-    Language("go", "tree-sitter-go", (".go",), (), True),
+    Language("java", "tree-sitter-java", (".java",), ("this", "super"), True, methods_in="braces"),
+    Language("go", "tree-sitter-go", (".go",), (), True, imports_folders=True),
     Language("rust", "tree-sitter-rust", (".rs",), ("self", "Self"), True),
     Language("c", "tree-sitter-c", (".c", ".h"), (), True),
     Language(
@@ -84,10 +120,14 @@ _ALL = (
         (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx"),
         ("this",),
         True,
+        family="c",
     ),
-    Language("csharp", "tree-sitter-c-sharp", (".cs",), ("this", "base"), True),
+    Language(
+        "csharp", "tree-sitter-c-sharp", (".cs",), ("this", "base"), True, methods_in="braces"
+    ),
     Language("ruby", "tree-sitter-ruby", (".rb",), ("self",), True),
 )
+_GUARD = "\n;;; guard\n"
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 _BY_SUFFIX = {suffix: language.name for language in _ALL for suffix in language.suffixes}
 
@@ -122,11 +162,12 @@ def grammar(name: str) -> Grammar:
 
 
 @cache
-def query(name: str) -> Query:
-    """The compiled query of language ``name``."""
+def query(name: str, section: Section = "outline") -> Query:
+    """The compiled query of language ``name``: what outlines a file, or what the guard compares."""
     known = grammar(name)  # first: it says which extra is missing
     from tree_sitter import Query
 
     stem = language(name).queries or name
     text = files("treering.code").joinpath("queries", f"{stem}.scm").read_text(encoding="utf-8")
-    return Query(known, text)
+    outline, _, guard = text.partition(_GUARD)
+    return Query(known, outline if section == "outline" else guard)

@@ -12,13 +12,14 @@ import numpy as np
 
 from treering.code import marks, store
 from treering.code.blocks import CodeBlock
-from treering.code.check import DEPTH, CheckReport, check
 from treering.code.coder import Coder, JudgeName, Model
 from treering.code.collector import paused
 from treering.code.context_memory import ContextMemory, Judge, NameJudge
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.git import identities, taken_off
+from treering.code.guard.check import CheckReport, check
+from treering.code.history import DEPTH
 from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
 from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
 from treering.code.joined import About, CodeNames

@@ -39,10 +39,7 @@ def parse(text: str, language: str | None) -> ParsedFile:
     Raises UnknownName for a language that is not known (see ``language.LANGUAGES``),
     MissingExtra where its grammar is not installed, TextEncodingError for lone surrogates.
     """
-    try:
-        source = text.encode()
-    except UnicodeEncodeError as error:
-        raise TextEncodingError(f"{error}; pass text decoded with errors='replace'") from error
+    source = _encoded(text)
     if language is None:
         return ParsedFile(None, source, _tree_of_lines(source), (), (), (), (), (), False)
     return _Reading(source, language).result()
@@ -54,6 +51,19 @@ def syntax_root(source: bytes, language: str) -> Node:
     from tree_sitter import Parser
 
     return Parser(known).parse(source).root_node
+
+
+def outlined(text: str, language: str) -> tuple[list[Definition], Node]:
+    """The definitions of ``text`` and the root of its tree, parsed once. Raises as ``parse``."""
+    reading = _Reading(_encoded(text), language)
+    return reading.definitions(()), reading.root
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise TextEncodingError(f"{error}; pass text decoded with errors='replace'") from error
 
 
 def _tree_of_lines(source: bytes) -> SyntaxTree:
@@ -120,7 +130,7 @@ class _Reading:
             has_errors=self.root.has_error,
         )
 
-    def definitions(self, comments: list[Span]) -> list[Definition]:
+    def definitions(self, comments: Iterable[Span]) -> list[Definition]:
         """Definitions in order of appearance, each with the names of what encloses it."""
         wrappers = {m["wrapped"][0].id: m["wrapper"][0] for m in self.matches["wrapper"]}
         bodies = {m["bodied"][0].id: m["body"][0] for m in self.matches["bodied"]}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from treering.code.session import Names, SessionBlock, Sessions
+from treering.code.session import Names, SessionBlock, chained
 from treering.errors import UnknownName
 from treering.ingest.drafts import metadata_json
 from treering.journal.contract import Reader
@@ -248,12 +248,20 @@ def _short(repository: str) -> str:
     return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
 
 
-def sequence(recorded: Sequence[Recorded]) -> tuple[SessionBlock, ...]:
+def sequence(recorded: Iterable[Recorded]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition with their changes, and code that was found between them."""
-    memory = Sessions()
+    return chained(states(recorded))
+
+
+def states(recorded: Iterable[Recorded]) -> Iterator[SessionBlock]:
+    """The blocks of one definition, each after a block of the code that its round found, where
+    that is not what the last one left: nobody is known to have asked for that code."""
     for one in recorded:
-        memory = memory.record(one.block, former=one.former, before=one.before)
-    return memory.sequence(recorded[-1].block.key) if recorded else ()
+        if one.before:
+            yield replace(
+                one.block, id="", instruction="", code=one.before, note="", outcome="", met=None
+            )
+        yield one.block
 
 
 def named(definition: str, known: Iterable[str]) -> str:

@@ -29,12 +29,11 @@ MAX_BASES = 20
 _PACKAGE_FILES = ("__init__", "index", "mod", "lib", "main")
 """Files that stand for the folder they are in."""
 _SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
-_FOLDER_IS_MODULE = (".go",)
-"""Suffixes of languages that import folders, not files."""
+_FOLDER_IS_MODULE = tuple(
+    suffix for one in LANGUAGES.values() if one.imports_folders for suffix in one.suffixes
+)
 _SEPARATOR = re.compile(r"/|::|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
 """What stands between the parts of a module's name; the dot of a file's suffix does not."""
-_FAMILY = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
-"""Languages whose files call one another."""
 
 
 class Target(NamedTuple):
@@ -300,7 +299,8 @@ class _File:
 
 def family(parsed: ParsedFile) -> str:
     """The family of languages whose names a file shares."""
-    return _FAMILY.get(parsed.language or "", parsed.language or "")
+    name = parsed.language or ""
+    return (LANGUAGES[name].family if name else "") or name
 
 
 @lru_cache(_PATHS)

@@ -10,10 +10,9 @@ from pathlib import Path
 from treering import forgetting
 from treering.code import marks, recorded
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
-from treering.code.check import DEPTH, Check
 from treering.code.diff import change
 from treering.code.git import WORKING_TREE, Git
-from treering.code.guard import Brought, piece_of
+from treering.code.history import DEPTH, CommitHistory, EarlierChange, piece_of
 from treering.code.recorded import Recorded
 from treering.code.session import Names, SessionBlock
 from treering.errors import InputError
@@ -209,12 +208,12 @@ def story_of(
     known = recorded.within(known, git.identities())
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*known, *there})
-    commits = Check(git, known, DEPTH).history(git.head(), key)
+    commits = CommitHistory(git, DEPTH).of(git.head(), key)
     return tuple(sorted(_told_once(commits, recorded.sequence(known.get(key, []))), key=_when))
 
 
 def _told_once(
-    commits: Sequence[Brought], sequence: Sequence[SessionBlock]
+    commits: Sequence[EarlierChange], sequence: Sequence[SessionBlock]
 ) -> Iterator[SessionBlock]:
     """Commits and rounds; a commit that took in rounds is told with the last of these."""
     taken: dict[int, SessionBlock] = {}
@@ -234,7 +233,7 @@ def _told_once(
 
 
 def _taken_in(
-    commit: Brought, sequence: Sequence[SessionBlock], others: frozenset[int]
+    commit: EarlierChange, sequence: Sequence[SessionBlock], others: frozenset[int]
 ) -> int | None:
     """The last round before a commit that left what the commit has, where it began from what the
     commit began from."""
@@ -256,7 +255,7 @@ def _taken_in(
     return same[-1] if same else None
 
 
-def _is_before(block: SessionBlock, commit: Brought) -> bool:
+def _is_before(block: SessionBlock, commit: EarlierChange) -> bool:
     """Whether a round was there when a commit was made; git knows whole seconds."""
     if block.at is None or commit.at is None:
         return True
@@ -345,7 +344,7 @@ def _code(piece: Piece | None) -> str:
     return piece.code if piece.is_function else piece.dense()
 
 
-def _as_block(commit: Brought) -> SessionBlock:
+def _as_block(commit: EarlierChange) -> SessionBlock:
     """A commit is a block: its message, the code that it left, and the diff."""
     after, before = commit.after, commit.before
     return SessionBlock(

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from treering.code.behaviour import Behaviour, Parts, behaviour
-from treering.code.diff import Change, change
-from treering.errors import UnknownName
+from treering.code.diff import CodeDelta, change
 
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
 
-RENAMED = 0.8
-"""Share of parts that a vanished definition and a new one must have in common to be one."""
-
-NO_CHANGE = Change()
+NO_CHANGE = CodeDelta()
 
 Names = tuple[str, ...]
 """What a repository goes by: its first commit, other commits that its history begins with, and
@@ -44,7 +39,7 @@ class SessionBlock:
     instruction: str
     code: str
     language: str = "python"
-    change: Change = NO_CHANGE
+    change: CodeDelta = NO_CHANGE
     note: str = ""
     outcome: str = ""
     met: frozenset[int] | None = None
@@ -61,89 +56,22 @@ class SessionBlock:
         return f"{self.path}::{self.definition}" if self.path else self.definition
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
-    """Memory sequences by definition (a block's ``key``), in the order of their changes (eq. 7).
+def linked(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[SessionBlock, ...]:
+    """The working memory: the last block and those of like instruction before it (eq. 12, 13)."""
+    if not blocks:
+        return ()
+    last = blocks[-1]
+    asked = [block for block in blocks[:-1] if block.instruction and last.instruction]
+    alike = [m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT]
+    return (*alike, last)
 
-    Never altered: what changes a memory returns another one.
-    """
 
-    sequences: Mapping[str, tuple[SessionBlock, ...]] = field(default_factory=dict)
-
-    def sequence(self, definition: str) -> tuple[SessionBlock, ...]:
-        """The blocks of ``definition``, oldest first; raises UnknownName if it has none."""
-        if definition not in self.sequences:
-            known = ", ".join(sorted(self.sequences)) or "none"
-            raise UnknownName(f"no session memory of {definition!r}; there is memory of: {known}")
-        return self.sequences[definition]
-
-    def record(
-        self, block: SessionBlock, *, former: str | None = None, before: str = ""
-    ) -> Sessions:
-        """Append ``block`` to its definition's sequence, or begin one (eq. 11).
-
-        ``former`` is the key it had before it was renamed or moved. Where that is not said, a
-        definition that is not known continues the sequence of one that is gone from the code and
-        whose behaviour it has. ``before`` is the code that the round found, where that is not what
-        the last block left.
-        """
-        name = block.key
-        if name in self.sequences:
-            former = name
-        elif former not in self.sequences:
-            former = self._former_name(block)
-        older = self.sequences.get(former, ()) if former else ()
-        if before:
-            found = replace(block, instruction="", code=before, note="", outcome="", met=None)
-            older = (*older, replace(found, id=""))
-        if older:
-            delta = change(older[-1].code, block.code, block.language)
+def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
+    """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
+    sequence: list[SessionBlock] = []
+    for block in blocks:
+        if sequence:
+            delta = change(sequence[-1].code, block.code, block.language)
             block = replace(block, change=delta)
-        kept = {n: s for n, s in self.sequences.items() if n != former}
-        return Sessions({**kept, name: (*older, block)})
-
-    def annotate(self, definition: str, note: str, outcome: str = "") -> Sessions:
-        """Write the note of the last block, now that its reception is known."""
-        *older, last = self.sequence(definition)
-        noted = replace(last, note=note, outcome=outcome or last.outcome)
-        return Sessions({**self.sequences, definition: (*older, noted)})
-
-    def links(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
-        """Link(m) of the last block: the earlier ones of similar instruction (eq. 12)."""
-        *older, last = self.sequence(definition)
-        asked = (m for m in older if m.instruction)
-        return tuple(m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT)
-
-    def working(self, definition: str, similarity: Similarity) -> tuple[SessionBlock, ...]:
-        """The last block and its links (eq. 13): what the next round is shown."""
-        return (*self.links(definition, similarity), self.sequence(definition)[-1])
-
-    def _former_name(self, block: SessionBlock) -> str | None:
-        now = behaviour(block.code, block.definition, block.language)
-        if now is None:
-            return None
-        for name, likeness in sorted(self._likenesses(block, now), key=lambda pair: -pair[1]):
-            return name if likeness >= RENAMED else None
-        return None
-
-    def _likenesses(self, block: SessionBlock, now: Behaviour) -> Iterator[tuple[str, float]]:
-        for name, blocks in self.sequences.items():
-            last = blocks[-1]
-            then = behaviour(last.code, last.definition, last.language)
-            gone = behaviour(block.code, last.definition, block.language) is None
-            if then is not None and gone and last.language == block.language:
-                yield name, overlap(then.of(), now.of())
-
-
-def overlap(one: Parts, other: Parts) -> float:
-    """Share of what two bags hold together that both hold; 1 for two empty ones."""
-    together = (one | other).total()
-    return (one & other).total() / together if together else 1.0
-
-
-def candidates(
-    blocks: tuple[SessionBlock, ...], instruction: str, similarity: Similarity
-) -> tuple[SessionBlock, ...]:
-    """M_c: blocks whose instruction has another intent than ``instruction`` (eq. 8)."""
-    asked = (m for m in blocks if m.instruction)
-    return tuple(m for m in asked if similarity(instruction, m.instruction) < SAME_INTENT)
+        sequence.append(block)
+    return tuple(sequence)

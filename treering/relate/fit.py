@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments import store
-from treering.fragments.build import Progress, checked, embedded_text
+from treering.fragments.build import Progress, embedded_text
 from treering.fragments.table import Snapshot
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind

@@ -34,3 +34,20 @@
 (parameter_declaration type: (type_identifier) @type declarator: (identifier) @variable) @binding
 (parameter_declaration type: (type_identifier) @type
   declarator: (_ (identifier) @variable)) @binding
+
+;;; guard
+[(compound_statement) (declaration_list) (field_declaration_list) (translation_unit)] @block
+(comment) @comment
+(string_literal) @string
+(return_statement) @return
+[(catch_clause) (conditional_expression) (if_statement) (while_statement)] @branch
+(call_expression) @call
+[(attribute) (field_expression) (subscript_expression) (pointer_expression)] @outlives
+(assignment_expression) @assignment
+[(assignment_expression) (for_statement) (init_declarator)] @binder
+(identifier) @name
+(preproc_include) @import
+[(assignment_expression) (init_declarator)] @setting
+(throw_statement . (_)? @raised) @raise
+(expression_statement . (string_literal) .) @docstring
+(expression_statement (call_expression)) @step

@@ -27,3 +27,27 @@
   (object_creation_expression type: (identifier) @type))) @binding
 (property_declaration type: (identifier) @type name: (identifier) @variable) @binding
 (parameter type: (identifier) @type name: (identifier) @variable) @binding
+
+;;; guard
+[(block) (compilation_unit) (declaration_list) (switch_body)] @block
+(comment) @comment
+(string_literal) @string
+[(return_statement) (yield_statement)] @return
+[(catch_clause) (conditional_expression) (if_statement) (while_statement)] @branch
+(invocation_expression) @call
+[(attribute) (member_access_expression) (element_access_expression)] @outlives
+(assignment_expression) @assignment
+[(assignment_expression) (for_statement)] @binder
+(identifier) @name
+[(lock_statement) (using_statement)] @scope
+(finally_clause) @ending
+(using_directive) @import
+[(assignment_expression) (variable_declarator)] @setting
+[(throw_statement) (throw_expression)] @raise
+(throw_statement (_) @raised)
+(throw_expression (_) @raised)
+(member_access_expression name: (identifier) @member)
+(invocation_expression arguments: (argument_list (argument name: (_)) @option))
+(attribute_list) @decorator
+(expression_statement (invocation_expression)) @step
+(expression_statement (await_expression (invocation_expression))) @step

@@ -24,3 +24,22 @@
 (short_var_declaration left: (expression_list . (identifier) @variable)
   right: (expression_list . [(composite_literal type: (type_identifier) @type)
     (unary_expression operand: (composite_literal type: (type_identifier) @type))])) @binding
+
+;;; guard
+[(block) (field_declaration_list) (source_file) (statement_list)] @block
+(comment) @comment
+(interpreted_string_literal) @string
+(return_statement) @return
+(if_statement) @branch
+(call_expression) @call
+[(selector_expression) (index_expression)] @outlives
+(assignment_statement) @assignment
+[(for_statement) (short_var_declaration) (assignment_statement) (range_clause)] @binder
+(identifier) @name
+(defer_statement) @scope
+(import_declaration) @import
+[(const_spec) (var_spec) (assignment_statement)] @setting
+((call_expression function: (identifier) @panics arguments: (argument_list . (_)? @raised)) @raise
+  (#eq? @panics "panic"))
+(expression_statement . (interpreted_string_literal) .) @docstring
+(expression_statement (call_expression)) @step

@@ -39,3 +39,23 @@
   value: (new_expression constructor: (_) @type)) @binding
 (assignment_expression left: [(identifier) (member_expression)] @variable
   right: (new_expression constructor: (_) @type)) @binding
+
+;;; guard
+[(class_body) (program) (statement_block) (switch_body)] @block
+(comment) @comment
+(string) @string
+[(return_statement) (yield_expression)] @return
+[(catch_clause) (if_statement) (ternary_expression) (while_statement)] @branch
+(call_expression) @call
+[(member_expression) (subscript_expression)] @outlives
+(assignment_expression) @assignment
+[(assignment_expression) (for_statement) (variable_declarator) (for_in_statement)] @binder
+(identifier) @name
+(finally_clause) @ending
+(import_statement) @import
+[(assignment_expression) (variable_declarator)] @setting
+(throw_statement . (_)? @raised) @raise
+(decorator) @decorator
+(expression_statement . (string) .) @docstring
+(expression_statement (call_expression)) @step
+(expression_statement (await_expression (call_expression))) @step

@@ -28,3 +28,31 @@
 (typed_default_parameter name: (identifier) @variable type: (type) @type) @binding
 (with_item value: (as_pattern (call function: (_) @type)
   alias: (as_pattern_target (identifier) @variable))) @binding
+
+;;; guard
+[(block) (module)] @block
+(comment) @comment
+(string) @string
+[(return_statement) (yield)] @return
+[(assert_statement) (case_clause) (conditional_expression) (elif_clause) (except_clause)
+  (if_clause) (if_statement) (while_statement)] @branch
+(call) @call
+[(attribute) (subscript)] @outlives
+[(assignment) (augmented_assignment)] @assignment
+[(as_pattern) (assignment) (augmented_assignment) (for_in_clause) (for_statement)
+  (named_expression)] @binder
+[(dictionary_splat_pattern) (list_splat_pattern)] @splat
+(identifier) @name
+(with_item) @scope
+(finally_clause) @ending
+[(future_import_statement) (import_from_statement) (import_statement)] @import
+(assignment) @setting
+(raise_statement . (_)? @raised) @raise
+(decorator) @decorator
+(call arguments: (argument_list (keyword_argument) @option))
+(attribute attribute: (identifier) @member)
+(for_in_clause right: (_) @iterable)
+(if_clause (_) @filter)
+(expression_statement . (string) .) @docstring
+(expression_statement (call)) @step
+(expression_statement (await (call))) @step

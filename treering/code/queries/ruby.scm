@@ -21,3 +21,22 @@
 
 ((assignment left: [(identifier) (instance_variable)] @variable
   right: (call receiver: (constant) @type method: (identifier) @new)) @binding (#eq? @new "new"))
+
+;;; guard
+[(block) (body_statement) (do) (module) (program) (then)] @block
+(comment) @comment
+(string) @string
+[(yield) (return)] @return
+[(conditional) (if) (if_modifier) (unless) (unless_modifier) (rescue) (elsif) (while) (until)
+  (when)] @branch
+(call) @call
+[(instance_variable) (class_variable) (global_variable) (element_reference)] @outlives
+(assignment) @assignment
+[(as_pattern) (assignment)] @binder
+(identifier) @name
+(ensure) @ending
+(assignment) @setting
+[(body_statement (call) @step) (then (call) @step)]
+((call method: (identifier) @raises arguments: (argument_list . (_)? @raised)) @raise
+  (#eq? @raises "raise"))
+((call method: (identifier) @raises !arguments) @raise (#eq? @raises "raise"))

@@ -33,3 +33,22 @@
 (let_declaration pattern: (identifier) @variable type: (type_identifier) @type) @binding
 (parameter pattern: (identifier) @variable
   type: [(type_identifier) @type (reference_type type: (type_identifier) @type)]) @binding
+
+;;; guard
+[(block) (declaration_list) (field_declaration_list) (source_file)] @block
+[(block_comment) (line_comment)] @comment
+(string_literal) @string
+[(return_expression) (yield_expression)] @return
+[(if_expression) (while_expression)] @branch
+(call_expression) @call
+[(attribute) (field_expression) (index_expression)] @outlives
+(assignment_expression) @assignment
+[(assignment_expression) (let_declaration)] @binder
+(identifier) @name
+(use_declaration) @import
+[(assignment_expression) (const_item) (static_item)] @setting
+((macro_invocation macro: (identifier) @raised) @raise
+  (#any-of? @raised "panic" "bail" "ensure" "unreachable" "todo" "assert"))
+(expression_statement . (string_literal) .) @docstring
+(expression_statement (call_expression)) @step
+(expression_statement (await_expression (call_expression))) @step

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi import Query as QueryParameter
 from pydantic import Field
 
-from treering.code.check import DEPTH, CheckReport
 from treering.code.coder import JudgeName
 from treering.code.fragments import Unit
 from treering.code.generate import CONTEXT_BUDGET, Generated
+from treering.code.guard.check import CheckReport
+from treering.code.history import DEPTH
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About

@@ -1,10 +1,10 @@
-"""Behaviour-bearing parts, comparable under renaming and reshaping."""
+"""CodeReading-bearing parts, comparable under renaming and reshaping."""
 
 from __future__ import annotations
 
 import pytest
 
-from treering.code.behaviour import Behaviour, behaviour
+from treering.code.parts import CodeReading, read_definition
 
 SOURCE = '''\
 @cached
@@ -18,8 +18,8 @@ def scale(values, factor=2, *rest):
 '''
 
 
-def read(source: str, name: str = "scale", language: str = "python") -> Behaviour:
-    found = behaviour(source, name, language)
+def read(source: str, name: str = "scale", language: str = "python") -> CodeReading:
+    found = read_definition(source, name, language)
     assert found is not None
     return found
 
@@ -70,7 +70,7 @@ def test_the_last_definition_of_a_name_counts() -> None:
 
 
 def test_a_definition_that_is_not_there_has_no_behaviour() -> None:
-    assert behaviour(SOURCE, "shrink", "python") is None
+    assert read_definition(SOURCE, "shrink", "python") is None
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from treering.code.evidence import Evidence
-
-Stage = Literal["static", "trial", "tested"]
-"""The evidence a model was trained on: texts; runs; runs, and which rounds passed their tests."""
+from treering.code.guard.evidence import Evidence
 
 INTERCEPT = ""
 
@@ -66,44 +61,31 @@ def columns(evidence: Evidence) -> Iterator[tuple[str, float, str]]:
             yield f"{name}: none", 1.0, name
 
 
-def shipped(stage: Stage) -> Scorer:
-    """The scorer for ``stage`` that comes with treering."""
-    return Scorer(_data()["weights"][stage])
+OF_RULES: Mapping[str, float] = dict.fromkeys(
+    (
+        "as before",
+        "much returns",
+        "an error is dropped",
+        "all returns",
+        "a value is set back",
+        "an addition is gone",
+        "steps are turned back",
+        "a call is taken off",
+    ),
+    16.0,
+)
+"""Weights of the rules (``rules.Comparison``): each was made to be right by itself, so one that
+holds is enough. They are not fitted."""
 
-
-def trained_on() -> str:
-    """SHA-256 of the dialogues that the shipped scorers were fitted to."""
-    digest: str = _data()["trained_on"]
-    return digest
+RULES = Scorer({INTERCEPT: -8.0, **OF_RULES})
+"""What a check weighs with: rules, and nothing else. A gate must not stop a commit for a share of
+its wording."""
 
 
 @cache
-def _data() -> dict[str, Any]:
-    text = files("treering.code").joinpath("weights.json").read_text(encoding="utf-8")
+def shipped() -> Scorer:
+    """The scorer of texts that comes with treering, for warnings: the rules, and with weights
+    fitted to recorded dialogues what else the texts say."""
+    text = files("treering.code.guard").joinpath("weights.json").read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
-    return data
-
-
-RIDGE = 1.0
-"""Penalty on squared weights: as much as one observation says, so a rare mark cannot decide."""
-
-MOST_STEPS = 50
-CLOSE_ENOUGH = 1e-6
-
-
-def fit(evidence: Sequence[Evidence], lost: Sequence[bool]) -> Scorer:
-    """The scorer that explains best which requirements were ``lost``, by Newton's method."""
-    rows = [{column: x for column, x, _ in columns(one)} for one in evidence]
-    names = sorted({column for row in rows for column in row})
-    inputs = np.array([[row.get(name, 0.0) for name in names] for row in rows])
-    truth = np.array(lost, dtype=np.float64)
-    weights = np.zeros(len(names))
-    for _ in range(MOST_STEPS):
-        chance = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (truth - chance) - RIDGE * weights
-        bend = (inputs.T * (chance * (1 - chance))) @ inputs + RIDGE * np.eye(len(names))
-        step = np.linalg.solve(bend, slope)
-        weights += step
-        if np.abs(step).max() < CLOSE_ENOUGH:
-            break
-    return Scorer(dict(zip(names, weights.tolist(), strict=True)))
+    return Scorer({**data["weights"], **OF_RULES})

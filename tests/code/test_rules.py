@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
-from treering.code.details import Come
-from treering.code.guard import Brought, Undone, arrivals
-from treering.code.left_out import left_out, told
+from treering.code.guard.detector import reversals
+from treering.code.guard.report import Reversal
+from treering.code.guard.rules import Arrivals
+from treering.code.history import EarlierChange
 
 MISSED = {
     ("a guard that returns early", 3),  # written anew as a loop
@@ -41,20 +42,20 @@ STOPPED = {
 """Rewritings that keep a fix and are taken for undos, and why."""
 
 
-def noticed(fix: Fix, now: str) -> list[Undone]:
+def noticed(fix: Fix, now: str) -> list[Reversal]:
     before, after, new = (all_pieces({"m.py": text}) for text in (fix.before, fix.after, now))
     made = changes(after, new)
-    moved, fine = arrivals(made), Come.of(made)
+    arrivals = Arrivals.of(made)
 
-    def history(change: DefinitionChange) -> list[Brought]:
+    def history(change: DefinitionChange) -> list[EarlierChange]:
         assert change.before is not None
         key = change.before.key
         was, is_ = before.get(key), after[key]
         changed = was is None or was.dense() != is_.dense()
-        return [Brought(fix.kind, "abc1234", None, "commit", was, is_)] if changed else []
+        return [EarlierChange(fix.kind, "abc1234", None, "commit", was, is_)] if changed else []
 
     altered = [one for one in made if one.before is not None]
-    return [found for one in altered for found in told(one, history(one), moved, fine)]
+    return [found for one in altered for found in reversals(one, history(one), arrivals)]
 
 
 def cases(field: str, unlike: set[tuple[str, int]]) -> list[object]:
@@ -105,14 +106,14 @@ def test_steps_are_reordered_if_they_stand_as_before_an_earlier_change(
     before: list[str], after: list[str], old: list[str], new: list[str]
 ) -> None:
     made = DefinitionChange(setup(old), setup(new))
-    round_ = Brought("Fix", "abc1234", None, "commit", setup(before), setup(after))
+    round_ = EarlierChange("Fix", "abc1234", None, "commit", setup(before), setup(after))
     expected = {
         f"order {one} before {other}"
         for one, other in combinations(old, 2)
         if after.index(one) < after.index(other)
         if before.index(other) < before.index(one) and new.index(other) < new.index(one)
     }
-    found = left_out(made, [round_], Come.of([made]))
+    found = reversals(made, [round_], Arrivals.of([made]))
     assert {lost for undone in found for lost in undone.lost} == expected
 
 
@@ -156,5 +157,5 @@ def test_other_languages_are_read_for_it_too(path: str, before: str, after: str,
     (change,) = [one for one in made if one.before is not None and one.before.key in old]
     assert change.before is not None
     key = change.before.key
-    round_ = Brought("Fix", "abc1234", None, "commit", old[key], fixed[key])
-    assert told(change, [round_], arrivals(made), Come.of(made))
+    round_ = EarlierChange("Fix", "abc1234", None, "commit", old[key], fixed[key])
+    assert reversals(change, [round_], Arrivals.of(made))

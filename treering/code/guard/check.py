@@ -5,34 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-from treering.code.changes import DefinitionChange, all_pieces, changes, pieces
-from treering.code.details import Come
-from treering.code.git import STAGED, WORKING_TREE, Commit, Git
-from treering.code.guard import Brought, Undone, arrivals, brought
-from treering.code.left_out import told
-from treering.code.recorded import Recorded, sequence, within
+from treering.code.changes import DefinitionChange, changes
+from treering.code.git import STAGED, WORKING_TREE, Git
+from treering.code.guard.detector import reversals
+from treering.code.guard.report import Reversal
+from treering.code.guard.rules import Arrivals
+from treering.code.history import DEPTH, CommitHistory, EarlierChange, changes_of
+from treering.code.recorded import Recorded, states, within
 from treering.errors import InputError
 
-DEPTH = 50
-"""Commits looked at for each changed file: older fixes are seldom undone by accident, and reading
-them is what a check takes its time for."""
+_Histories = Mapping[str, Sequence[EarlierChange]]
 
 _CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
-_VERSIONS = 512  # parsed versions of files kept while one check runs
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
     """What a change would undo, and how much it was compared with.
 
-    In a ``shallow`` clone this is neither older commits nor rounds recorded in a whole one.
+    ``definitions`` is how many the change alters, ``deleted`` how many it deletes: these are not
+    compared, for nobody loses a whole definition by accident. In a ``shallow`` clone neither older
+    commits nor rounds recorded in a whole one are looked at.
     """
 
-    undone: tuple[Undone, ...]
+    undone: tuple[Reversal, ...]
     definitions: int
+    deleted: int
     rounds: int
     commits: int
     shallow: bool
@@ -69,8 +69,7 @@ class Check:
     def __init__(self, git: Git, known: Mapping[str, Sequence[Recorded]], depth: int) -> None:
         self._git = git
         self._known = known
-        self._depth = depth
-        self._pieces = lru_cache(_VERSIONS)(pieces)
+        self._history = CommitHistory(git, depth)
 
     def run(self, old: str, new: str, message: str = "") -> CheckReport:
         """Compare the change from one state to another with what came before it.
@@ -78,10 +77,10 @@ class Check:
         What ``message`` cites by its commit or id is undone on purpose.
         """
         pairs = self._git.changed(old, new)
-        before = all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
-        after = all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
+        before = self._history.all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
+        after = self._history.all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
         found = changes(before, after)
-        moved, fine = arrivals(found), Come.of(found)
+        arrivals = Arrivals.of(found)
         altered = [one for one in found if one.before is not None and one.after is not None]
         commits = self._commits(old, altered)
         intended = tuple(_CITED.findall(message))
@@ -93,72 +92,43 @@ class Check:
             report
             for one in altered
             # Commits, then rounds: these say more, so they are what is reported of both.
-            for report in told(one, [*_of(commits, one), *rounds[one.piece.key]], moved, fine)
+            for report in reversals(one, [*_of(commits, one), *rounds[one.piece.key]], arrivals)
         ]
         return CheckReport(
             undone=tuple(one for one in reports if not one.name.startswith(intended)),
             definitions=len(altered),
+            deleted=sum(one.after is None for one in found),
             rounds=sum(map(len, rounds.values())),
             commits=len({commit.name for some in commits.values() for commit in some}),
             shallow=self._git.is_shallow(),
         )
 
-    def history(self, revision: str, key: str) -> list[Brought]:
-        """What the commits up to ``revision`` did to one definition, oldest first."""
-        path, _, _ = key.partition("::")
-        return self._of_file(revision, path, {key}).get(key, [])
-
-    def _rounds(self, change: DefinitionChange) -> list[Brought]:
+    def _rounds(self, change: DefinitionChange) -> list[EarlierChange]:
         """What recorded rounds did to a definition that changes."""
         assert change.before is not None
-        return brought(sequence(self._known.get(change.before.key, ())))
+        return changes_of(states(self._known.get(change.before.key, ())))
 
-    def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> dict[str, list[Brought]]:
+    def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> _Histories:
         wanted: dict[str, set[str]] = {}
         for one in altered:
             if one.before is not None:
                 wanted.setdefault(one.before.path, set()).add(one.before.key)
-        found: dict[str, list[Brought]] = {}
+        found: dict[str, Sequence[EarlierChange]] = {}
         for path, keys in wanted.items():
-            found |= self._of_file(old, path, keys)
-        return found
-
-    def _of_file(self, revision: str, path: str, keys: set[str]) -> dict[str, list[Brought]]:
-        """What the commits of a file did to some of its definitions, by their keys now."""
-        commits = self._git.history(revision, path, self._depth)
-        texts = self._git.blobs([name for one in commits for name in _names(one)])
-        found: dict[str, list[Brought]] = {key: [] for key in keys}
-        for commit in commits:
-            earlier, later = _names(commit)
-            if later not in texts:
-                continue
-            before = self._pieces(commit.before, texts[earlier]) if earlier in texts else {}
-            after = self._pieces(commit.path, texts[later])
-            for key in keys:
-                qualified = key.partition("::")[2]
-                was = before.get(f"{commit.before}::{qualified}")
-                now = after.get(f"{commit.path}::{qualified}")
-                if now is not None and (was is None or was.dense() != now.dense()):
-                    found[key].append(
-                        Brought(commit.message, commit.sha, commit.at, "commit", was, now)
-                    )
+            found |= self._history.of_file(old, path, keys)
         return found
 
 
-def _names(commit: Commit) -> tuple[str, str]:
-    """What git calls a file before and after a commit; empty where it was not there."""
-    before = f"{commit.parent}:{commit.before}" if commit.parent and commit.before else ""
-    return before, f"{commit.sha}:{commit.path}" if commit.path else ""
-
-
-def _of(commits: Mapping[str, Sequence[Brought]], change: DefinitionChange) -> Sequence[Brought]:
+def _of(
+    commits: Mapping[str, Sequence[EarlierChange]], change: DefinitionChange
+) -> Sequence[EarlierChange]:
     assert change.before is not None
     return commits.get(change.before.key, ())
 
 
 def _uncited(
-    rounds: Sequence[Brought], commits: Sequence[Brought], intended: tuple[str, ...]
-) -> list[Brought]:
+    rounds: Sequence[EarlierChange], commits: Sequence[EarlierChange], intended: tuple[str, ...]
+) -> list[EarlierChange]:
     """The rounds but for those that a cited commit took in: who cites one means the other."""
     cited = {one.after.dense() for one in commits if one.name.startswith(intended)}
     return [one for one in rounds if one.after.dense() not in cited]

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["base", "raises", "returns", "form", "other"]
+RequirementKind = Literal["base", "raises", "returns", "form", "other"]
 
 TOPICS: tuple[tuple[str, str], ...] = (
     ("annotations", r"\bannotat|\btype hints?\b"),
@@ -61,7 +61,7 @@ class Requirement:
     topics: frozenset[str]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RequirementKind:
         """What sort of evidence can tell that it is lost."""
         if self.raises:
             return "raises"
@@ -70,7 +70,7 @@ class Requirement:
         return "form" if self.topics and self.topics <= FORM else "other"
 
 
-def read(instruction: str) -> Requirement:
+def read_instruction(instruction: str) -> Requirement:
     """Read ``instruction``."""
     raises = tuple(dict.fromkeys(EXCEPTION.findall(instruction)))
     quoted = [a or b or c for a, b, c in QUOTED.findall(instruction)]

@@ -7,8 +7,8 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.probes import MOST_PROBES, examples, literals, probes
-from treering.code.witnesses import witnesses
+from treering.bench.undone.probes import MOST_PROBES, examples, literals, probes
+from treering.bench.undone.witnesses import witnesses
 
 USED = '''\
 def scale(values, factor):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from treering.code.evidence import Evidence, Version
-from treering.code.requirement import read
-from treering.code.sandbox import Outcome
-from treering.code.trial import Laboratory, Trial, fulfils, same
+from treering.bench.undone.sandbox import Outcome
+from treering.bench.undone.trial import Laboratory, Trial, fulfils, same
+from treering.code.guard.evidence import Evidence, Version
+from treering.code.guard.wording import read_instruction as read
 
 PLAIN = "def double(n):\n    return n * 2\n\n\ndouble(4)\n"
 GUARDED = """\

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from treering.code.evidence import Evidence, Version
-from treering.code.probes import examples, probes
-from treering.code.requirement import Requirement
-from treering.code.sandbox import Limits, Outcome, run_version
-from treering.code.sandbox_child import canonical
-from treering.code.witnesses import witnesses
+from treering.bench.undone.probes import examples, probes
+from treering.bench.undone.sandbox import Limits, Outcome, run_version
+from treering.bench.undone.sandbox_child import canonical
+from treering.bench.undone.witnesses import witnesses
+from treering.code.guard.evidence import Evidence, Version
+from treering.code.guard.wording import Requirement
 
 MOST_OBSERVED = 3
 """Inputs shown with a finding."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.sandbox import Limits, Outcome, Run, run_version
-from treering.code.sandbox_child import canonical
+from treering.bench.undone.sandbox import Limits, Outcome, Run, run_version
+from treering.bench.undone.sandbox_child import canonical
 
 SHORT = Limits(seconds=2.0, each=0.1)
 

@@ -1,4 +1,4 @@
-"""The far side of ``treering.code.sandbox``: runs one version of a function on many inputs.
+"""The far side of ``treering.bench.undone.sandbox``: runs one version of a function on many inputs.
 
 Started as a script of its own in an isolated interpreter, so it imports nothing of treering.
 Reads one JSON job on standard input and writes one JSON line per outcome on the descriptor named

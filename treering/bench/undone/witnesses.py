@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from treering.code.probes import Arguments, literals
+from treering.bench.undone.probes import Arguments, literals
 
 KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),

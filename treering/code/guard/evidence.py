@@ -1,7 +1,7 @@
 """What the texts of two versions say about an earlier requirement.
 
 Evidence is a mapping of names to numbers from 0 to 1; a name that is missing could not be told.
-Shares that are "kept" are 1 where nothing was lost.
+Rules (``rules``) are 1 where they hold; shares that are "kept" are 1 where nothing was lost.
 """
 
 from __future__ import annotations
@@ -11,56 +11,61 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treering.code.behaviour import Behaviour, Part, PartKind, Parts
-from treering.code.requirement import Requirement
+from treering.code.guard.rules import Broken
+from treering.code.guard.wording import Requirement
+from treering.code.parts import CodePart, CodeReading, PartKind, Parts
 
 Evidence = Mapping[str, float]
 
-KINDS: tuple[tuple[PartKind, ...], ...] = (
+SHARES: tuple[tuple[PartKind, ...], ...] = (
     ("guard", "raise"), ("branch",), ("return",), ("call",), ("default", "decorator", "effect"),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A round's code: its text and the behaviour of the definition, None where that is gone."""
+    """A round's code: its text and the reading of the definition, None where that is gone."""
 
     requirement: Requirement
     code: str
-    behaviour: Behaviour | None
+    reading: CodeReading | None
+    before: CodeReading | None = None
+    """The definition as the round found it."""
 
 
-def static_evidence(history: Sequence[Version], origin: int, now: Version) -> Evidence:
-    """How ``now`` stands to the requirement of ``history[origin]``, from the texts alone."""
+def rule_evidence(broken: Mapping[str, Broken]) -> Evidence:
+    """Which rules hold."""
+    return {name: float(bool(found.lost)) for name, found in broken.items()}
+
+
+def text_evidence(history: Sequence[Version], origin: int, now: Version) -> Evidence:
+    """How ``now`` stands to the requirement of ``history[origin]``, by shares and wording."""
     then, asked = history[origin], history[origin].requirement
     evidence = {f"now asks {topic}": 1.0 for topic in now.requirement.topics}
     evidence["rounds since"] = 1 - 1 / (len(history) - origin)
-    if now.behaviour is None or then.behaviour is None:
-        evidence["definition gone"] = float(now.behaviour is None)
+    if now.reading is None or then.reading is None:
+        evidence["definition gone"] = float(now.reading is None)
         return evidence
-    before = history[origin - 1].behaviour if origin else None
-    evidence |= dict(_of_parts(before, then.behaviour, now.behaviour))
+    evidence |= dict(_of_parts(then.before, then.reading, now.reading))
     evidence |= dict(_of_wording(asked, then, now, history[origin:]))
     return evidence
 
 
-def lost_parts(history: Sequence[Version], origin: int, now: Version) -> tuple[Part, ...]:
-    """What the round ``origin`` brought and ``now`` lacks, in the order of its code."""
-    then = history[origin].behaviour
-    before = history[origin - 1].behaviour if origin else None
-    if then is None:
+def lost_parts(then: Version, now: CodeReading | None) -> tuple[CodePart, ...]:
+    """What a round brought and ``now`` lacks, in the order of the round's code."""
+    if then.reading is None:
         return ()
-    brought = then.of() - before.of() if before else then.of()
-    lost = brought - now.behaviour.of() if now.behaviour else brought
+    brought = then.reading.of() - then.before.of() if then.before else then.reading.of()
+    lost = brought - now.of() if now else brought
     return tuple(sorted(lost, key=lambda part: (part.first_line, part.last_line, part.kind)))
 
 
 def _of_parts(
-    before: Behaviour | None, then: Behaviour, now: Behaviour
+    before: CodeReading | None, then: CodeReading, now: CodeReading
 ) -> Iterator[tuple[str, float]]:
     yield "parameters kept", float(now.parameters == then.parameters)
     yield "arguments fit", float(now.required <= len(then.parameters) <= len(now.parameters))
-    for kinds in KINDS:
+    for kinds in SHARES:
         yield from _share(f"{kinds[0]}s kept", then.of(*kinds), now.of(*kinds))
     yield from _share("parts kept", then.of(), now.of())
     added = then.of() - before.of() if before else then.of()
@@ -89,7 +94,7 @@ def _share(name: str, then: Parts | set[str], now: Parts | set[str]) -> Iterator
 
 
 def _raised(version: Version) -> set[str]:
-    parts = version.behaviour.of("raise") if version.behaviour else Counter()
+    parts = version.reading.of("raise") if version.reading else Counter()
     return {part.text for part in parts}
 
 
@@ -99,7 +104,7 @@ def _holding(messages: Iterable[str], version: Version) -> set[str]:
 
 def _returned(version: Version) -> set[str]:
     """Literals that are returned, in a form in which equal ones are equal."""
-    parts = version.behaviour.of("return") if version.behaviour else Counter()
+    parts = version.reading.of("return") if version.reading else Counter()
     return _literals(part.text.removeprefix("return").strip() for part in parts)
 
 
