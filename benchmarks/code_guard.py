@@ -27,12 +27,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from treering.code.changes import DefinitionChange, Piece, all_pieces
-from treering.code.git import Git
 from treering.code.guard.check import Check
 from treering.code.guard.detector import reversals
 from treering.code.guard.rules import TELLING, Arrivals, behaviour_of
-from treering.code.history import DEPTH, CommitHistory, EarlierChange
+from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces
+from treering.code.rounds.git import Git
+from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from treering.chat import unanswered
-from treering.code import marks, recorded
+from treering.code.rounds import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store

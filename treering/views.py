@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Mapping
 
 from treering.answer import Answerer
-from treering.code.coder import Model
 from treering.code.memory import CodeMemory
+from treering.code.write.coder import Model
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (

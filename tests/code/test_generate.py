@@ -10,9 +10,9 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.generate import undone_by
-from treering.code.reply import code_of
-from treering.code.session import SessionBlock
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.generate import undone_by
+from treering.code.write.reply import code_of
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.guard.detector import reversals
 from treering.code.guard.report import Reversal
 from treering.code.guard.rules import Arrivals
-from treering.code.history import EarlierChange, Origin
+from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces, changes
+from treering.code.rounds.history import EarlierChange, Origin
 
 PLAIN = """\
 def half(n):

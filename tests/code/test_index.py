@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.blocks import code_block
-from treering.code.codec import dump_calls, dump_file, load_calls, load_file
-from treering.code.index import CodeIndex, IndexedFile, Place, index_file
-from treering.code.language import language_of
-from treering.code.map import central, repository_map
-from treering.code.tokens import code_terms
+from treering.code.index.blocks import code_block
+from treering.code.index.code_index import CodeIndex, IndexedFile, Place, index_file
+from treering.code.index.codec import dump_calls, dump_file, load_calls, load_file
+from treering.code.index.map import central, repository_map
+from treering.code.index.tokens import code_terms
+from treering.code.parse.language import language_of
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.code.joined import CodeNames, Definitions
-from treering.code.mentions import mentioned
+from treering.code.index.joined import CodeNames, Definitions
+from treering.code.rounds.mentions import mentioned
 from treering.relate.contract import MISSING, Items
 
 PARSER = """\

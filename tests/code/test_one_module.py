@@ -12,7 +12,7 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering.code.guard.check import CheckReport, check
-from treering.code.parts import read_definition
+from treering.code.parse.parts import read_definition
 
 FIRST = """\
 import socket

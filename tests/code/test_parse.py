@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.language import LANGUAGES, language_of
-from treering.code.outline import NONE, ParsedFile
-from treering.code.parse import parse
+from treering.code.parse.language import LANGUAGES, language_of
+from treering.code.parse.outline import NONE, ParsedFile
+from treering.code.parse.parser import parse
 from treering.errors import TextEncodingError, UnknownName
 
 PYTHON = '''\

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
-from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.guard.detector import reversals
 from treering.code.guard.report import Reversal
 from treering.code.guard.rules import Arrivals
-from treering.code.history import EarlierChange
+from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces, changes
+from treering.code.rounds.history import EarlierChange
 
 MISSED = {
     ("a guard that returns early", 3),  # written anew as a loop

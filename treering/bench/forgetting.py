@@ -28,14 +28,14 @@ from treering.bench.read import json_lines
 from treering.bench.undone.fitting import Stage, fit, fitted, trained_on
 from treering.bench.undone.paper import conflicts
 from treering.bench.undone.trial import Laboratory, Trial, inputs
-from treering.code.changes import DefinitionChange
 from treering.code.guard.detector import Case, text_cases, verdict
 from treering.code.guard.evidence import Version
 from treering.code.guard.scorer import OF_RULES, Scorer
 from treering.code.guard.wording import read_instruction
-from treering.code.history import changes_of, piece_of
-from treering.code.parts import read_definition
-from treering.code.session import SessionBlock, chained
+from treering.code.parse.parts import read_definition
+from treering.code.parse.pieces import DefinitionChange
+from treering.code.rounds.history import changes_of, piece_of
+from treering.code.rounds.session import SessionBlock, chained
 from treering.errors import InputError
 
 STAGES: tuple[Stage, ...] = ("static", "trial", "tested")

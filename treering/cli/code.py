@@ -15,14 +15,14 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.code.coder import JudgeName
-from treering.code.diff import CodeStatement
 from treering.code.guard.check import check as compare
 from treering.code.guard.report import Reversal
-from treering.code.history import DEPTH
-from treering.code.index import ALPHA, CodeHit
-from treering.code.rounds import story_of
-from treering.code.session import SessionBlock
+from treering.code.index.code_index import ALPHA, CodeHit
+from treering.code.parse.statements import CodeStatement
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.rounds import story_of
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import JudgeName
 from treering.errors import InputError
 from treering.score.own import Mode
 

@@ -10,28 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
-from treering.code import marks, store
-from treering.code.blocks import CodeBlock
-from treering.code.coder import Coder, JudgeName, Model
-from treering.code.collector import paused
-from treering.code.context_memory import ContextMemory, Judge, NameJudge
-from treering.code.fragments import Unit
-from treering.code.generate import CONTEXT_BUDGET, Generated
-from treering.code.git import identities, taken_off
 from treering.code.guard.check import CheckReport, check
-from treering.code.history import DEPTH
-from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
-from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
-from treering.code.joined import About, CodeNames
-from treering.code.language import language_of
-from treering.code.map import repository_map
-from treering.code.names import Names
-from treering.code.neighbours import Neighbourhood, neighbourhood
-from treering.code.recorded import SOURCE, Recorded
-from treering.code.repository import SourceFile
-from treering.code.retrieve import best_blocks, block_of, blocks_named
-from treering.code.rounds import Build, Files, Round, Rounds, story_of
-from treering.code.session import SessionBlock
+from treering.code.index import store
+from treering.code.index.blocks import CodeBlock
+from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
+from treering.code.index.collector import paused
+from treering.code.index.indexing import CodeReceipt, FileChange, Wanted, noticed
+from treering.code.index.joined import About, CodeNames
+from treering.code.index.map import repository_map
+from treering.code.index.names import Names
+from treering.code.index.neighbours import Neighbourhood, neighbourhood
+from treering.code.index.retrieve import best_blocks, block_of, blocks_named
+from treering.code.parse.cuts import Unit
+from treering.code.parse.language import language_of
+from treering.code.parse.source_files import SourceFile
+from treering.code.rounds import marks
+from treering.code.rounds.git import identities, taken_off
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.recorded import SOURCE, Recorded
+from treering.code.rounds.rounds import Build, Files, Round, Rounds, story_of
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import Coder, JudgeName, Model
+from treering.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.code.write.generate import CONTEXT_BUDGET, Generated
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName

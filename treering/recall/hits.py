@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.code import marks as code
+from treering.code.rounds import marks as code
 from treering.facts import store as facts
 from treering.fragments import store
 from treering.journal import entries

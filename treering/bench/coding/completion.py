@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from treering.code.fragments import WINDOW_LINES
-from treering.code.index import CodeHit
+from treering.code.index.code_index import CodeHit
+from treering.code.parse.cuts import WINDOW_LINES
 from treering.errors import InputError
 
 FRAGMENTS = 10

@@ -9,9 +9,9 @@ from functools import partial
 from treering.bench.coding.rounds import held_by_round
 from treering.bench.coding.task import CodeTask
 from treering.bench.metrics.evidence import RANKS
-from treering.code.fragments import Unit
-from treering.code.index import ALPHA, CodeIndex, Place
-from treering.code.map import repository_map
+from treering.code.index.code_index import ALPHA, CodeIndex, Place
+from treering.code.index.map import repository_map
+from treering.code.parse.cuts import Unit
 from treering.errors import UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.relate.contract import Floats

@@ -21,9 +21,9 @@ from treering.bench.perf.timing import (
     in_turn,
     seconds_of,
 )
-from treering.code.language import language_of
-from treering.code.parse import syntax_root
-from treering.code.repository import SourceFile, scan
+from treering.code.parse.language import language_of
+from treering.code.parse.parser import syntax_root
+from treering.code.parse.source_files import SourceFile, scan
 from treering.fragments.store import State
 from treering.fragments.table import Snapshot
 from treering.memory import Memory

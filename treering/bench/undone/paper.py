@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.code.diff import CodeStatement, change
-from treering.code.session import SAME_INTENT, SessionBlock, Similarity
+from treering.code.parse.statements import CodeStatement, change
+from treering.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from treering.code.changes import DefinitionChange, changes
-from treering.code.git import STAGED, WORKING_TREE, Git
 from treering.code.guard.detector import reversals
 from treering.code.guard.report import Reversal
 from treering.code.guard.rules import Arrivals
-from treering.code.history import DEPTH, CommitHistory, EarlierChange, changes_of
-from treering.code.recorded import Recorded, states, within
+from treering.code.parse.pieces import DefinitionChange, changes
+from treering.code.rounds.git import STAGED, WORKING_TREE, Git
+from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
+from treering.code.rounds.recorded import Recorded, states, within
 from treering.errors import InputError
 
 _Histories = Mapping[str, Sequence[EarlierChange]]

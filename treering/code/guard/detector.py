@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.code.changes import DefinitionChange, Piece
 from treering.code.guard.evidence import (
     Evidence,
     Version,
@@ -22,8 +21,9 @@ from treering.code.guard.report import Reversal, reversal
 from treering.code.guard.rules import NOTHING, Arrivals, Broken, Comparison, merged, turned_steps
 from treering.code.guard.scorer import RULES, Scorer, shipped
 from treering.code.guard.wording import read_instruction
-from treering.code.history import EarlierChange
-from treering.code.parts import CodeReading
+from treering.code.parse.parts import CodeReading
+from treering.code.parse.pieces import DefinitionChange, Piece
+from treering.code.rounds.history import EarlierChange
 
 LIKELY = 0.5
 """A loss is reported where it is likelier than not; not tuned to any data."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from treering.code.guard.rules import Broken
 from treering.code.guard.wording import Requirement
-from treering.code.parts import CodePart, CodeReading, PartKind, Parts
+from treering.code.parse.parts import CodePart, CodeReading, PartKind, Parts
 
 Evidence = Mapping[str, float]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from treering.code.parts import CodePart
+from treering.code.parse.parts import CodePart
 
 MOST_CALLS = 4
 """Calls that are taken off one value at once, at most."""

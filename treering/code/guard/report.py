@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from treering.code.changes import Piece
 from treering.code.guard.scorer import Reason
-from treering.code.history import EarlierChange, Origin
-from treering.code.parts import CodePart, PartKind
+from treering.code.parse.parts import CodePart, PartKind
+from treering.code.parse.pieces import Piece
+from treering.code.rounds.history import EarlierChange, Origin
 
 SHOWN = 100
 """Characters of a lost part that are shown; its lines follow."""

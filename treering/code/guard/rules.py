@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
 
-from treering.code.changes import DefinitionChange, Piece
 from treering.code.guard.forms import (
     callee,
     is_constant,
@@ -32,8 +31,9 @@ from treering.code.guard.forms import (
     taken_off,
     words,
 )  # fmt: skip
-from treering.code.history import EarlierChange
-from treering.code.parts import BEHAVIOUR, CodePart, PartKind, Parts
+from treering.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
+from treering.code.parse.pieces import DefinitionChange, Piece
+from treering.code.rounds.history import EarlierChange
 
 TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
 """One such part that goes back is enough; of returns, calls and effects it takes ``SEVERAL``, for

@@ -14,7 +14,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from treering.code.guard.report import Reversal
-from treering.code.index import CodeHit
+from treering.code.index.code_index import CodeHit
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Request
 from fastapi import Query as QueryParameter
 from pydantic import Field
 
-from treering.code.coder import JudgeName
-from treering.code.fragments import Unit
-from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.guard.check import CheckReport
-from treering.code.history import DEPTH
-from treering.code.index import ALPHA, CodeHit
-from treering.code.indexing import CodeReceipt
-from treering.code.joined import About
-from treering.code.neighbours import Neighbourhood
-from treering.code.session import SessionBlock
+from treering.code.index.code_index import ALPHA, CodeHit
+from treering.code.index.indexing import CodeReceipt
+from treering.code.index.joined import About
+from treering.code.index.neighbours import Neighbourhood
+from treering.code.parse.cuts import Unit
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import JudgeName
+from treering.code.write.generate import CONTEXT_BUDGET, Generated
 from treering.errors import InputError
 from treering.records import Forgotten
 from treering.score.own import Mode

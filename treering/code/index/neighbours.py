@@ -1,0 +1,94 @@
+"""What stands around a definition in the code graph: who calls it, and whom it calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from treering.code.graph.resolve import Target
+from treering.code.index.code_index import CodeIndex
+from treering.code.parse.outline import NONE, Definition
+from treering.errors import UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A definition, and how many calls tie it to the one that was asked for.
+
+    A call whose name could mean several definitions counts for each of them.
+    """
+
+    path: str
+    definition: str
+    kind: str
+    line: int
+    signature: str
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A definition with its text, its callers and what it calls, most calls first."""
+
+    center: Neighbour
+    text: str
+    doc: str
+    callers: tuple[Neighbour, ...]
+    callees: tuple[Neighbour, ...]
+    members: tuple[Neighbour, ...]
+
+
+def neighbourhood(index: CodeIndex, path: str, definition: str) -> Neighbourhood:
+    """The neighbourhood of the definition of that qualified name in a file. Raises UnknownName."""
+    center = _find(index, path, definition)
+    edges = list(_edges(index))
+    found = _definition(index, center)
+    inside = index.files[path].parsed.definitions
+    return Neighbourhood(
+        center=_neighbour(index, center),
+        text=index.files[path].parsed.text(found.span),
+        doc=found.doc,
+        callers=_counted(index, (caller for caller, callee in edges if callee == center)),
+        callees=_counted(index, (callee for caller, callee in edges if caller == center)),
+        members=tuple(
+            _neighbour(index, Target(path, place))
+            for place, one in enumerate(inside)
+            if one.parent == center.place
+        ),
+    )
+
+
+def _find(index: CodeIndex, path: str, definition: str) -> Target:
+    file = index.files.get(path)
+    if file is None:
+        raise UnknownName(f"no file {path!r} is indexed; search names those that are")
+    for place, one in enumerate(file.parsed.definitions):
+        if one.qualified == definition:
+            return Target(path, place)
+    known = ", ".join(one.qualified for one in file.parsed.definitions[:10]) or "none"
+    raise UnknownName(f"{path} has no definition {definition!r}; it has {known}")
+
+
+def _edges(index: CodeIndex) -> Iterator[tuple[Target, Target]]:
+    """Caller and callee of every call inside a definition."""
+    for path, candidates in index.calls.items():
+        calls = index.files[path].parsed.calls
+        for call, targets in zip(calls, candidates, strict=True):
+            if call.scope != NONE:
+                yield from ((Target(path, call.scope), target) for target in targets)
+
+
+def _counted(index: CodeIndex, targets: Iterable[Target]) -> tuple[Neighbour, ...]:
+    return tuple(_neighbour(index, one, count) for one, count in Counter(targets).most_common())
+
+
+def _neighbour(index: CodeIndex, target: Target, calls: int = 0) -> Neighbour:
+    found = _definition(index, target)
+    return Neighbour(
+        target.path, found.qualified, found.kind, found.first_line, found.signature, calls
+    )
+
+
+def _definition(index: CodeIndex, target: Target) -> Definition:
+    return index.files[target.path].parsed.definitions[target.place]
