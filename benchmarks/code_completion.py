@@ -29,7 +29,7 @@ from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.suites.repoeval import load
 from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex
-from treering.code.write.reply import code_of
+from treering.code.write.generate import code_of
 from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm
 

@@ -41,8 +41,7 @@ from treering.bench.read import json_lines
 from treering.code.index.blocks import CodeBlock
 from treering.code.parse.pieces import pieces
 from treering.code.write.context_memory import RETRIEVED
-from treering.code.write.generate import repository_context
-from treering.code.write.reply import code_of
+from treering.code.write.generate import code_of, repository_context
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm

@@ -11,8 +11,7 @@ import pytest
 from tests.code.repositories import SHOP
 from treering import Memory
 from treering.code.rounds.session import SessionBlock
-from treering.code.write.generate import undone_by
-from treering.code.write.reply import code_of
+from treering.code.write.generate import code_of, undone_by
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
 from treering.code.index.blocks import code_block
-from treering.code.index.code_index import CodeIndex, IndexedFile, Place, index_file
+from treering.code.index.code_index import CodeIndex, IndexedFile, Place, code_terms, index_file
 from treering.code.index.codec import dump_calls, dump_file, load_calls, load_file
 from treering.code.index.map import central, repository_map
-from treering.code.index.tokens import code_terms
 from treering.code.parse.language import language_of
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.tokens import estimate_tokens

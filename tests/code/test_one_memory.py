@@ -10,7 +10,7 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.code.index.joined import CodeNames, Definitions
+from treering.code.index.names import CodeNames, Definitions
 from treering.code.rounds.mentions import mentioned
 from treering.relate.contract import MISSING, Items
 

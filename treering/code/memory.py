@@ -12,15 +12,12 @@ import numpy as np
 
 from treering.code.guard.check import CheckReport, check
 from treering.code.index import store
-from treering.code.index.blocks import CodeBlock
+from treering.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
 from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
-from treering.code.index.collector import paused
-from treering.code.index.indexing import CodeReceipt, FileChange, Wanted, noticed
-from treering.code.index.joined import About, CodeNames
+from treering.code.index.indexing import CodeReceipt, FileChange, Wanted, noticed, paused
 from treering.code.index.map import repository_map
-from treering.code.index.names import Names
+from treering.code.index.names import About, CodeNames, Names
 from treering.code.index.neighbours import Neighbourhood, neighbourhood
-from treering.code.index.retrieve import best_blocks, block_of, blocks_named
 from treering.code.parse.cuts import Unit
 from treering.code.parse.language import language_of
 from treering.code.parse.source_files import SourceFile

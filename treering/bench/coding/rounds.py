@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from treering.bench.coding.task import CodeTask
-from treering.code.index.blocks import CodeBlock
+from treering.code.index.blocks import CodeBlock, best_blocks
 from treering.code.index.code_index import CodeHit, CodeIndex
-from treering.code.index.retrieve import best_blocks
 from treering.code.write.context_memory import ContextMemory, NameJudge
 from treering.records import Why
 

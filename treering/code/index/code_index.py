@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,7 +14,6 @@ from treering.code.graph.calls import updated_calls
 from treering.code.graph.code_graph import Candidates, CodeGraph
 from treering.code.graph.operator import CUTOFF, CallGain, CodeRelation
 from treering.code.graph.trunk import Trunk, trunk
-from treering.code.index.tokens import code_terms
 from treering.code.parse.cuts import Lines, Unit, cut
 from treering.code.parse.outline import NONE, Definition, ParsedFile, SyntaxTree
 from treering.code.parse.parser import parse
@@ -21,7 +22,7 @@ from treering.records import Why
 from treering.relate.contract import Floats
 from treering.score.lexical import Lexical
 from treering.score.own import MODES, Mode, standardised
-from treering.score.terms import Terms
+from treering.score.terms import Terms, terms
 
 ALPHA = 0.5
 """The weight of the code relation (FragRel, 4.2)."""
@@ -314,3 +315,23 @@ def _check(query: str, k: int, mode: str) -> None:
 def _standardised(scores: Floats) -> Floats:
     column: Floats = standardised(scores[:, None])[:, 0]
     return column
+
+
+_COMPOUND = re.compile(r"\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+"""Identifiers of several words: snake_case, camelCase, HTTPServer."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+
+
+def code_terms(text: str) -> Terms:
+    """The terms of code or of a question about it; see ``terms`` for their form."""
+    return terms(_COMPOUND.sub(_expanded, text))
+
+
+def _expanded(found: re.Match[str]) -> str:
+    return _words(found[0])
+
+
+@lru_cache(maxsize=1 << 16)  # the same identifiers come again and again
+def _words(identifier: str) -> str:
+    """An identifier in lower case, followed by its words."""
+    return " ".join([identifier, *_WORD.findall(identifier)]).lower()

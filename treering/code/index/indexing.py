@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,3 +120,19 @@ def noticed(
 def _texts(file: IndexedFile) -> dict[str, str]:
     """The definitions of a file by name."""
     return {one.qualified: file.parsed.text(one.span) for one in file.parsed.definitions}
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Collect no cycles for a while.
+
+    An index is a hundred thousand small values without a cycle. The collector goes through all of
+    them again and again as they come, which takes as long as making them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

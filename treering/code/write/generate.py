@@ -6,6 +6,7 @@ where the draft undoes something: each a function, so that a round reads as the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -17,7 +18,6 @@ from treering.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.code.rounds.history import changes_of, piece_of
 from treering.code.rounds.session import SessionBlock, Similarity, linked
 from treering.code.write.context_memory import ContextMemory, Judgement
-from treering.code.write.reply import code_of
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
@@ -226,3 +226,15 @@ def _code(reply: Reply, target: Written) -> str:
     if target.header and not piece.header:
         return in_class(target.header, piece.code, target.language)
     return piece.code
+
+
+_FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def code_of(reply: str) -> str:
+    """The longest fenced block of a reply, or all of it where nothing is fenced.
+
+    The last fence may be missing: a reply that was cut off is still code.
+    """
+    blocks = _FENCED.findall(reply)
+    return max(blocks, key=len) if blocks else reply

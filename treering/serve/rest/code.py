@@ -12,7 +12,7 @@ from pydantic import Field
 from treering.code.guard.check import CheckReport
 from treering.code.index.code_index import ALPHA, CodeHit
 from treering.code.index.indexing import CodeReceipt
-from treering.code.index.joined import About
+from treering.code.index.names import About
 from treering.code.index.neighbours import Neighbourhood
 from treering.code.parse.cuts import Unit
 from treering.code.rounds.history import DEPTH
