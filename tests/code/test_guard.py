@@ -150,6 +150,13 @@ def test_of_two_rounds_that_brought_the_same_the_newer_is_told() -> None:
             "A.half",
         ),
         (
+            "a.php",
+            "<?php\nclass A {\n  function half($n) {\n    return $n / 2;\n  }\n}\n",
+            "<?php\nclass A {\n  function half($n) {\n    if ($n < 0) { throw new E('x'); }\n"
+            "    return $n / 2;\n  }\n}\n",
+            "A.half",
+        ),
+        (
             "A.java",
             "class A {\n  int half(int n) {\n    return n / 2;\n  }\n}\n",
             "class A {\n  int half(int n) {\n    if (n < 0) {\n"

@@ -158,6 +158,13 @@ OTHERS = {
         ["require_relative", "C", "y.go", "g"],
         [("x", "", "")],
     ),
+    "php": (
+        "<?php\nuse App\\Tax\\Rate;\nclass A extends B { function f($a) {\n"
+        "$this->g($a); $r = new Rate($a); h($r); } }",
+        [("A", "class"), ("A.f", "method")],
+        ["$this.g", "Rate", "h"],
+        [("App\\Tax", "Rate", "")],
+    ),
 }
 
 

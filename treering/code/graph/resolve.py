@@ -32,7 +32,7 @@ _SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
 _FOLDER_IS_MODULE = tuple(
     suffix for one in LANGUAGES.values() if one.imports_folders for suffix in one.suffixes
 )
-_SEPARATOR = re.compile(r"/|::|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
+_SEPARATOR = re.compile(r"/|::|\\|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
 """What stands between the parts of a module's name; the dot of a file's suffix does not."""
 
 

@@ -126,10 +126,23 @@ _ALL = (
         "csharp", "tree-sitter-c-sharp", (".cs",), ("this", "base"), True, methods_in="braces"
     ),
     Language("ruby", "tree-sitter-ruby", (".rb",), ("self",), True),
+    Language(
+        "php",
+        "tree-sitter-php",
+        (".php",),
+        ("$this", "self", "static", "parent"),
+        True,
+        entry="language_php_only",
+        methods_in="braces",
+    ),
 )
 _GUARD = "\n;;; guard\n"
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 _BY_SUFFIX = {suffix: language.name for language in _ALL for suffix in language.suffixes}
+
+
+SUFFIXES = frozenset(_BY_SUFFIX)
+"""Of all files that can be parsed."""
 
 
 def language_of(path: str) -> str | None:

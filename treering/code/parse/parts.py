@@ -34,7 +34,8 @@ BEHAVIOUR: tuple[PartKind, ...] = (
 through (``iteration``); ``order`` is of two steps, ``statement`` is whatever stands in a block."""
 
 _MEMORY = 4096  # readings kept: a file's history has the same pieces again and again
-_VALUE = ("right", "value")
+_VALUE = ("right", "value", "default_value")
+_DEFAULT = ("value", "default_value")
 _TARGET = ("left", "name", "declarator")
 _BOUND = ("left", "name", "alias", "declarator", "pattern")
 
@@ -115,7 +116,7 @@ class _Function:
 
     def result(self) -> CodeReading:
         """What was read."""
-        defaults = [node for node in self.parameter_nodes if node.child_by_field_name("value")]
+        defaults = [node for node in self.parameter_nodes if field_of(node, *_DEFAULT)]
         optional = [
             node
             for node in self.parameter_nodes
@@ -135,7 +136,7 @@ class _Function:
             "signature", self.core, " ".join(self.number[name] for name in self.parameters)
         )
         for node in defaults:
-            yield self.part("default", node, self.text(node.child_by_field_name("value") or node))
+            yield self.part("default", node, self.text(field_of(node, *_DEFAULT) or node))
         body = self.body()
         for node in _descendants(self.whole, leave_out=body):
             if self.syntax.has(node, "decorator"):
@@ -277,7 +278,9 @@ class _Function:
             named = inner  # C writes pointers and arrays around the name
         if named is None and not self.syntax.has(node, "name") and node.named_children:
             named = node.named_children[0]
-        return source_of(named or node)
+        written = named or node
+        names = [n for n in _descendants(written) if self.syntax.has(n, "name")]
+        return source_of(names[0] if len(names) == 1 else written)
 
     def bound_names(self) -> Iterator[str]:
         """Names in what is assigned to; of ``a.b`` none, for it is there afterwards."""
