@@ -27,17 +27,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from treering.code.guard.check import Check
+from treering.code.guard.check import ChangeCheck
 from treering.code.guard.detector import reversals
 from treering.code.guard.rules import TELLING, Arrivals, behaviour_of
-from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
 from treering.code.rounds.git import Git
 from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
     """How many commits would have been stopped, and how long a check takes."""
-    check = Check(git, {}, depth)
+    check = ChangeCheck(git, {}, depth)
     stopped: list[str] = []
     definitions, times = 0, []
     for sha in commits:
@@ -103,11 +103,11 @@ def taken_out(now: str, after: str, before: str) -> str | None:
     return done.stdout.removesuffix("\n") if done.returncode == 0 else None
 
 
-def _brought(round_: EarlierChange, piece: Piece) -> Counter[Any]:
+def _brought(round_: EarlierChange, piece: CodePiece) -> Counter[Any]:
     return (behaviour_of(round_.after) - behaviour_of(round_.before)) & behaviour_of(piece)
 
 
-def _still_stands(round_: EarlierChange, piece: Piece) -> bool:
+def _still_stands(round_: EarlierChange, piece: CodePiece) -> bool:
     return bool(_brought(round_, piece) - behaviour_of(round_.before))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from treering.answer import Answerer
 from treering.code.memory import CodeMemory
-from treering.code.write.coder import Model
+from treering.code.write.coder import BilledModel
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -56,7 +56,7 @@ class Views:
         self, database: Database, space: str, embedder: Embedder, answerer: Answerer
     ) -> None:
         self._answerer = answerer
-        llm, model = answerer.llm, Model(answerer.llm, answerer.pay)
+        llm, model = answerer.llm, BilledModel(answerer.llm, answerer.pay)
         self._database = database
         self._space = space
         self._embedder = embedder

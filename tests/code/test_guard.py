@@ -7,7 +7,7 @@ import pytest
 from treering.code.guard.detector import reversals
 from treering.code.guard.report import Reversal
 from treering.code.guard.rules import Arrivals
-from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces, changes
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.code.rounds.history import EarlierChange, Origin
 
 PLAIN = """\
@@ -31,7 +31,7 @@ def half(number):
 """
 
 
-def piece(code: str, path: str = "m.py", name: str = "half") -> Piece:
+def piece(code: str, path: str = "m.py", name: str = "half") -> CodePiece:
     return all_pieces({path: code})[f"{path}::{name}"]
 
 

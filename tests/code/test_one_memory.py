@@ -10,7 +10,7 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.code.index.names import CodeNames, Definitions
+from treering.code.index.names import CodeNames, DefinitionGraph
 from treering.code.rounds.mentions import mentioned
 from treering.relate.contract import MISSING, Items
 
@@ -97,7 +97,7 @@ def test_the_code_relation_lifts_talk_about_the_same_definitions(
 
 
 def test_the_relation_is_the_naive_product() -> None:
-    definitions = Definitions(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
+    definitions = DefinitionGraph(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
     names = [["f"], ["g"], ["h"], ["f", "g"]]
     none = np.full(4, MISSING, dtype=np.int64)
     items = Items(none, none, none, none, np.zeros(4), np.zeros((4, 1), dtype=np.float32),

@@ -14,7 +14,7 @@ from tests.code.undos import FIXES, Fix
 from treering.code.guard.detector import reversals
 from treering.code.guard.report import Reversal
 from treering.code.guard.rules import Arrivals
-from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces, changes
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.code.rounds.history import EarlierChange
 
 MISSED = {
@@ -95,7 +95,7 @@ def test_the_lines_that_are_lost_are_shown() -> None:
     assert [line.text for line in one.then] == ["pool.flush()", "worker.stop()"]
 
 
-def setup(order: Sequence[str]) -> Piece:
+def setup(order: Sequence[str]) -> CodePiece:
     text = "def setup():\n" + "".join(f"    {step}()\n" for step in order)
     (piece,) = (one for one in all_pieces({"m.py": text}).values() if one.is_function)
     return piece

@@ -22,7 +22,7 @@ from treering.code.rounds.history import DEPTH
 from treering.code.rounds.rounds import Files
 from treering.code.rounds.session import SessionBlock
 from treering.code.write.coder import JudgeName
-from treering.code.write.generate import CONTEXT_BUDGET, Generated
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.errors import InputError
 from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
@@ -338,10 +338,10 @@ class RemoteCode(CodeMemory):
         root: str | Path | None = None,
         judge: JudgeName = "names",
         budget: int = CONTEXT_BUDGET,
-    ) -> Generated:
+    ) -> GeneratedCode:
         wanted = {"instruction": instruction, "definition": definition} | _at(root)
         wanted |= {"judge": judge, "budget": budget}
-        return self._connection.post(Generated, "/code/generate", wanted)
+        return self._connection.post(GeneratedCode, "/code/generate", wanted)
 
     @override
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:

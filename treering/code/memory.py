@@ -13,10 +13,17 @@ import numpy as np
 from treering.code.guard.check import CheckReport, check
 from treering.code.index import store
 from treering.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
-from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
-from treering.code.index.indexing import CodeReceipt, FileChange, Wanted, noticed, paused
+from treering.code.index.code_index import (
+    ALPHA,
+    CodeHit,
+    CodeIndex,
+    CodePlace,
+    IndexedFile,
+    index_file,
+)
+from treering.code.index.indexing import CodeReceipt, FileChange, IndexSettings, noticed, paused
 from treering.code.index.map import repository_map
-from treering.code.index.names import About, CodeNames, Names
+from treering.code.index.names import About, CodeNames, FragmentNames
 from treering.code.index.neighbours import Neighbourhood, neighbourhood
 from treering.code.parse.cuts import Unit
 from treering.code.parse.language import language_of
@@ -24,12 +31,12 @@ from treering.code.parse.source_files import SourceFile
 from treering.code.rounds import marks
 from treering.code.rounds.git import identities, taken_off
 from treering.code.rounds.history import DEPTH
-from treering.code.rounds.recorded import SOURCE, Recorded
-from treering.code.rounds.rounds import Build, Files, Round, Rounds, story_of
+from treering.code.rounds.recorded import SOURCE, RecordedBlock
+from treering.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
 from treering.code.rounds.session import SessionBlock
-from treering.code.write.coder import Coder, JudgeName, Model
+from treering.code.write.coder import BilledModel, Coder, JudgeName
 from treering.code.write.context_memory import ContextMemory, Judge, NameJudge
-from treering.code.write.generate import CONTEXT_BUDGET, Generated
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
@@ -57,13 +64,13 @@ class CodeMemory:
         embedder: Embedder,
         build: Build,
         recall: Recall,
-        model: Model,
+        model: BilledModel,
     ) -> None:
         self._database = database
         self._space = space
         self._embedder = embedder
         self._rounds = Rounds(database, space, build)
-        self._names = Names(database, self._rounds, self._indexes)
+        self._names = FragmentNames(database, self._rounds, self._indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
         self._indexing = threading.Lock()  # taken before the other, and held while files are read
@@ -89,7 +96,7 @@ class CodeMemory:
         top = Path(root).resolve()
         with self._indexing, paused():
             known = self._known(str(top))
-            want = Wanted.of(known, unit, embed, self._embedder.name)
+            want = IndexSettings.of(known, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if known is not None and want.is_met_by(known):
                 with self._lock:
@@ -124,7 +131,7 @@ class CodeMemory:
         if mode != "lexical":
             self._check_model(repository)
             vector = checked(self._embedder, [query], query=True)[0]
-        place = None if near is None else Place.of(near)
+        place = None if near is None else CodePlace.of(near)
         return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
 
     def map(
@@ -189,7 +196,7 @@ class CodeMemory:
         Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
         Raises InputError, UnknownName, JournalError; then nothing was recorded.
         """
-        round_ = Round.of(instruction, note, outcome)
+        round_ = WorkRound.of(instruction, note, outcome)
         if diff is not None:
             if before is not None or after is not None:
                 raise InputError("give a diff or files, not both")
@@ -205,7 +212,7 @@ class CodeMemory:
         root: str | Path | None = None,
         judge: JudgeName = "names",
         budget: int = CONTEXT_BUDGET,
-    ) -> Generated:
+    ) -> GeneratedCode:
         """One round with the language model on a definition (CodeMEM, figure 2).
 
         The model sees the code that matters, as the context memory of this definition holds it,
@@ -243,7 +250,7 @@ class CodeMemory:
         """
         return story_of(definition, self._rounds.known(), None if root is None else Path(root))
 
-    def rounds(self) -> dict[str, list[Recorded]]:
+    def rounds(self) -> dict[str, list[RecordedBlock]]:
         """The recorded rounds by definition, oldest first, with what ties each to the one before.
 
         Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
@@ -403,7 +410,7 @@ class CodeMemory:
             return store.digests(reader, repository)
 
     def _made(
-        self, fresh: Mapping[str, SourceFile], want: Wanted, progress: Progress | None
+        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
         made: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
@@ -431,7 +438,7 @@ class CodeMemory:
     def _apply(
         self,
         change: FileChange,
-        want: Wanted,
+        want: IndexSettings,
         index: CodeIndex,
         known: store.Repository | None,
         progress: Progress | None,

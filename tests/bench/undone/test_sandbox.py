@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.bench.undone.sandbox import Limits, Outcome, Run, run_version
+from treering.bench.undone.sandbox import CallOutcome, SandboxLimits, VersionRun, run_version
 from treering.bench.undone.sandbox_child import canonical
 
-SHORT = Limits(seconds=2.0, each=0.1)
+SHORT = SandboxLimits(seconds=2.0, each=0.1)
 
 
-def run(source: str, *calls: str, limits: Limits = SHORT) -> Run:
+def run(source: str, *calls: str, limits: SandboxLimits = SHORT) -> VersionRun:
     return run_version(source, "f", calls, limits)
 
 
 def test_values_errors_and_output_are_told_apart() -> None:
     source = "def f(a):\n    print('got', a)\n    return 10 / a\n"
     value, error, misfit = run(source, "(4,)", "(0,)", "()").calls
-    assert value == Outcome("value", "", "2.5", "got 4\n")
+    assert value == CallOutcome("value", "", "2.5", "got 4\n")
     assert (error.end, error.kind, error.text) == ("raise", "ZeroDivisionError", "division by zero")
     assert misfit.end == "unbound"
 
@@ -53,7 +53,7 @@ def test_code_that_will_not_be_interrupted_is_stopped() -> None:
         except BaseException:
             pass
 """
-    stubborn = run(source, "(1,)", limits=Limits(seconds=1.0, each=0.1))
+    stubborn = run(source, "(1,)", limits=SandboxLimits(seconds=1.0, each=0.1))
     # where the interruption falls between two tries it ends the call, elsewhere the process
     assert stubborn.calls[0].end in {"timeout", "lost"}
 

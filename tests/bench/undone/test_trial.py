@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treering.bench.undone.sandbox import Outcome
+from treering.bench.undone.sandbox import CallOutcome
 from treering.bench.undone.trial import Laboratory, Trial, fulfils, same
 from treering.code.guard.evidence import Evidence, Version
 from treering.code.guard.wording import read_instruction as read
@@ -62,22 +62,22 @@ def test_observations_show_the_call_then_and_now() -> None:
 def test_a_version_is_not_run_twice_on_the_same_input() -> None:
     laboratory = Laboratory("double")
     laboratory.outcomes(PLAIN, ["(1,)"])
-    laboratory.known[PLAIN]["(1,)"] = remembered = Outcome("value", text="remembered")
+    laboratory.known[PLAIN]["(1,)"] = remembered = CallOutcome("value", text="remembered")
     both = laboratory.outcomes(PLAIN, ["(1,)", "(2,)"])
     assert both["(1,)"] is remembered
     assert both["(2,)"].text == "4"
 
 
 def test_errors_are_alike_by_their_kind_and_values_by_what_they_are() -> None:
-    assert same(Outcome("raise", "TypeError", "a"), Outcome("raise", "TypeError", "b"))
-    assert not same(Outcome("raise", "TypeError"), Outcome("raise", "ValueError"))
-    assert not same(Outcome("value", text="1"), Outcome("value", text="2"))
+    assert same(CallOutcome("raise", "TypeError", "a"), CallOutcome("raise", "TypeError", "b"))
+    assert not same(CallOutcome("raise", "TypeError"), CallOutcome("raise", "ValueError"))
+    assert not same(CallOutcome("value", text="1"), CallOutcome("value", text="2"))
 
 
 def test_a_requirement_is_fulfilled_by_its_error_with_its_message_or_by_its_value() -> None:
     asked = read("Raise a ValueError with the message 'no such key' if the key is not a string.")
-    assert fulfils(asked, "(1,)", Outcome("raise", "ValueError", "no such key: 1"))
-    assert not fulfils(asked, "(1,)", Outcome("raise", "ValueError", "bad"))
-    assert fulfils(read("Return -1 for an empty list."), "([],)", Outcome("value", text="-1"))
+    assert fulfils(asked, "(1,)", CallOutcome("raise", "ValueError", "no such key: 1"))
+    assert not fulfils(asked, "(1,)", CallOutcome("raise", "ValueError", "bad"))
+    assert fulfils(read("Return -1 for an empty list."), "([],)", CallOutcome("value", text="-1"))
     unchanged = read("Return the original list if it is sorted.")
-    assert fulfils(unchanged, "([1],)", Outcome("value", text="[1]"))
+    assert fulfils(unchanged, "([1],)", CallOutcome("value", text="[1]"))

@@ -19,7 +19,7 @@ CHILD = Path(__file__).with_name("sandbox_child.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What code under test may use: ``seconds`` in all, ``each`` per call, ``memory`` in bytes."""
 
     seconds: float = 5.0
@@ -28,7 +28,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How one call ended.
 
     ``end`` is ``value``, ``raise``, ``timeout``, ``unbound`` (the arguments do not fit the
@@ -53,22 +53,22 @@ class Outcome:
                 return "does not finish"
 
 
-LOST = Outcome("lost")
+LOST = CallOutcome("lost")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class VersionRun:
     """Outcomes of one version: of loading its source, and of each call in the order asked."""
 
-    loaded: Outcome
-    calls: tuple[Outcome, ...]
+    loaded: CallOutcome
+    calls: tuple[CallOutcome, ...]
 
 
 def run_version(
-    source: str, function: str, calls: Sequence[str], limits: Limits | None = None
-) -> Run:
+    source: str, function: str, calls: Sequence[str], limits: SandboxLimits | None = None
+) -> VersionRun:
     """Load ``source`` and call ``function`` on each of ``calls`` (tuple literals, as text)."""
-    limits = limits or Limits()
+    limits = limits or SandboxLimits()
     job = {
         "source": source,
         "function": function,
@@ -77,13 +77,13 @@ def run_version(
         "seconds": limits.seconds,
         "each": limits.each,
     }
-    outcomes = [Outcome(**json.loads(line)) for line in _replies(json.dumps(job), limits)]
+    outcomes = [CallOutcome(**json.loads(line)) for line in _replies(json.dumps(job), limits)]
     lost = [LOST] * (1 + len(calls) - len(outcomes))
     loaded, *called = outcomes + lost
-    return Run(loaded, tuple(called))
+    return VersionRun(loaded, tuple(called))
 
 
-def _replies(job: str, limits: Limits) -> list[str]:
+def _replies(job: str, limits: SandboxLimits) -> list[str]:
     """The child's complete lines; it may die at any point, which loses only the rest."""
     with tempfile.TemporaryFile() as replies, tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen(

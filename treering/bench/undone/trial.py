@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treering.bench.undone.probes import examples, probes
-from treering.bench.undone.sandbox import Limits, Outcome, run_version
+from treering.bench.undone.sandbox import CallOutcome, SandboxLimits, run_version
 from treering.bench.undone.sandbox_child import canonical
 from treering.bench.undone.witnesses import witnesses
 from treering.code.guard.evidence import Evidence, Version
@@ -30,10 +30,10 @@ class Laboratory:
     """Runs versions of one function and remembers every outcome, so that none is run twice."""
 
     function: str
-    limits: Limits = field(default_factory=Limits)
-    known: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
+    known: dict[str, dict[str, CallOutcome]] = field(default_factory=dict)
 
-    def outcomes(self, source: str, calls: Iterable[str]) -> dict[str, Outcome]:
+    def outcomes(self, source: str, calls: Iterable[str]) -> dict[str, CallOutcome]:
         """What ``source`` does on each of ``calls``."""
         seen = self.known.setdefault(source, {})
         if new := [call for call in dict.fromkeys(calls) if call not in seen]:
@@ -43,7 +43,7 @@ class Laboratory:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class TrialInputs:
     """Inputs made up for a round: all, the ordinary ones, and each requirement's witnesses."""
 
     every: tuple[str, ...]
@@ -51,20 +51,20 @@ class Inputs:
     witnesses: tuple[tuple[str, ...], ...]
 
 
-def inputs(codes: Sequence[str], instructions: Sequence[str], function: str) -> Inputs:
+def inputs(codes: Sequence[str], instructions: Sequence[str], function: str) -> TrialInputs:
     """Inputs for versions ``codes``, of which the last is judged, and their ``instructions``."""
     general = probes(codes, function)
     shown = examples(codes, function)
     bases = [ast.literal_eval(call) for call in (shown[:MOST_SHOWN] or general[:MOST_SHOWN])]
     asked = tuple(witnesses(instruction, bases) for instruction in instructions)
     every = dict.fromkeys((*general, *shown, *(call for calls in asked for call in calls)))
-    return Inputs(tuple(every), shown, asked)
+    return TrialInputs(tuple(every), shown, asked)
 
 
-Results = Mapping[str, Outcome]
+Results = Mapping[str, CallOutcome]
 
 
-def same(one: Outcome, other: Outcome) -> bool:
+def same(one: CallOutcome, other: CallOutcome) -> bool:
     """Whether two calls ended alike: the same value, or an error of the same kind."""
     if one.end == other.end == "raise":
         return one.kind == other.kind
@@ -76,8 +76,8 @@ class Observation:
     """A call that ends differently now."""
 
     call: str
-    then: Outcome
-    now: Outcome
+    then: CallOutcome
+    now: CallOutcome
 
     def __str__(self) -> str:
         return f"{self.call}: {self.then} then, {self.now} now"
@@ -88,7 +88,7 @@ class Trial:
     """Every version's outcomes on the same inputs, oldest first; the last version is judged."""
 
     requirements: tuple[Requirement, ...]
-    made_up: Inputs
+    made_up: TrialInputs
     results: tuple[Results, ...]
 
     @classmethod
@@ -134,7 +134,7 @@ class _Comparison:
     since: Sequence[Results]
     now: Results
     before: Results | None
-    made_up: Inputs
+    made_up: TrialInputs
 
     @property
     def then(self) -> Results:
@@ -214,7 +214,7 @@ class _Comparison:
         return _mean(fulfils(asked, call, self.now[call]) for call in calls)
 
 
-def fulfils(asked: Requirement, call: str, outcome: Outcome) -> bool:
+def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
     """Whether ``outcome`` is one that the wording asks for: its error, or its value."""
     if asked.raises:
         said = not asked.messages or any(m in outcome.text for m in asked.messages)

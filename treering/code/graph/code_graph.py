@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.code.graph.resolve import Target
+from treering.code.graph.resolve import CallTarget
 from treering.code.graph.trunk import Trunk
 from treering.code.parse.outline import NONE
 
@@ -30,7 +30,7 @@ the square of their number."""
 
 Nodes = NDArray[np.int64]
 Weights = NDArray[np.float64]
-Candidates = Sequence[tuple[Target, ...]]
+Candidates = Sequence[tuple[CallTarget, ...]]
 """The possible definitions of each call of a file, in order."""
 
 

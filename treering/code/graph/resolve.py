@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from treering.code.parse.language import LANGUAGES
-from treering.code.parse.outline import NONE, Call, Definition, Import, ParsedFile
+from treering.code.parse.outline import NONE, CallSite, CodeDefinition, ImportedName, ParsedFile
 
 MAX_CANDIDATES = 5
 """A name with more possible definitions says nothing about where a call goes."""
@@ -36,7 +36,7 @@ _SEPARATOR = re.compile(r"/|::|\\|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
 """What stands between the parts of a module's name; the dot of a file's suffix does not."""
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """A definition, by its file and its place there."""
 
     path: str
@@ -48,9 +48,9 @@ class Resolver:
 
     def __init__(self, files: Mapping[str, ParsedFile]) -> None:
         self._files = files
-        self._named: defaultdict[tuple[str, str], list[Target]] = defaultdict(list)
-        self._local: defaultdict[tuple[str, str], list[Target]] = defaultdict(list)
-        self._members: defaultdict[tuple[str, str, str], list[Target]] = defaultdict(list)
+        self._named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
+        self._local: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
+        self._members: defaultdict[tuple[str, str, str], list[CallTarget]] = defaultdict(list)
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._readings: dict[str, _File] = {}
@@ -61,33 +61,33 @@ class Resolver:
         self._modules[module_parts(path)[-1]].append(path)
         kind = family(parsed)
         for place, definition in enumerate(parsed.definitions):
-            target = Target(path, place)
+            target = CallTarget(path, place)
             self._named[kind, definition.name].append(target)
             self._local[path, definition.name].append(target)
             if definition.owner:
                 self._members[kind, definition.owner, definition.name].append(target)
 
-    def resolve(self, path: str) -> list[tuple[Target, ...]]:
+    def resolve(self, path: str) -> list[tuple[CallTarget, ...]]:
         """The possible definitions of each call in the file at ``path``; often none."""
         return self._reading(path).targets()
 
-    def definition(self, target: Target) -> Definition:
+    def definition(self, target: CallTarget) -> CodeDefinition:
         """The definition that ``target`` names."""
         return self._files[target.path].definitions[target.place]
 
-    def named(self, family: str, name: str) -> Sequence[Target]:
+    def named(self, family: str, name: str) -> Sequence[CallTarget]:
         """Every definition called ``name`` in files of one family of languages."""
         return self._named.get((family, name), ())
 
-    def local(self, path: str, name: str) -> Sequence[Target]:
+    def local(self, path: str, name: str) -> Sequence[CallTarget]:
         """Every definition called ``name`` in a file."""
         return self._local.get((path, name), ())
 
-    def in_file(self, path: str, name: str) -> list[Target]:
+    def in_file(self, path: str, name: str) -> list[CallTarget]:
         """The definitions called ``name`` at the top level of a file."""
         return [t for t in self.local(path, name) if self.definition(t).parent == NONE]
 
-    def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[Target]:
+    def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
         """What a file offers as ``name``: its own, or what it imports and passes on."""
         found = self.in_file(path, name)
         if found or not hops:
@@ -99,9 +99,9 @@ class Resolver:
                     found.extend(self.exported(origin, original, hops - 1))
         return found
 
-    def members(self, owner: Target, name: str) -> list[Target]:
+    def members(self, owner: CallTarget, name: str) -> list[CallTarget]:
         """The members called ``name`` of the class ``owner``, or else of its bases."""
-        seen: set[Target] = set()
+        seen: set[CallTarget] = set()
         level = [owner]
         while level and len(seen) < MAX_BASES:
             found = [member for one in level for member in self._own_members(one, name)]
@@ -111,14 +111,14 @@ class Resolver:
             level = [base for one in level for base in self._bases(one) if base not in seen]
         return []
 
-    def _own_members(self, owner: Target, name: str) -> list[Target]:
+    def _own_members(self, owner: CallTarget, name: str) -> list[CallTarget]:
         kind, cls = family(self._files[owner.path]), self.definition(owner).name
         folder = PurePosixPath(owner.path).parent
         # methods may stand outside the class (Go, Rust, C++), but then in the same folder
         found = self._members.get((kind, cls, name), ())
         return [target for target in found if PurePosixPath(target.path).parent == folder]
 
-    def _bases(self, owner: Target) -> Iterable[Target]:
+    def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
         file = self._reading(owner.path)
         for base in self.definition(owner).bases:
             yield from file.classes(base, NONE)
@@ -168,13 +168,13 @@ class _File:
         language = LANGUAGES.get(self.parsed.language or "")
         self.shared_names = _shares_names(self.parsed)
         self.selves = language.selves if language else ()
-        self.imports: defaultdict[str, list[Import]] = defaultdict(list)
+        self.imports: defaultdict[str, list[ImportedName]] = defaultdict(list)
         for item in self.parsed.imports:
             self.imports[_local_name(item, self.shared_names)].append(item)
         self.types = {(b.scope, b.variable): b.type for b in self.parsed.bindings}
 
-    def targets(self) -> list[tuple[Target, ...]]:
-        known: dict[tuple[int, str, str], tuple[Target, ...]] = {}
+    def targets(self) -> list[tuple[CallTarget, ...]]:
+        known: dict[tuple[int, str, str], tuple[CallTarget, ...]] = {}
         made = []
         for call in self.parsed.calls:
             key = (call.scope, call.receiver, call.name)
@@ -183,16 +183,16 @@ class _File:
             made.append(known[key])
         return made
 
-    def call(self, call: Call) -> tuple[Target, ...]:
+    def call(self, call: CallSite) -> tuple[CallTarget, ...]:
         found = self.received(call) if call.receiver else self.plain(call.name, call.scope)
         unique = tuple(dict.fromkeys(found))
         return unique if len(unique) <= MAX_CANDIDATES else ()
 
-    def plain(self, name: str, scope: int) -> Sequence[Target]:
+    def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
         """What ``name`` alone means inside definition ``scope``."""
         return self.local(name, scope) or self.imported(name) or self.visible(name)
 
-    def local(self, name: str, scope: int) -> list[Target]:
+    def local(self, name: str, scope: int) -> list[CallTarget]:
         """The nearest definition of ``name`` around ``scope`` in this file."""
         here = self.resolver.local(self.path, name)
         while here:
@@ -202,20 +202,20 @@ class _File:
             scope = self.parsed.definitions[scope].parent
         return []
 
-    def imported(self, name: str) -> list[Target]:
+    def imported(self, name: str) -> list[CallTarget]:
         """What ``name`` means by this file's imports."""
-        found: list[Target] = []
+        found: list[CallTarget] = []
         for item in [*self.imports.get(name, ()), *self.imports.get("*", ())]:
             original = name if item.name in ("", "*") else item.name
             for path in self.modules(item):
                 found.extend(self.resolver.exported(path, original))
         return found
 
-    def modules(self, item: Import) -> list[str]:
+    def modules(self, item: ImportedName) -> list[str]:
         """The files an import can mean."""
         return self.resolver.files_of(item.module, self.path)
 
-    def visible(self, name: str) -> Sequence[Target]:
+    def visible(self, name: str) -> Sequence[CallTarget]:
         """What ``name`` means where the language needs no import: the nearest definitions."""
         if not self.shared_names:
             return ()
@@ -224,7 +224,7 @@ class _File:
         near = [t for t in found if PurePosixPath(t.path).parent == folder]
         return near or found
 
-    def received(self, call: Call) -> Sequence[Target]:
+    def received(self, call: CallSite) -> Sequence[CallTarget]:
         """What a name looked up on a receiver means."""
         if call.receiver in self.selves:
             owner = self.owner(call.scope)
@@ -238,7 +238,7 @@ class _File:
             return ()
         return self.guessed(call)
 
-    def guessed(self, call: Call) -> list[Target]:
+    def guessed(self, call: CallSite) -> list[CallTarget]:
         """The methods of a name where nothing tells the receiver's type.
 
         A receiver called like a class is taken for one. Else only names of several words count: a
@@ -254,7 +254,7 @@ class _File:
         alike = [t for t, owner in zip(methods, owners, strict=True) if hint and hint in owner]
         return alike or (methods if _SEVERAL_WORDS.search(call.name) else [])
 
-    def owner(self, scope: int) -> list[Target]:
+    def owner(self, scope: int) -> list[CallTarget]:
         """The class whose method ``scope`` is in."""
         while scope != NONE:
             definition = self.parsed.definitions[scope]
@@ -278,19 +278,19 @@ class _File:
             return _bare(next(held, receiver))
         return receiver
 
-    def classes(self, name: str, scope: int) -> list[Target]:
+    def classes(self, name: str, scope: int) -> list[CallTarget]:
         """The classes that ``name`` means."""
         module, _, last = name.replace("::", ".").rpartition(".")
         found = self.plain(last, scope) if not module else self.member_of_module(module, last)
         return [t for t in found if self.resolver.definition(t).kind == "class"]
 
-    def of_module(self, call: Call) -> list[Target]:
+    def of_module(self, call: CallSite) -> list[CallTarget]:
         """What a name means when its receiver is an imported module."""
         return self.member_of_module(call.receiver.replace("::", "."), call.name)
 
-    def member_of_module(self, receiver: str, name: str) -> list[Target]:
+    def member_of_module(self, receiver: str, name: str) -> list[CallTarget]:
         """The definition ``name`` of the module known here as ``receiver``."""
-        found: list[Target] = []
+        found: list[CallTarget] = []
         for item in self.imports.get(receiver, ()):
             for path in self.resolver.files_of(_joined(item), self.path):
                 found.extend(self.resolver.exported(path, name))
@@ -342,14 +342,14 @@ def _absolute(module: str, importer: str) -> tuple[tuple[str, ...], bool]:
     return parts or ("",), relative
 
 
-def _joined(item: Import) -> str:
+def _joined(item: ImportedName) -> str:
     """The module that an import names if what it imports is a module."""
     if not item.name:
         return item.module
     return f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}"
 
 
-def _local_name(item: Import, by_last_part: bool) -> str:
+def _local_name(item: ImportedName, by_last_part: bool) -> str:
     """The name an import is used by in its file: ``a.b`` in Python, ``b`` elsewhere."""
     if item.alias or item.name:
         return item.alias or item.name

@@ -13,7 +13,7 @@ from treering.code.guard.rules import Arrivals
 from treering.code.parse.pieces import DefinitionChange, changes
 from treering.code.rounds.git import STAGED, WORKING_TREE, Git
 from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
-from treering.code.rounds.recorded import Recorded, states, within
+from treering.code.rounds.recorded import RecordedBlock, states, within
 from treering.errors import InputError
 
 _Histories = Mapping[str, Sequence[EarlierChange]]
@@ -43,7 +43,7 @@ class CheckReport:
 
 def check(
     root: Path,
-    known: Mapping[str, Sequence[Recorded]],
+    known: Mapping[str, Sequence[RecordedBlock]],
     *,
     staged: bool = False,
     commits: str | None = None,
@@ -56,17 +56,17 @@ def check(
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    one = Check(git, within(known, git.identities()) if known else {}, depth)
+    one = ChangeCheck(git, within(known, git.identities()) if known else {}, depth)
     if commits is None:
         return one.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
     return one.run(old, new, f"{message}\n{git.message(old, new)}")
 
 
-class Check:
+class ChangeCheck:
     """One check of a change in a git repository. It reads and changes nothing."""
 
-    def __init__(self, git: Git, known: Mapping[str, Sequence[Recorded]], depth: int) -> None:
+    def __init__(self, git: Git, known: Mapping[str, Sequence[RecordedBlock]], depth: int) -> None:
         self._git = git
         self._known = known
         self._history = CommitHistory(git, depth)

@@ -18,11 +18,18 @@ from treering.code.guard.evidence import (
     text_evidence,
 )
 from treering.code.guard.report import Reversal, reversal
-from treering.code.guard.rules import NOTHING, Arrivals, Broken, Comparison, merged, turned_steps
+from treering.code.guard.rules import (
+    NOTHING,
+    Arrivals,
+    Comparison,
+    RuleFinding,
+    merged,
+    turned_steps,
+)
 from treering.code.guard.scorer import RULES, Scorer, shipped
 from treering.code.guard.wording import read_instruction
 from treering.code.parse.parts import CodeReading
-from treering.code.parse.pieces import DefinitionChange, Piece
+from treering.code.parse.pieces import CodePiece, DefinitionChange
 from treering.code.rounds.history import EarlierChange
 
 LIKELY = 0.5
@@ -38,7 +45,7 @@ class Case:
 
     origin: int
     evidence: Evidence
-    broken: Broken = NOTHING
+    broken: RuleFinding = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ def text_cases(
         if then.requirement.kind == "form":
             continue
         evidence = {**case.evidence, **text_evidence(versions, case.origin, now)}
-        broken = case.broken if case.broken.lost else Broken(lost_parts(then, reading))
+        broken = case.broken if case.broken.lost else RuleFinding(lost_parts(then, reading))
         cases.append(Case(case.origin, evidence, broken))
     return tuple(cases)
 
@@ -107,7 +114,7 @@ def version_of(earlier: EarlierChange) -> Version:
     return Version(asked, earlier.after.code, after, before)
 
 
-def _definition(piece: Piece | None) -> CodeReading | None:
+def _definition(piece: CodePiece | None) -> CodeReading | None:
     """The reading of a definition; None where the code that a model wrote does not hold it."""
     return piece.reading() if piece is not None and piece.is_function else None
 

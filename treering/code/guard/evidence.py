@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treering.code.guard.rules import Broken
+from treering.code.guard.rules import RuleFinding
 from treering.code.guard.wording import Requirement
 from treering.code.parse.parts import CodePart, CodeReading, PartKind, Parts
 
@@ -33,7 +33,7 @@ class Version:
     """The definition as the round found it."""
 
 
-def rule_evidence(broken: Mapping[str, Broken]) -> Evidence:
+def rule_evidence(broken: Mapping[str, RuleFinding]) -> Evidence:
     """Which rules hold."""
     return {name: float(bool(found.lost)) for name, found in broken.items()}
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from treering.code.guard.scorer import Reason
 from treering.code.parse.parts import CodePart, PartKind
-from treering.code.parse.pieces import Piece
+from treering.code.parse.pieces import CodePiece
 from treering.code.rounds.history import EarlierChange, Origin
 
 SHOWN = 100
@@ -57,8 +57,8 @@ class Reversal:
 
 def reversal(
     earlier: EarlierChange,
-    old: Piece,
-    new: Piece,
+    old: CodePiece,
+    new: CodePiece,
     lost: Sequence[CodePart],
     back: Sequence[CodePart],
     probability: float,
@@ -104,7 +104,7 @@ def _in_words(part: CodePart) -> str:
     return shown if is_said else f"{part.kind} {shown}"
 
 
-def _lines(piece: Piece, parts: Sequence[CodePart]) -> tuple[SourceLine, ...]:
+def _lines(piece: CodePiece, parts: Sequence[CodePart]) -> tuple[SourceLine, ...]:
     """The first lines of parts, as the file has them."""
     text = piece.code.splitlines()
     numbers = sorted({part.first_line for part in parts})

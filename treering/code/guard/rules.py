@@ -32,7 +32,7 @@ from treering.code.guard.forms import (
     words,
 )  # fmt: skip
 from treering.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
-from treering.code.parse.pieces import DefinitionChange, Piece
+from treering.code.parse.pieces import CodePiece, DefinitionChange
 from treering.code.rounds.history import EarlierChange
 
 TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
@@ -93,12 +93,12 @@ class Arrivals:
         return cls(parts, names)
 
 
-def parts_of(piece: Piece | None) -> Parts:
+def parts_of(piece: CodePiece | None) -> Parts:
     """All that is compared of a piece, without order; nothing of none."""
     return Counter(_listed(piece))
 
 
-def behaviour_of(piece: Piece | None) -> Parts:
+def behaviour_of(piece: CodePiece | None) -> Parts:
     """The behaviour-bearing parts of a function; nothing of a class or file."""
     if piece is None or not piece.is_function:
         return Counter()
@@ -109,21 +109,21 @@ def _only_behaviour(parts: Parts) -> Parts:
     return Counter({part: n for part, n in parts.items() if part.kind in BEHAVIOUR})
 
 
-def _listed(piece: Piece | None) -> Sequence[CodePart]:
+def _listed(piece: CodePiece | None) -> Sequence[CodePart]:
     reading = piece.reading() if piece is not None else None
     parts = reading.parts if reading is not None else ()
     return [part for part in parts if part.kind not in _UNCOMPARED]
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class RuleFinding:
     """What a rule found: parts of the old code that are ``lost``, of the new that are ``back``."""
 
     lost: tuple[CodePart, ...] = ()
     back: tuple[CodePart, ...] = ()
 
 
-NOTHING = Broken()
+NOTHING = RuleFinding()
 
 
 class _Difference:
@@ -149,8 +149,8 @@ class Comparison:
     def __init__(
         self,
         earlier: EarlierChange,
-        old: Piece,
-        new: Piece,
+        old: CodePiece,
+        new: CodePiece,
         arrivals: Arrivals,
         turned: Sequence[_Pair],
     ) -> None:
@@ -168,7 +168,7 @@ class Comparison:
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
 
-    def broken(self) -> dict[str, Broken]:
+    def broken(self) -> dict[str, RuleFinding]:
         """Every rule by name, with what it found; nothing where it does not hold."""
         rules: dict[str, _Rule] = {
             "as before": self._as_before,
@@ -187,13 +187,13 @@ class Comparison:
             found["a call is taken off"] = self._call_taken_off()
         return found
 
-    def _standing(self, lost: Parts, back: Parts) -> Broken:
+    def _standing(self, lost: Parts, back: Parts) -> RuleFinding:
         """Bags of parts as they stand in the code, an order of steps first: it is of no node."""
         if not lost:
             return NOTHING
         order = [part for part in lost if part.kind == "order"]
         there = _standing_in(self._old, lost)
-        return Broken((*order, *there), tuple(_standing_in(self._new, back)))
+        return RuleFinding((*order, *there), tuple(_standing_in(self._new, back)))
 
     def _as_before(self) -> tuple[Parts, Parts]:
         """The definition is what it was before the earlier change."""
@@ -375,7 +375,7 @@ class Comparison:
                 found[CodePart("order", f"{one} before {other}", line, line)] = 1
         return found, Counter()
 
-    def _call_taken_off(self) -> Broken:
+    def _call_taken_off(self) -> RuleFinding:
         """A statement stands there as it did, but for a call around or behind one of its values."""
         brought = {last_name(part) for part in self._all.lost if part.kind == "call"}
         brought = {name for name in brought if not _TELLS.search(name)}
@@ -392,10 +392,10 @@ class Comparison:
                 if calls and brought.issuperset(calls):
                     lost.append(part)
                     back.append(other)
-        return Broken(tuple(lost), tuple(back))
+        return RuleFinding(tuple(lost), tuple(back))
 
 
-def turned_steps(old: Piece, new: Piece) -> list[_Pair]:
+def turned_steps(old: CodePiece, new: CodePiece) -> list[_Pair]:
     """The steps, first and second, that a change puts in the other order."""
     now = _places(new)
     steps = [part for part in _steps(old) if part.text in now]
@@ -409,24 +409,24 @@ def turned_steps(old: Piece, new: Piece) -> list[_Pair]:
     ]
 
 
-def _places(piece: Piece | None) -> dict[str, int]:
+def _places(piece: CodePiece | None) -> dict[str, int]:
     """On which place each step stands that is there once."""
     return {part.text: place for place, part in enumerate(_steps(piece))}
 
 
-def _steps(piece: Piece | None) -> list[CodePart]:
+def _steps(piece: CodePiece | None) -> list[CodePart]:
     """The steps that are there once, in their order."""
     steps = [part for part in _listed(piece) if part.kind == "step"]
     count = Counter(part.text for part in steps)
     return [part for part in steps if count[part.text] == 1]
 
 
-def _statements(piece: Piece) -> dict[str, CodePart]:
+def _statements(piece: CodePiece) -> dict[str, CodePart]:
     reading = piece.reading()
     return {part.text: part for part in reading.statements} if reading else {}
 
 
-def _standing_in(piece: Piece, parts: Parts) -> Iterator[CodePart]:
+def _standing_in(piece: CodePiece, parts: Parts) -> Iterator[CodePart]:
     """Where parts stand in a piece, as often as they are meant."""
     left = Counter(parts)
     for part in _listed(piece):
@@ -451,12 +451,12 @@ def _count(parts: Parts, counts: Callable[[CodePart], bool]) -> int:
     return sum(n for part, n in parts.items() if counts(part))
 
 
-def merged(broken: Iterable[Broken]) -> Broken:
+def merged(broken: Iterable[RuleFinding]) -> RuleFinding:
     """All that several rules found, each part once."""
     some = list(broken)
     lost = dict.fromkeys(_by_line(part for one in some for part in one.lost))
     back = dict.fromkeys(_by_line(part for one in some for part in one.back))
-    return Broken(tuple(lost), tuple(back))
+    return RuleFinding(tuple(lost), tuple(back))
 
 
 def _by_line(parts: Iterable[CodePart]) -> list[CodePart]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treering.code.index.code_index import CodeHit, CodeIndex, IndexedFile
-from treering.code.parse.outline import Definition, Kind, ParsedFile
+from treering.code.parse.outline import CodeDefinition, DefinitionKind, ParsedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class CodeBlock:
 
     path: str
     qualified: str
-    kind: Kind
+    kind: DefinitionKind
     first_line: int
     last_line: int
     signature: str
@@ -79,7 +79,7 @@ def _inside(parsed: ParsedFile, place: int) -> set[int]:
     return inner
 
 
-def _methods(parsed: ParsedFile, definition: Definition, place: int) -> tuple[str, ...]:
+def _methods(parsed: ParsedFile, definition: CodeDefinition, place: int) -> tuple[str, ...]:
     """The names of a class's methods, those written outside it in the same file included."""
     if definition.kind != "class":
         return ()

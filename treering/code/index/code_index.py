@@ -15,7 +15,7 @@ from treering.code.graph.code_graph import Candidates, CodeGraph
 from treering.code.graph.operator import CUTOFF, CallGain, CodeRelation
 from treering.code.graph.trunk import Trunk, trunk
 from treering.code.parse.cuts import Lines, Unit, cut
-from treering.code.parse.outline import NONE, Definition, ParsedFile, SyntaxTree
+from treering.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
 from treering.code.parse.parser import parse
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import Why
@@ -91,14 +91,14 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePlace:
     """A place in a repository: a file, or a line of it."""
 
     path: str
     line: int | None = None
 
     @classmethod
-    def of(cls, text: str) -> Place:
+    def of(cls, text: str) -> CodePlace:
         """Read ``PATH`` or ``PATH:LINE``."""
         path, colon, line = text.rpartition(":")
         return cls(path, int(line)) if colon and line.isdecimal() else cls(text)
@@ -216,7 +216,7 @@ class CodeIndex:
         mode: Mode = "lexical",
         vector: Floats | None = None,
         alpha: float = ALPHA,
-        near: Place | None = None,
+        near: CodePlace | None = None,
     ) -> list[CodeHit]:
         """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
 
@@ -257,7 +257,7 @@ class CodeIndex:
         env /= np.where(mass > 0, mass, np.float32(1))
         return env
 
-    def nearness(self, place: Place) -> Floats:
+    def nearness(self, place: CodePlace) -> Floats:
         """How related each fragment is to a place, 1 for the most related, shape (N,).
 
         Raises UnknownName for a file that is not indexed.
@@ -273,7 +273,7 @@ class CodeIndex:
         nearness: Floats = np.sqrt(related / most) if most > 0 else related
         return nearness
 
-    def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, Definition]]:
+    def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, CodeDefinition]]:
         """The definitions of the files ``paths``, or of all, with their paths."""
         chosen = self._files if paths is None else paths
         return [(p, one) for p in chosen for one in self._files[p].parsed.definitions]

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from treering.code.graph.code_graph import Candidates
 from treering.code.graph.operator import CallGain
-from treering.code.graph.resolve import Target
+from treering.code.graph.resolve import CallTarget
 from treering.code.graph.trunk import Trunk
 from treering.code.index.code_index import NO_TREE, IndexedFile, Outline
 from treering.code.parse.cuts import Lines
-from treering.code.parse.outline import Binding, Call, Definition, Import, ParsedFile, Span
+from treering.code.parse.outline import (
+    CallSite,
+    CodeDefinition,
+    ImportedName,
+    ParsedFile,
+    SourceSpan,
+    TypedVariable,
+)
 
 _LEVEL = 1
 """Source code shrinks to a fifth at zlib's fastest level; higher ones gain little."""
@@ -121,7 +128,7 @@ def dump_calls(candidates: Candidates) -> bytes:
 def load_calls(data: bytes) -> Candidates:
     """The candidates that ``dump_calls`` made ``data`` of."""
     found = json.loads(zlib.decompress(data))
-    return [tuple(Target(path, place) for path, place in targets) for targets in found]
+    return [tuple(CallTarget(path, place) for path, place in targets) for targets in found]
 
 
 def _parsed(outline: dict[str, Any], source: bytes) -> ParsedFile:
@@ -131,26 +138,26 @@ def _parsed(outline: dict[str, Any], source: bytes) -> ParsedFile:
         tree=NO_TREE,
         definitions=tuple(map(_definition, outline["definitions"])),
         calls=tuple(
-            Call(name, receiver, Span(*span), node, scope)
+            CallSite(name, receiver, SourceSpan(*span), node, scope)
             for name, receiver, span, node, scope in outline["calls"]
         ),
-        imports=tuple(Import(*row) for row in outline["imports"]),
-        bindings=tuple(Binding(*row) for row in outline["bindings"]),
-        comments=tuple(Span(*row) for row in outline["comments"]),
+        imports=tuple(ImportedName(*row) for row in outline["imports"]),
+        bindings=tuple(TypedVariable(*row) for row in outline["bindings"]),
+        comments=tuple(SourceSpan(*row) for row in outline["comments"]),
         has_errors=outline["has_errors"],
     )
 
 
-def _definition(row: list[Any]) -> Definition:
-    fields = dict(zip(Definition.__slots__, row, strict=True))
+def _definition(row: list[Any]) -> CodeDefinition:
+    fields = dict(zip(CodeDefinition.__slots__, row, strict=True))
     body = fields["body"]
     fields |= {
-        "span": Span(*fields["span"]),
-        "body": None if body is None else Span(*body),
+        "span": SourceSpan(*fields["span"]),
+        "body": None if body is None else SourceSpan(*body),
         "bases": tuple(fields["bases"]),
         "attributes": tuple(fields["attributes"]),
     }
-    return Definition(**fields)
+    return CodeDefinition(**fields)
 
 
 def _fields(value: Any) -> list[Any]:

@@ -32,7 +32,7 @@ class CodeReceipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class IndexSettings:
     """How a repository shall be indexed."""
 
     unit: Unit
@@ -41,7 +41,7 @@ class Wanted:
     @classmethod
     def of(
         cls, known: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
-    ) -> Wanted:
+    ) -> IndexSettings:
         """What is asked for, or else as it was."""
         before = known.model if known else None
         chosen = before if embed is None else model if embed else None
@@ -98,7 +98,7 @@ class FileChange:
 
 def noticed(
     index: CodeIndex, made: Mapping[str, IndexedFile], removed: Iterable[str]
-) -> tuple[set[marks.Definition], set[marks.Definition]]:
+) -> tuple[set[marks.DefinitionPlace], set[marks.DefinitionPlace]]:
     """Definitions that new versions of files change, and those that are in no file any more."""
     old = {path: _texts(index.files[path]) for path in (*made, *removed) if path in index.files}
     new = {path: _texts(file) for path, file in made.items()}
@@ -109,12 +109,14 @@ def noticed(
     ]
     elsewhere = {name for texts in new.values() for name in texts}
     changed = {
-        marks.Definition(path, name)
+        marks.DefinitionPlace(path, name)
         for path, texts in old.items()
         for name, text in texts.items()
         if new.get(path, {}).get(name, text) != text
     }
-    return changed, {marks.Definition(path, name) for path, name in lost if name not in elsewhere}
+    return changed, {
+        marks.DefinitionPlace(path, name) for path, name in lost if name not in elsewhere
+    }
 
 
 def _texts(file: IndexedFile) -> dict[str, str]:

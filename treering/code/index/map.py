@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from treering.code.graph.code_graph import Candidates
-from treering.code.graph.resolve import Target
+from treering.code.graph.resolve import CallTarget
 from treering.code.index.code_index import CodeIndex
-from treering.code.parse.outline import NONE, Definition
+from treering.code.parse.outline import NONE, CodeDefinition
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.relate.contract import Floats
@@ -30,7 +30,7 @@ class Mapped:
     """A definition on the map."""
 
     path: str
-    definition: Definition
+    definition: CodeDefinition
     centrality: float
     """Its share of all attention; those of the whole repository sum to 1."""
 
@@ -61,7 +61,7 @@ def repository_map(
 
 def render(chosen: Iterable[Mapped]) -> str:
     """A text of the map: each file with its definitions in order, nested as in the source."""
-    files: dict[str, list[Definition]] = {}
+    files: dict[str, list[CodeDefinition]] = {}
     for one in chosen:
         files.setdefault(one.path, []).append(one.definition)
     blocks = []
@@ -77,7 +77,7 @@ def render(chosen: Iterable[Mapped]) -> str:
 def central(index: CodeIndex, focus: Mapping[str, float] | None = None) -> list[Mapped]:
     """All definitions, most central first: PageRank over who calls what."""
     targets = [
-        Target(path, place)
+        CallTarget(path, place)
         for path, file in index.files.items()
         for place in range(len(file.parsed.definitions))
     ]
@@ -96,7 +96,7 @@ def central(index: CodeIndex, focus: Mapping[str, float] | None = None) -> list[
 
 
 def _links(
-    calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[Target, int]
+    calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[CallTarget, int]
 ) -> sparse.csr_array:
     """How much of a definition's attention goes to each it calls, shape (n, n)."""
     start, end, weight = [], [], []
@@ -105,19 +105,19 @@ def _links(
         for call, targets in zip(parsed.calls, candidates, strict=True):
             for target in targets:
                 if call.scope != NONE:
-                    start.append(number[Target(path, call.scope)])
+                    start.append(number[CallTarget(path, call.scope)])
                     end.append(number[target])
                     weight.append(1 / len(targets))
         for place, definition in enumerate(parsed.definitions):
             if definition.parent != NONE:
-                start.append(number[Target(path, place)])
-                end.append(number[Target(path, definition.parent)])
+                start.append(number[CallTarget(path, place)])
+                end.append(number[CallTarget(path, definition.parent)])
                 weight.append(TO_ITSELF)
     shape = (len(number), len(number))
     return sparse.csr_array((np.array(weight), (start, end)), shape=shape)
 
 
-def _restart(targets: list[Target], focus: Mapping[str, float] | None) -> Floats:
+def _restart(targets: list[CallTarget], focus: Mapping[str, float] | None) -> Floats:
     """Where a reader starts: anywhere, or in the files of ``focus`` by their shares."""
     for path, share in (focus or {}).items():
         if not 0 <= share <= MAX_SHARE:

@@ -58,14 +58,14 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Definitions:
+class DefinitionGraph:
     """The definitions of a space, by key, and which of them call which, by number."""
 
     keys: tuple[str, ...]
     calls: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> Definitions:
+    def of(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> DefinitionGraph:
         """Those of indexed repositories, with their calls, and those with recorded rounds."""
         number: dict[str, int] = {}
         pairs: set[tuple[int, int]] = set()
@@ -115,7 +115,7 @@ class CodeNames:
     """Fragments that speak of the same definitions, or of such as call each other, are related."""
 
     names_of: NamesOf = field(repr=False)
-    definitions: Definitions = field(repr=False)
+    definitions: DefinitionGraph = field(repr=False)
     name: str = NAME
 
     def bind(self, items: Items) -> CodeNamesOperator:
@@ -156,7 +156,7 @@ class CodeNamesOperator:
         return self.propagate(np.ones(self._said.shape[0], dtype=np.float32))
 
 
-def _related(definitions: Definitions) -> csr_array:
+def _related(definitions: DefinitionGraph) -> csr_array:
     """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
     size = len(definitions.keys)
     pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
@@ -167,7 +167,7 @@ def _related(definitions: Definitions) -> csr_array:
     return (calls + eye_array(size, dtype=np.float32)).tocsr()
 
 
-class Names:
+class FragmentNames:
     """Which definitions there are, and which fragments speak of which; safe to use from threads."""
 
     def __init__(
@@ -186,7 +186,7 @@ class Names:
         with self._lock:
             if self._relation is None or self._state != state:
                 recorded = (one[-1].block.key for one in self._rounds.known().values())
-                definitions = Definitions.of(self._indexes(), recorded)
+                definitions = DefinitionGraph.of(self._indexes(), recorded)
                 self._relation, self._state = CodeNames(self._names_of, definitions), state
             return self._relation
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from treering.code.graph.resolve import Target
+from treering.code.graph.resolve import CallTarget
 from treering.code.index.code_index import CodeIndex
-from treering.code.parse.outline import NONE, Definition
+from treering.code.parse.outline import NONE, CodeDefinition
 from treering.errors import UnknownName
 
 
@@ -52,43 +52,43 @@ def neighbourhood(index: CodeIndex, path: str, definition: str) -> Neighbourhood
         callers=_counted(index, (caller for caller, callee in edges if callee == center)),
         callees=_counted(index, (callee for caller, callee in edges if caller == center)),
         members=tuple(
-            _neighbour(index, Target(path, place))
+            _neighbour(index, CallTarget(path, place))
             for place, one in enumerate(inside)
             if one.parent == center.place
         ),
     )
 
 
-def _find(index: CodeIndex, path: str, definition: str) -> Target:
+def _find(index: CodeIndex, path: str, definition: str) -> CallTarget:
     file = index.files.get(path)
     if file is None:
         raise UnknownName(f"no file {path!r} is indexed; search names those that are")
     for place, one in enumerate(file.parsed.definitions):
         if one.qualified == definition:
-            return Target(path, place)
+            return CallTarget(path, place)
     known = ", ".join(one.qualified for one in file.parsed.definitions[:10]) or "none"
     raise UnknownName(f"{path} has no definition {definition!r}; it has {known}")
 
 
-def _edges(index: CodeIndex) -> Iterator[tuple[Target, Target]]:
+def _edges(index: CodeIndex) -> Iterator[tuple[CallTarget, CallTarget]]:
     """Caller and callee of every call inside a definition."""
     for path, candidates in index.calls.items():
         calls = index.files[path].parsed.calls
         for call, targets in zip(calls, candidates, strict=True):
             if call.scope != NONE:
-                yield from ((Target(path, call.scope), target) for target in targets)
+                yield from ((CallTarget(path, call.scope), target) for target in targets)
 
 
-def _counted(index: CodeIndex, targets: Iterable[Target]) -> tuple[Neighbour, ...]:
+def _counted(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:
     return tuple(_neighbour(index, one, count) for one, count in Counter(targets).most_common())
 
 
-def _neighbour(index: CodeIndex, target: Target, calls: int = 0) -> Neighbour:
+def _neighbour(index: CodeIndex, target: CallTarget, calls: int = 0) -> Neighbour:
     found = _definition(index, target)
     return Neighbour(
         target.path, found.qualified, found.kind, found.first_line, found.signature, calls
     )
 
 
-def _definition(index: CodeIndex, target: Target) -> Definition:
+def _definition(index: CodeIndex, target: CallTarget) -> CodeDefinition:
     return index.files[target.path].parsed.definitions[target.place]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from treering.code.parse.outline import NONE, Definition, ParsedFile
+from treering.code.parse.outline import NONE, CodeDefinition, ParsedFile
 
 Unit = Literal["windows", "blocks"]
 
@@ -50,7 +50,7 @@ def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
 
 
 def _cut_range(
-    definitions: tuple[Definition, ...], first: int, last: int, owner: int, made: list[Lines]
+    definitions: tuple[CodeDefinition, ...], first: int, last: int, owner: int, made: list[Lines]
 ) -> None:
     """Cut lines ``first`` to ``last`` of ``owner`` along the definitions right inside it."""
     at = first

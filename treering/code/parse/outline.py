@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
-Kind = Literal["function", "method", "class"]
+DefinitionKind = Literal["function", "method", "class"]
 
 NONE = -1
 """The index of a definition, or of a syntax node's parent, that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SourceSpan:
     """A stretch of a source file."""
 
     start: int
@@ -29,22 +29,22 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class CodeDefinition:
     """A function, method or class."""
 
     name: str
     qualified: str
     """The name with those of what encloses it, joined by dots: ``Parser.feed``."""
-    kind: Kind
+    kind: DefinitionKind
     owner: str
     """The name of the class it is a member of, or an empty string."""
     parent: int
     """The index of the definition that encloses it, or ``NONE``."""
-    span: Span
+    span: SourceSpan
     """With what belongs to it but surrounds it: decorators, ``export``, ``template``."""
     node: int
     """Its syntax node."""
-    body: Span | None
+    body: SourceSpan | None
     signature: str
     """The text up to the body, white space collapsed."""
     doc: str
@@ -56,20 +56,20 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallSite:
     """A place where something is called, instantiated or applied as a decorator."""
 
     name: str
     receiver: str
     """What the name is looked up on, as written (``self``, ``os.path``), or an empty string."""
-    span: Span
+    span: SourceSpan
     node: int
     scope: int
     """The index of the innermost definition around it, or ``NONE``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportedName:
     """One name that a file brings in.
 
     ``name`` is empty where the module itself is imported, and ``*`` for all its names;
@@ -83,7 +83,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class TypedVariable:
     """A variable whose type is written down: annotated, or set to a new instance."""
 
     variable: str
@@ -113,11 +113,11 @@ class ParsedFile:
     language: str | None
     source: bytes
     tree: SyntaxTree
-    definitions: tuple[Definition, ...]
-    calls: tuple[Call, ...]
-    imports: tuple[Import, ...]
-    bindings: tuple[Binding, ...]
-    comments: tuple[Span, ...]
+    definitions: tuple[CodeDefinition, ...]
+    calls: tuple[CallSite, ...]
+    imports: tuple[ImportedName, ...]
+    bindings: tuple[TypedVariable, ...]
+    comments: tuple[SourceSpan, ...]
     has_errors: bool
     """Whether some of the text is not valid in the language; the rest is parsed all the same."""
 
@@ -126,6 +126,6 @@ class ParsedFile:
         lines = self.source.split(b"\n")
         return lines if lines[-1] else lines[:-1]
 
-    def text(self, span: Span) -> str:
+    def text(self, span: SourceSpan) -> str:
         """The source text of ``span``."""
         return self.source[span.start : span.end].decode(errors="replace")

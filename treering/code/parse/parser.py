@@ -14,14 +14,14 @@ import numpy as np
 from treering.code.parse.language import grammar, query
 from treering.code.parse.outline import (
     NONE,
-    Binding,
-    Call,
-    Definition,
-    Import,
-    Kind,
+    CallSite,
+    CodeDefinition,
+    DefinitionKind,
+    ImportedName,
     ParsedFile,
-    Span,
+    SourceSpan,
     SyntaxTree,
+    TypedVariable,
 )
 from treering.errors import TextEncodingError
 
@@ -53,7 +53,7 @@ def syntax_root(source: bytes, language: str) -> Node:
     return Parser(known).parse(source).root_node
 
 
-def outlined(text: str, language: str) -> tuple[list[Definition], Node]:
+def outlined(text: str, language: str) -> tuple[list[CodeDefinition], Node]:
     """The definitions of ``text`` and the root of its tree, parsed once. Raises as ``parse``."""
     reading = _Reading(_encoded(text), language)
     return reading.definitions(()), reading.root
@@ -130,7 +130,7 @@ class _Reading:
             has_errors=self.root.has_error,
         )
 
-    def definitions(self, comments: Iterable[Span]) -> list[Definition]:
+    def definitions(self, comments: Iterable[SourceSpan]) -> list[CodeDefinition]:
         """Definitions in order of appearance, each with the names of what encloses it."""
         wrappers = {m["wrapped"][0].id: m["wrapper"][0] for m in self.matches["wrapper"]}
         bodies = {m["bodied"][0].id: m["body"][0] for m in self.matches["bodied"]}
@@ -139,7 +139,7 @@ class _Reading:
         for match in self.matches["derived"]:
             bases[match["derived"][0].id].append(_text(match["base"][0]))
         above = _CommentsAbove(self.source, comments)
-        found: list[Definition] = []
+        found: list[CodeDefinition] = []
         enclosing: list[_Container] = []
         for container in self.containers():
             node = container.node
@@ -179,9 +179,9 @@ class _Reading:
         self,
         container: _Container,
         enclosing: list[_Container],
-        span: Span,
+        span: SourceSpan,
         body: Node | None,
-    ) -> Definition:
+    ) -> CodeDefinition:
         """One definition inside the containers of ``enclosing``, outermost first."""
         node = container.node
         names = [outer.name for outer in enclosing]
@@ -191,10 +191,12 @@ class _Reading:
         )
         if container.owner:
             names.append(container.owner)
-        kind: Kind = "class" if container.kind == "class" else "method" if owner else "function"
+        kind: DefinitionKind = (
+            "class" if container.kind == "class" else "method" if owner else "function"
+        )
         ends = body.start_byte if body else node.end_byte
         signature = self.source[node.start_byte : ends].decode(errors="replace")
-        return Definition(
+        return CodeDefinition(
             name=container.name,
             qualified=".".join([*names, container.name]),
             kind=kind,
@@ -210,7 +212,7 @@ class _Reading:
             attributes=(),
         )
 
-    def with_attributes(self, definitions: list[Definition]) -> Iterator[Definition]:
+    def with_attributes(self, definitions: list[CodeDefinition]) -> Iterator[CodeDefinition]:
         """The definitions, classes with the attributes found anywhere inside them."""
         names: defaultdict[int, dict[str, None]] = defaultdict(dict)
         for match in self.matches["attribute"]:
@@ -222,12 +224,12 @@ class _Reading:
         for index, definition in enumerate(definitions):
             yield replace(definition, attributes=tuple(names[index]))
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[CallSite]:
         """Calls in order of appearance."""
         unique = {match["call"][0].id: match for match in self.matches["call"]}
         for match in sorted(unique.values(), key=lambda m: m["call"][0].start_byte):
             node = match["call"][0]
-            yield Call(
+            yield CallSite(
                 name=_text(match["callee"][0]),
                 receiver=_receiver(match["receiver"][0]) if "receiver" in match else "",
                 span=_span(node),
@@ -235,19 +237,19 @@ class _Reading:
                 scope=self.scopes.around(node),
             )
 
-    def imports(self) -> Iterator[Import]:
+    def imports(self) -> Iterator[ImportedName]:
         """Imported names in order of appearance."""
         for match in self.matches["import"]:
             name = "*" if "wildcard" in match else _first(match, "imported")
             module = _first(match, "module").strip(_QUOTES)
             line = match["import"][0].start_point.row + 1
-            yield Import(module, name, _first(match, "alias"), line)
+            yield ImportedName(module, name, _first(match, "alias"), line)
 
-    def bindings(self) -> Iterator[Binding]:
+    def bindings(self) -> Iterator[TypedVariable]:
         """Variables of known type."""
         for match in self.matches["binding"]:
             node = match["variable"][0]
-            yield Binding(_text(node), _text(match["type"][0]), self.scopes.around(node))
+            yield TypedVariable(_text(node), _text(match["type"][0]), self.scopes.around(node))
 
 
 class _Container:
@@ -266,7 +268,7 @@ class _Container:
 class _Scopes:
     """The innermost definition around a node."""
 
-    def __init__(self, definitions: list[Definition]) -> None:
+    def __init__(self, definitions: list[CodeDefinition]) -> None:
         self._definitions = definitions
         self._starts = [definition.span.start for definition in definitions]
 
@@ -281,7 +283,7 @@ class _Scopes:
 class _CommentsAbove:
     """The block of whole-line comments that ends right above a line."""
 
-    def __init__(self, source: bytes, comments: Iterable[Span]) -> None:
+    def __init__(self, source: bytes, comments: Iterable[SourceSpan]) -> None:
         self._source = source
         self._ending = {
             span.last_line: span
@@ -298,10 +300,10 @@ class _CommentsAbove:
         return "\n".join(reversed(block)), number
 
 
-def _span(node: Node) -> Span:
+def _span(node: Node) -> SourceSpan:
     # a node that ends with a line break does not reach into the line after it
     last = node.end_point.row + (node.end_point.column > 0)
-    return Span(
+    return SourceSpan(
         node.start_byte,
         node.end_byte,
         node.start_point.row + 1,

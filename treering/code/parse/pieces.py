@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from treering.code.parse.language import LANGUAGES, language_of
-from treering.code.parse.outline import NONE, Definition, ParsedFile
+from treering.code.parse.outline import NONE, CodeDefinition, ParsedFile
 from treering.code.parse.parser import parse
 from treering.code.parse.parts import CodeReading, Parts, overlap, read_definition
 
@@ -20,7 +20,7 @@ RENAMED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CodePiece:
     """A definition as it stands in a file, as code that parses by itself.
 
     A method stands in its class's header; of a class there is what is not in its methods, of a
@@ -60,18 +60,20 @@ class Piece:
 class DefinitionChange:
     """One definition before and after; None where it was not there."""
 
-    before: Piece | None
-    after: Piece | None
+    before: CodePiece | None
+    after: CodePiece | None
 
     @property
-    def piece(self) -> Piece:
+    def piece(self) -> CodePiece:
         """The definition as it is now, or as it was where it is gone."""
         piece = self.after or self.before
         assert piece is not None  # a change has one side at least
         return piece
 
 
-def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[DefinitionChange, ...]:
+def changes(
+    old: Mapping[str, CodePiece], new: Mapping[str, CodePiece]
+) -> tuple[DefinitionChange, ...]:
     """What changed between two states of some files, given as pieces by key.
 
     A definition that is gone and one that is new are one where they are of one name and do about
@@ -93,7 +95,7 @@ def changes(old: Mapping[str, Piece], new: Mapping[str, Piece]) -> tuple[Definit
     return tuple(found)
 
 
-def pieces(path: str, text: str) -> dict[str, Piece]:
+def pieces(path: str, text: str) -> dict[str, CodePiece]:
     """The pieces of a file by key; none where its language is not known.
 
     Functions inside functions belong to these. Definitions of one name (overloads, a property's
@@ -103,7 +105,7 @@ def pieces(path: str, text: str) -> dict[str, Piece]:
     if language is None:
         return {}
     parsed = parse(text, language)
-    found: dict[str, Piece] = {}
+    found: dict[str, CodePiece] = {}
     for piece in _pieces(path, language, parsed):
         if piece.code.strip():
             twin = found.get(piece.key)
@@ -112,7 +114,7 @@ def pieces(path: str, text: str) -> dict[str, Piece]:
     return found
 
 
-def all_pieces(files: Mapping[str, str]) -> dict[str, Piece]:
+def all_pieces(files: Mapping[str, str]) -> dict[str, CodePiece]:
     """The pieces of several files, given as texts by path; other languages are passed over."""
     return {key: one for path, text in files.items() for key, one in pieces(path, text).items()}
 
@@ -134,22 +136,22 @@ def _wrapped(signature: str, method: str, language: str) -> str:
     return f"{signature} {{\n{method}\n}}"
 
 
-def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[Piece]:
+def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[CodePiece]:
     outer = [_is_outer(parsed.definitions, index) for index in range(len(parsed.definitions))]
-    yield Piece(path, "", language, _shell(parsed, NONE, outer), first_line=1)
+    yield CodePiece(path, "", language, _shell(parsed, NONE, outer), first_line=1)
     for index, definition in enumerate(parsed.definitions):
         if not outer[index]:
             continue
         first = definition.span.first_line
         if definition.kind == "class":
             shell = _shell(parsed, index, outer)
-            yield Piece(path, definition.qualified, language, shell, first_line=first)
+            yield CodePiece(path, definition.qualified, language, shell, first_line=first)
         else:
             code, header = _alone(parsed, definition, language)
-            yield Piece(path, definition.qualified, language, code, True, first, header)
+            yield CodePiece(path, definition.qualified, language, code, True, first, header)
 
 
-def _is_outer(definitions: tuple[Definition, ...], index: int) -> bool:
+def _is_outer(definitions: tuple[CodeDefinition, ...], index: int) -> bool:
     """Whether a definition is in no function."""
     above = definitions[index].parent
     while above != NONE and definitions[above].kind == "class":
@@ -171,7 +173,7 @@ def _shell(parsed: ParsedFile, index: int, outer: list[bool]) -> str:
     return b"".join(kept).decode(errors="replace")
 
 
-def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[str, int]:
+def _alone(parsed: ParsedFile, definition: CodeDefinition, language: str) -> tuple[str, int]:
     """A function's code, a method's in the header of its class, and how many lines that has."""
     start = definition.span.start
     lead = parsed.source[parsed.source.rfind(b"\n", 0, start) + 1 : start].decode(errors="replace")
@@ -182,19 +184,21 @@ def _alone(parsed: ParsedFile, definition: Definition, language: str) -> tuple[s
     return _wrapped(inside.signature, text, language), 1
 
 
-def _differ(old: Piece, new: Piece) -> bool:
+def _differ(old: CodePiece, new: CodePiece) -> bool:
     if old.dense() == new.dense():
         return False
     return new.is_function or _statements(old) != _statements(new)
 
 
-def _statements(piece: Piece) -> list[str]:
+def _statements(piece: CodePiece) -> list[str]:
     """The statements of a class or file but imports."""
     reading = piece.reading()
     return [statement.text for statement in reading.statements] if reading else []
 
 
-def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
+def _matched(
+    gone: Iterable[CodePiece], come: Iterable[CodePiece]
+) -> Iterator[tuple[str, CodePiece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""
     left, new = [_Bag.of(one) for one in gone], [_Bag.of(one) for one in come]
     pairs = [
@@ -215,15 +219,15 @@ def _matched(gone: Iterable[Piece], come: Iterable[Piece]) -> Iterator[tuple[str
 class _Bag:
     """A piece with its behaviour-bearing parts; none of what is no function."""
 
-    piece: Piece
+    piece: CodePiece
     parts: Parts
 
     @classmethod
-    def of(cls, piece: Piece) -> _Bag:
+    def of(cls, piece: CodePiece) -> _Bag:
         """Read once, for a piece is compared with many."""
         reading = piece.reading() if piece.is_function else None
         return cls(piece, reading.of() if reading else Counter())
 
 
-def _name(piece: Piece) -> str:
+def _name(piece: CodePiece) -> str:
     return piece.qualified.rpartition(".")[2]

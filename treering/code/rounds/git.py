@@ -19,7 +19,7 @@ from typing import Self
 from treering.code.parse.language import language_of
 from treering.code.parse.source_files import is_passed_over
 from treering.code.rounds.recorded import is_inside
-from treering.code.rounds.session import Names
+from treering.code.rounds.session import RepositoryNames
 from treering.errors import InputError, MissingExtra, UnknownName
 
 TIMEOUT_S = 60.0
@@ -91,7 +91,7 @@ class Git:
         found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else ""
 
-    def identities(self) -> Names:
+    def identities(self) -> RepositoryNames:
         """What tells this repository from others: its first commit, those of other histories that
         it has taken in, and its folder.
 
@@ -227,7 +227,7 @@ class Git:
         return found
 
 
-def identities(folder: Path) -> Names:
+def identities(folder: Path) -> RepositoryNames:
     """The names of the repository around a folder, or of the folder where git knows none."""
     try:
         return Git.at(folder).identities()

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from treering.code.parse.parts import read_definition
-from treering.code.parse.pieces import Piece, pieces
+from treering.code.parse.pieces import CodePiece, pieces
 from treering.code.rounds.git import Commit, Git
 from treering.code.rounds.session import SessionBlock
 
@@ -36,8 +36,8 @@ class EarlierChange:
     name: str
     at: datetime | None
     origin: Origin
-    before: Piece | None
-    after: Piece
+    before: CodePiece | None
+    after: CodePiece
 
 
 def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
@@ -53,11 +53,11 @@ def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
     return history
 
 
-def piece_of(block: SessionBlock) -> Piece:
+def piece_of(block: SessionBlock) -> CodePiece:
     """The definition that a block left; on which lines of its file is not known."""
     name = block.definition
     runs = bool(name) and read_definition(block.code, name, block.language) is not None
-    return Piece(block.path, name, block.language, block.code, is_function=runs)
+    return CodePiece(block.path, name, block.language, block.code, is_function=runs)
 
 
 class CommitHistory:
@@ -68,9 +68,9 @@ class CommitHistory:
         self._depth = depth
         self._pieces = lru_cache(_VERSIONS)(pieces)
 
-    def all_pieces(self, files: Mapping[str, str]) -> dict[str, Piece]:
+    def all_pieces(self, files: Mapping[str, str]) -> dict[str, CodePiece]:
         """The pieces of several files, given as texts by path, by their keys."""
-        found: dict[str, Piece] = {}
+        found: dict[str, CodePiece] = {}
         for path, text in files.items():
             found |= self._pieces(path, text)
         return found

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.code.rounds.mentions import last_part, means, mentioned
-from treering.code.rounds.recorded import Recorded
+from treering.code.rounds.recorded import RecordedBlock
 from treering.journal.contract import Reader, Writer
 from treering.journal.entries import PAGE, micros, moment
 from treering.records import BLOCK, Entry, Newer
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionPlace:
     """A definition by its place in a repository."""
 
     path: str
@@ -25,7 +25,7 @@ class Definition:
 class _Change:
     """When a definition changed or went, and the round that did it, if one is recorded."""
 
-    place: Definition
+    place: DefinitionPlace
     at: int
     gone: bool
     entry_id: str
@@ -43,8 +43,8 @@ def save_noticed(
     writer: Writer,
     space: int,
     repository: int,
-    changed: Iterable[Definition],
-    gone: Iterable[Definition],
+    changed: Iterable[DefinitionPlace],
+    gone: Iterable[DefinitionPlace],
 ) -> None:
     """Note what an index has found changed or gone; the last time of each counts."""
     now = micros(datetime.now(UTC))
@@ -57,19 +57,19 @@ def save_noticed(
             _insert(writer, space, place, now, is_gone, None, repository)
 
 
-def save_recorded(writer: Writer, space: int, recorded: Iterable[Recorded]) -> None:
+def save_recorded(writer: Writer, space: int, recorded: Iterable[RecordedBlock]) -> None:
     """Note what recorded rounds changed."""
     for one in recorded:
         block = one.block
         if block.at is not None:
-            place = Definition(block.path, block.definition)
+            place = DefinitionPlace(block.path, block.definition)
             _insert(writer, space, place, micros(block.at), int(not block.code), one.seq, None)
 
 
 def _insert(
     writer: Writer,
     space: int,
-    place: Definition,
+    place: DefinitionPlace,
     at: int,
     gone: int,
     entry: int | None,
@@ -144,7 +144,7 @@ def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list
         )
         for name, path, qualified, at, gone, entry_id, text in rows:
             asked = text.partition("\n")[0] if text else ""
-            place = Definition(path, qualified)
+            place = DefinitionPlace(path, qualified)
             change = _Change(place, int(at), bool(gone), entry_id or "", asked)
             found.setdefault(name, []).append(change)
     return found

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from treering.code.rounds.session import Names, SessionBlock, chained
+from treering.code.rounds.session import RepositoryNames, SessionBlock, chained
 from treering.errors import UnknownName
 from treering.ingest.drafts import metadata_json
 from treering.journal.contract import Reader
@@ -35,7 +35,7 @@ _AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedBlock:
     """A block and what ties it to the one before: see ``Sessions.record``."""
 
     block: SessionBlock
@@ -59,7 +59,7 @@ def source_of(block: SessionBlock) -> str:
     return f"{SOURCE}{block.path}"
 
 
-def draft(recorded: Recorded) -> Draft:
+def draft(recorded: RecordedBlock) -> Draft:
     """The entry of a block."""
     block = recorded.block
     account: dict[str, JSON] = {
@@ -102,7 +102,7 @@ def fresh_lines(code: str, previous: str) -> str:
     return "\n".join(fresh)
 
 
-def read(entry: Entry, seq: int = 0) -> Recorded | None:
+def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     """The block of an entry; None if it is another one."""
     told = entry.metadata.get(BLOCK)
     path, definition = entry.metadata.get("path"), entry.metadata.get("definition")
@@ -127,10 +127,10 @@ def read(entry: Entry, seq: int = 0) -> Recorded | None:
         return None
     head = _head(block)
     fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
-    return Recorded(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
+    return RecordedBlock(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
 
 
-def _names(told: JSON) -> Names:
+def _names(told: JSON) -> RepositoryNames:
     """What a repository went by; blocks of earlier versions hold one name by itself."""
     several = told if isinstance(told, list) else [told]
     return tuple(name for name in several if name and isinstance(name, str))
@@ -147,7 +147,7 @@ def extent(reader: Reader, space: int) -> tuple[int, int]:
     return len(seqs), max(seqs, default=0)
 
 
-def load(reader: Reader, space: int, after: int = 0) -> list[Recorded]:
+def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
     """The blocks of a space after an entry, in the order they were recorded."""
     found = by_seq(reader, list(_seqs(reader, space, after)))
     blocks = (read(entry, seq) for seq, entry in sorted(found.items()))
@@ -177,8 +177,8 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
 
 
 def sequences(
-    recorded: Iterable[Recorded], among: Names | None = None
-) -> dict[str, list[Recorded]]:
+    recorded: Iterable[RecordedBlock], among: RepositoryNames | None = None
+) -> dict[str, list[RecordedBlock]]:
     """The blocks by what their definition is called now, oldest first.
 
     ``among`` are the names of one repository: then its blocks alone, and such as belong to none
@@ -190,7 +190,7 @@ def sequences(
     if among is not None:
         there = repositories([*(one.block.repository for one in every), among])
         return _chained(_of(every, next((one for one in there if among in one), ())))
-    found: dict[tuple[str, str], list[Recorded]] = {}
+    found: dict[tuple[str, str], list[RecordedBlock]] = {}
     for names in repositories(one.block.repository for one in every):
         for key, sequence in _chained(_of(every, names)).items():
             if any(one.block.repository for one in sequence):
@@ -204,34 +204,38 @@ def sequences(
     }
 
 
-def _of(every: Iterable[Recorded], repository: Collection[Names]) -> Iterator[Recorded]:
+def _of(
+    every: Iterable[RecordedBlock], repository: Collection[RepositoryNames]
+) -> Iterator[RecordedBlock]:
     """The blocks of one repository, and those of none that is known."""
     return (one for one in every if not one.block.repository or one.block.repository in repository)
 
 
-def _chained(blocks: Iterable[Recorded]) -> dict[str, list[Recorded]]:
+def _chained(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
     """Sequences by what their definition is called now, whatever it was called before."""
-    found: dict[str, list[Recorded]] = {}
+    found: dict[str, list[RecordedBlock]] = {}
     for one in blocks:
         older = found.pop(one.block.key, None) or found.pop(one.former, [])
         found[one.block.key] = [*older, one]
     return found
 
 
-def within(known: Mapping[str, Sequence[Recorded]], among: Names) -> dict[str, list[Recorded]]:
+def within(
+    known: Mapping[str, Sequence[RecordedBlock]], among: RepositoryNames
+) -> dict[str, list[RecordedBlock]]:
     """The sequences of one repository among those of all."""
     every = {one.seq: one for sequence in known.values() for one in sequence}
     return sequences((one for _, one in sorted(every.items())), among)
 
 
-def repositories(named: Iterable[Names]) -> list[tuple[Names, ...]]:
+def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames, ...]]:
     """The repositories that blocks name, each with all that it went by, the latest first.
 
     It is the same one if what it is known by first was among its names before, or the other way
     round. One other name in common is not enough: many take in the history of one library, and
     folders are used again.
     """
-    found: list[tuple[Names, ...]] = []
+    found: list[tuple[RepositoryNames, ...]] = []
     for names in dict.fromkeys(filter(None, named)):
         same = [one for one in found if any(_is_same(names, other) for other in one)]
         found = [one for one in found if one not in same]
@@ -239,7 +243,7 @@ def repositories(named: Iterable[Names]) -> list[tuple[Names, ...]]:
     return found
 
 
-def _is_same(one: Names, other: Names) -> bool:
+def _is_same(one: RepositoryNames, other: RepositoryNames) -> bool:
     return one[0] in other or other[0] in one
 
 
@@ -248,12 +252,12 @@ def _short(repository: str) -> str:
     return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
 
 
-def sequence(recorded: Iterable[Recorded]) -> tuple[SessionBlock, ...]:
+def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition with their changes, and code that was found between them."""
     return chained(states(recorded))
 
 
-def states(recorded: Iterable[Recorded]) -> Iterator[SessionBlock]:
+def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
     """The blocks of one definition, each after a block of the code that its round found, where
     that is not what the last one left: nobody is known to have asked for that code."""
     for one in recorded:

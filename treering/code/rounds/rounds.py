@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treering import forgetting
-from treering.code.parse.pieces import DefinitionChange, Piece, all_pieces, changes
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.code.parse.statements import change
 from treering.code.rounds import marks, recorded
 from treering.code.rounds.git import WORKING_TREE, Git
 from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange, piece_of
-from treering.code.rounds.recorded import Recorded
-from treering.code.rounds.session import Names, SessionBlock
+from treering.code.rounds.recorded import RecordedBlock
+from treering.code.rounds.session import RepositoryNames, SessionBlock
 from treering.errors import InputError
 from treering.fragments import store
 from treering.journal import entries, work
@@ -33,7 +33,7 @@ Build = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class WorkRound:
     """What was asked for, and what is known of how it went."""
 
     instruction: str
@@ -41,7 +41,7 @@ class Round:
     outcome: str = ""
 
     @classmethod
-    def of(cls, instruction: str, note: str, outcome: str) -> Round:
+    def of(cls, instruction: str, note: str, outcome: str) -> WorkRound:
         """Checked texts. Raises InputError, TextEncodingError."""
         if not check_text(instruction, "the instruction").strip():
             raise InputError("the instruction is empty; say what the change was made for")
@@ -60,11 +60,11 @@ class Rounds:
 
     def record(
         self,
-        round_: Round,
+        round_: WorkRound,
         root: Path,
         before: Files | None,
         after: Files | None,
-        among: Names = (),
+        among: RepositoryNames = (),
     ) -> tuple[SessionBlock, ...]:
         """Store a block for every definition that a round changed (eq. 6 and 11).
 
@@ -89,7 +89,7 @@ class Rounds:
         self._build()
         return tuple(replace(one.block, id=id_) for one, id_ in zip(made, ids, strict=True))
 
-    def add(self, block: SessionBlock, found: str, among: Names) -> SessionBlock:
+    def add(self, block: SessionBlock, found: str, among: RepositoryNames) -> SessionBlock:
         """Store a block that a model has written; ``found`` is the code that it found, if that is
         not what the last block left, ``among`` the names of its repository."""
         block = replace(block, repository=among)
@@ -98,7 +98,7 @@ class Rounds:
             older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
             previous = found or (older[-1].block.code if older else "")
             fresh = recorded.fresh_lines(block.code, previous)
-            id_ = self._store(writer, space, Recorded(block, before=found, fresh=fresh))
+            id_ = self._store(writer, space, RecordedBlock(block, before=found, fresh=fresh))
         self._build()
         return replace(block, id=id_)
 
@@ -110,7 +110,7 @@ class Rounds:
         *,
         noted: str = "",
         place: int = -1,
-        among: Names | None = None,
+        among: RepositoryNames | None = None,
     ) -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
 
@@ -170,12 +170,12 @@ class Rounds:
             state = store.state(reader, self._space)
             return recorded.extent(reader, state.space) if state else (0, 0)
 
-    def known(self, among: Names | None = None) -> dict[str, list[Recorded]]:
+    def known(self, among: RepositoryNames | None = None) -> dict[str, list[RecordedBlock]]:
         """Sequences by what their definition is called now; see ``recorded.sequences``."""
         with self._database.read() as reader:
             return recorded.sequences(self._load(reader), among)
 
-    def _load(self, reader: Reader) -> list[Recorded]:
+    def _load(self, reader: Reader) -> list[RecordedBlock]:
         state = store.state(reader, self._space)
         return recorded.load(reader, state.space) if state else []
 
@@ -190,13 +190,13 @@ class Rounds:
         when = {path: git.touched(head, path) for path in committed if path in sequences}
         return committed, git.texts(WORKING_TREE, sorted(new)), when
 
-    def _store(self, writer: Writer, space: int, one: Recorded) -> str:
+    def _store(self, writer: Writer, space: int, one: RecordedBlock) -> str:
         source = entries.source_id(writer, space, recorded.source_of(one.block))
         return entries.append(writer, space, source, [recorded.draft(one)], store.VIEW).ids[0]
 
 
 def story_of(
-    definition: str, known: Mapping[str, Sequence[Recorded]], root: Path | None
+    definition: str, known: Mapping[str, Sequence[RecordedBlock]], root: Path | None
 ) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, with the commits of the repository at ``root``.
 
@@ -273,11 +273,11 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 
 def _found(
-    old: Mapping[str, Piece],
+    old: Mapping[str, CodePiece],
     paths: Iterable[str],
     committed: Committed,
-    known: Mapping[str, Sequence[Recorded]],
-) -> dict[str, Piece]:
+    known: Mapping[str, Sequence[RecordedBlock]],
+) -> dict[str, CodePiece]:
     """The pieces that a round found: as last recorded, unless a later commit has them."""
     files = set(paths)
     found = dict(old)
@@ -299,22 +299,22 @@ def _is_later(block: SessionBlock, committed: Committed) -> bool:
     return when is None or (block.at is not None and when > block.at)
 
 
-def _piece(block: SessionBlock, old: Piece | None) -> Piece:
+def _piece(block: SessionBlock, old: CodePiece | None) -> CodePiece:
     return piece_of(block) if old is None else replace(old, code=block.code)
 
 
-def _only(every: Sequence[Recorded]) -> Names:
+def _only(every: Sequence[RecordedBlock]) -> RepositoryNames:
     """The repository that files of which nobody said so are of: the only one there is."""
     there = recorded.repositories(one.block.repository for one in every)
     return there[0][0] if len(there) == 1 else ()
 
 
 def _blocks(
-    round_: Round,
+    round_: WorkRound,
     found: Iterable[DefinitionChange],
-    known: Mapping[str, Sequence[Recorded]],
-    among: Names,
-) -> Iterator[Recorded]:
+    known: Mapping[str, Sequence[RecordedBlock]],
+    among: RepositoryNames,
+) -> Iterator[RecordedBlock]:
     """What to record of each change."""
     now = datetime.now(UTC)
     for one in found:
@@ -334,10 +334,10 @@ def _blocks(
             repository=among or (older[-1].block.repository if older else ()),
         )
         fresh = recorded.fresh_lines(block.code, before)
-        yield Recorded(block, former, before if before != as_left else "", fresh=fresh)
+        yield RecordedBlock(block, former, before if before != as_left else "", fresh=fresh)
 
 
-def _code(piece: Piece | None) -> str:
+def _code(piece: CodePiece | None) -> str:
     """The code that a block keeps: of a class or file, no blank lines for what is elsewhere."""
     if piece is None:
         return ""

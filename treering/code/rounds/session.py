@@ -13,7 +13,7 @@ SAME_INTENT = 0.95
 
 NO_CHANGE = CodeDelta()
 
-Names = tuple[str, ...]
+RepositoryNames = tuple[str, ...]
 """What a repository goes by: its first commit, other commits that its history begins with, and
 its folder, as far as there are any (``git.identities``)."""
 
@@ -48,7 +48,7 @@ class SessionBlock:
     at: datetime | None = None
     commit: str = ""
     message: str = ""
-    repository: Names = ()
+    repository: RepositoryNames = ()
 
     @property
     def key(self) -> str:

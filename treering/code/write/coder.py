@@ -11,13 +11,19 @@ from typing import Literal
 
 from treering.code.index.code_index import CodeIndex
 from treering.code.parse.language import language_of
-from treering.code.parse.outline import Definition
+from treering.code.parse.outline import CodeDefinition
 from treering.code.parse.pieces import pieces
 from treering.code.rounds import recorded
 from treering.code.rounds.rounds import Rounds
-from treering.code.rounds.session import Names, SessionBlock, Similarity
+from treering.code.rounds.session import RepositoryNames, SessionBlock, Similarity
 from treering.code.write.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
-from treering.code.write.generate import Generated, Written, asking, repository_context, round_of
+from treering.code.write.generate import (
+    GeneratedCode,
+    WritingTarget,
+    asking,
+    repository_context,
+    round_of,
+)
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM, Reply
 
@@ -25,7 +31,7 @@ JudgeName = Literal["names", "llm"]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class BilledModel:
     """The language model of a memory, opened when it is first called for, and its ledger."""
 
     llm: Callable[[], LLM]
@@ -35,12 +41,12 @@ class Model:
 class Coder:
     """Writes code in rounds, which are recorded; what it was shown is kept while it lives."""
 
-    def __init__(self, rounds: Rounds, model: Model, similarity: Similarity) -> None:
+    def __init__(self, rounds: Rounds, model: BilledModel, similarity: Similarity) -> None:
         self._rounds = rounds
         self._model = model
         self._similarity = similarity
         self._lock = threading.Lock()
-        self._contexts: dict[tuple[str, JudgeName, Names], ContextMemory] = {}
+        self._contexts: dict[tuple[str, JudgeName, RepositoryNames], ContextMemory] = {}
 
     def round(
         self,
@@ -50,8 +56,8 @@ class Coder:
         index: CodeIndex | None,
         contexts: Callable[[Judge], ContextMemory],
         budget: int,
-        among: Names,
-    ) -> Generated:
+        among: RepositoryNames,
+    ) -> GeneratedCode:
         """One round on a definition, recorded; ``among`` are the names of its repository.
 
         Raises InputError, UnknownName, LLMError.
@@ -99,7 +105,7 @@ def _key(definition: str, known: Iterable[str], index: CodeIndex | None) -> str:
 
 def _target(
     key: str, blocks: Sequence[SessionBlock], index: CodeIndex | None
-) -> tuple[Written, str]:
+) -> tuple[WritingTarget, str]:
     """Where a definition belongs, and its code as it stands in the index, if it does."""
     path, _, qualified = key.partition("::")
     language = language_of(path) or blocks[-1].language
@@ -110,10 +116,10 @@ def _target(
         piece = pieces(path, file.parsed.source.decode(errors="replace")).get(key)
     owner = qualified.rpartition(".")[0]
     header = _header(owner, found.get(owner), blocks)
-    return Written(path, qualified, language, header), piece.code if piece else ""
+    return WritingTarget(path, qualified, language, header), piece.code if piece else ""
 
 
-def _header(owner: str, found: Definition | None, blocks: Sequence[SessionBlock]) -> str:
+def _header(owner: str, found: CodeDefinition | None, blocks: Sequence[SessionBlock]) -> str:
     """The signature of the class that a method is in; empty for a function."""
     if not owner:
         return ""

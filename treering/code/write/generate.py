@@ -33,7 +33,7 @@ _NOTHING = "(none)"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WritingTarget:
     """The definition that a round writes: where it belongs and what it is called."""
 
     path: str
@@ -49,7 +49,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedCode:
     """What a round wrote, what it was shown, and what the detector said.
 
     ``context`` are the blocks whose code it was shown; of others it saw the key at most.
@@ -103,13 +103,13 @@ def asking(llm: LLM, pay: Callable[[str, Reply], None]) -> Asking:
 
 def round_of(
     instruction: str,
-    target: Written,
+    target: WritingTarget,
     blocks: Sequence[SessionBlock],
     context: ContextMemory,
     ask: Asking,
     similarity: Similarity,
     shown: Callable[[Sequence[CodeBlock]], RepositoryContext],
-) -> Generated:
+) -> GeneratedCode:
     """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
 
     ``shown`` makes of the context memory's blocks what the prompt has.
@@ -135,7 +135,7 @@ def round_of(
         lost = undone_by(blocks, instruction, code)
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
-    return Generated(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
+    return GeneratedCode(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
 
 
 def undone_by(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Reversal, ...]:
@@ -213,7 +213,7 @@ def _lost(loss: Reversal) -> str:
     return "\n".join([first, *(f"Missing: {one}" for one in loss.missing)])
 
 
-def _code(reply: Reply, target: Written) -> str:
+def _code(reply: Reply, target: WritingTarget) -> str:
     """The definition in a reply, as code that parses by itself."""
     found = pieces(target.path, code_of(reply.text))
     named = [one for one in found.values() if one.qualified.rpartition(".")[2] == target.name]

@@ -18,7 +18,7 @@ from treering.code.parse.cuts import Unit
 from treering.code.rounds.history import DEPTH
 from treering.code.rounds.session import SessionBlock
 from treering.code.write.coder import JudgeName
-from treering.code.write.generate import CONTEXT_BUDGET, Generated
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.errors import InputError
 from treering.records import Forgotten
 from treering.score.own import Mode
@@ -59,7 +59,7 @@ class CodeTree(Body):
     embed: bool | None = None
 
 
-class Worked(Body):
+class CodeRound(Body):
     """A round of work on code: what was asked for, and what it changed.
 
     Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
@@ -75,7 +75,7 @@ class Worked(Body):
     outcome: str = ""
 
 
-class Noted(Body):
+class CodeNote(Body):
     """What became of a definition's last block."""
 
     definition: str
@@ -83,7 +83,7 @@ class Noted(Body):
     outcome: str = ""
 
 
-class Wanted(Body):
+class CodeRequest(Body):
     """What to write with the language model."""
 
     instruction: Query
@@ -93,20 +93,20 @@ class Wanted(Body):
     budget: Budget = CONTEXT_BUDGET
 
 
-class Asked(Body):
+class CodeQuestion(Body):
     """A question about code."""
 
     question: Query
     k: K = 5
 
 
-class Forsaken(Body):
+class CodeRoundsToForget(Body):
     """Whose recorded rounds to erase."""
 
     definition: str
 
 
-class Checked(Body):
+class CodeCheck(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
     root: PathText
@@ -150,7 +150,7 @@ async def map_(wanted: CodeMap, tenant: Asking) -> str:
 
 
 @router.post("/rounds", status_code=HTTPStatus.CREATED)
-async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
+async def record(worked: CodeRound, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
     """Remember a round of work: what was asked for, and every definition that it changed."""
     given = worked.model_dump(exclude={"root"})
     if worked.root is not None:
@@ -161,19 +161,19 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
 
 
 @router.post("/generate")
-async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+async def generate(wanted: CodeRequest, tenant: Asking) -> GeneratedCode:
     """One round with the language model on a definition, recorded; no file is read or changed."""
     return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
 
 
 @router.post("/rounds/forget")
-async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+async def forget_rounds(which: CodeRoundsToForget, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
     return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
 
 
 @router.post("/about")
-async def about(asked: Asked, tenant: Asking) -> About:
+async def about(asked: CodeQuestion, tenant: Asking) -> About:
     """What was said, done and what stands in the code, on a question."""
     return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
 
@@ -190,7 +190,7 @@ async def neighbours(
 
 
 @router.post("/note")
-async def note(noted: Noted, tenant: Asking) -> SessionBlock:
+async def note(noted: CodeNote, tenant: Asking) -> SessionBlock:
     """Write the note of a definition's last block, now that its reception is known."""
     return await tenant.change(
         tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
@@ -210,7 +210,7 @@ async def log(
 
 
 @router.post("/check")
-async def check(wanted: Checked, request: Request, tenant: Asking) -> CheckReport:
+async def check(wanted: CodeCheck, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
     root = await tenant.call(served_git, _settings(request), wanted.root)
     given = wanted.model_dump(exclude={"root"})
