@@ -29,7 +29,8 @@ from typing import Any
 
 from treering.code.guard.check import ChangeCheck
 from treering.code.guard.detector import reversals
-from treering.code.guard.rules import TELLING, Arrivals, behaviour_of
+from treering.code.guard.difference import Arrivals, behaviour_of
+from treering.code.guard.rules import TELLING
 from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
 from treering.code.rounds.git import Git
 from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange

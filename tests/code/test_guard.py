@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals
 from treering.code.guard.report import Reversal
-from treering.code.guard.rules import Arrivals
 from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.code.rounds.history import EarlierChange, Origin
 

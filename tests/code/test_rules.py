@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
 from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals
 from treering.code.guard.report import Reversal
-from treering.code.guard.rules import Arrivals
 from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.code.rounds.history import EarlierChange
 

@@ -209,8 +209,8 @@ def check(
             )
     else:
         report = compare(root, {}, staged=staged, commits=commits, message=message, depth=depth)
-    for one in report.undone:
-        run.out.emit(one, *_undone(one))
+    for reversal in report.undone:
+        run.out.emit(reversal, *_undone(reversal))
     note(
         f"{counted(report.definitions, 'changed definition', 'changed definitions')} compared with "
         f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
@@ -246,18 +246,18 @@ def generate(
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
     with run.memory() as memory:
-        made = memory.code.generate(
+        result = memory.code.generate(
             stdin.argument(instruction), definition=definition, root=root, judge=judge
         )
-    record = _plain(made.block) | {
-        "regenerated": made.regenerated,
-        "undone": [str(finding) for finding in made.undone],
-        "shown": [f"{block.path}::{block.qualified}" for block in made.context],
+    record = _plain(result.block) | {
+        "regenerated": result.regenerated,
+        "undone": [str(finding) for finding in result.undone],
+        "shown": [f"{block.path}::{block.qualified}" for block in result.context],
     }
-    run.out.emit(record, made.code)
-    if made.regenerated:
+    run.out.emit(record, result.code)
+    if result.regenerated:
         note("the first draft undid an earlier round and was written again")
-    for finding in made.undone:
+    for finding in result.undone:
         note(f"likely undone still: {finding}")
 
 
@@ -269,22 +269,28 @@ def about(
 ) -> None:
     """Answer a question about code with what was said, what was done, and what stands there."""
     with run.memory() as memory:
-        found = memory.code.about(stdin.argument(question), k=k)
+        answer = memory.code.about(stdin.argument(question), k=k)
     if run.out.as_json:
-        rounds = [_plain(block) for block in found.rounds]
+        rounds = [_plain(block) for block in answer.rounds]
         code = [
-            {"path": one.path, "definition": one.qualified, "text": one.value} for one in found.code
+            {"path": definition.path, "definition": definition.qualified, "text": definition.value}
+            for definition in answer.code
         ]
-        run.out.emit({"definitions": found.definitions, "talk": [asdict(hit) for hit in found.talk],
-                      "rounds": rounds, "code": code})  # fmt: skip
+        talk = [asdict(hit) for hit in answer.talk]
+        named = {"definitions": answer.definitions}
+        run.out.emit({**named, "talk": talk, "rounds": rounds, "code": code})
         return
-    for hit in found.talk:
+    for hit in answer.talk:
         stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
         run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
-    for block in found.rounds:
+    for block in answer.rounds:
         run.out.emit(block, *_told(block))
-    for one in found.code:
-        run.out.emit(one, (f"{one.path}:{one.first_line} {one.qualified}\n", "bold"), one.value)
+    for definition in answer.code:
+        run.out.emit(
+            definition,
+            (f"{definition.path}:{definition.first_line} {definition.qualified}\n", "bold"),
+            definition.value,
+        )
 
 
 @command(app)
@@ -348,23 +354,25 @@ def _told(block: SessionBlock) -> Iterator[Part]:
 
 def _written(some: Iterable[CodeStatement]) -> list[str]:
     """Statements as their source has them, in order."""
-    return [one.source for one in sorted(some, key=lambda statement: statement.first_line)]
+    return [
+        statement.source for statement in sorted(some, key=lambda statement: statement.first_line)
+    ]
 
 
 def _first_line(text: str) -> str:
     return next((line for line in text.splitlines() if line.strip()), "")
 
 
-def _undone(one: Reversal) -> Iterator[Part]:
-    when = f", {one.at:%Y-%m-%d}" if one.at else ""
-    yield f"{one.path}:{one.line} {one.definition}\n", "bold"
-    asked = _first_line(one.instruction)
-    yield f"  undoes: {asked} ({one.origin} {one.name[:SHORT]}{when})\n"
-    for what in one.lost:
+def _undone(undone: Reversal) -> Iterator[Part]:
+    when = f", {undone.at:%Y-%m-%d}" if undone.at else ""
+    yield f"{undone.path}:{undone.line} {undone.definition}\n", "bold"
+    asked = _first_line(undone.instruction)
+    yield f"  undoes: {asked} ({undone.origin} {undone.name[:SHORT]}{when})\n"
+    for what in undone.lost:
         yield f"  lost: {what}\n"
-    for line in one.then:
+    for line in undone.then:
         yield f"  then {line.number}: {line.text}\n"
-    for line in one.now:
+    for line in undone.now:
         yield f"  now {line.number}: {line.text}\n"
 
 

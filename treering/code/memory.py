@@ -95,16 +95,23 @@ class CodeMemory:
         """
         top = Path(root).resolve()
         with self._indexing, paused():
-            known = self._known(str(top))
-            want = IndexSettings.of(known, unit, embed, self._embedder.name)
+            repository = self._known(str(top))
+            want = IndexSettings.of(repository, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
-            if known is not None and want.is_met_by(known):
+            if repository is not None and want.is_met_by(repository):
                 with self._lock:
-                    index = self._index(known).copy()  # the one that is there is being searched
-                old = self._digests(known)
+                    index = self._index(
+                        repository
+                    ).copy()  # the one that is there is being searched
+                old = self._digests(repository)
             change = FileChange.of(top, old, Path(self._database.url))
-            if change.files or change.removed or known is None or not want.is_met_by(known):
-                self._apply(change, want, index, known, progress)
+            if (
+                change.files
+                or change.removed
+                or repository is None
+                or not want.is_met_by(repository)
+            ):
+                self._apply(change, want, index, repository, progress)
             return change.receipt()
 
     def search(
@@ -169,7 +176,7 @@ class CodeMemory:
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
         index = self._open(root)[1]
-        names = {one.name for _, one in index.definitions()}
+        names = {definition.name for _, definition in index.definitions()}
         return self._context(judge or NameJudge(names.__contains__), root, index)
 
     def record(
@@ -288,8 +295,8 @@ class CodeMemory:
     def relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
         with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
-        revisions = tuple((one.id, one.revision) for one in found)
+            indexed = store.repositories(reader, self._space)
+        revisions = tuple((repository.id, repository.revision) for repository in indexed)
         return self._names.relation((revisions, self._rounds.state()))
 
     def about(self, question: str, *, k: int = 5) -> About:
@@ -299,8 +306,8 @@ class CodeMemory:
         Raises EmptyText, InputError.
         """
         named = self.relation().definitions.meant(question)
-        found = self._recall(question, _TALK_LOOKED_AT * k)
-        talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
+        hits = self._recall(question, _TALK_LOOKED_AT * k)
+        talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
         return About(
             question=question,
             definitions=tuple(named),
@@ -320,35 +327,35 @@ class CodeMemory:
             return ContextMemory(lambda _query, _k: (), judge)
         return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
 
-    def _similarity(self, one: str, other: str) -> float:
+    def _similarity(self, first: str, other: str) -> float:
         """The cosine of two instructions."""
-        if one == other:
+        if first == other:
             return 1.0
-        vectors = checked(self._embedder, [one, other])
+        vectors = checked(self._embedder, [first, other])
         return float(vectors[0] @ vectors[1])
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""
-        found: dict[str, CodeBlock] = {}
+        blocks: dict[str, CodeBlock] = {}
         for index in self._indexes():
             for key in keys:
                 for block in blocks_named(index, key):
-                    found.setdefault(key, block)
+                    blocks.setdefault(key, block)
             for hit in index.search(question, k=k):
                 if hit.definition:
-                    found.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
-        return list(found.values())
+                    blocks.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
+        return list(blocks.values())
 
     def _indexes(self) -> list[CodeIndex]:
         with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+            indexed = store.repositories(reader, self._space)
         with self._lock:
-            return [self._index(one) for one in found]
+            return [self._index(repository) for repository in indexed]
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
         with self._database.read() as reader:
-            return [one.root for one in store.repositories(reader, self._space)]
+            return [repository.root for repository in store.repositories(reader, self._space)]
 
     def forget_rounds(self, definition: str) -> Forgotten:
         """Erase the recorded rounds of a definition, also from the file's bytes.
@@ -377,20 +384,20 @@ class CodeMemory:
 
     def _known(self, root: str) -> store.Repository | None:
         with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
-        return next((one for one in found if one.root == root), None)
+            indexed = store.repositories(reader, self._space)
+        return next((repository for repository in indexed if repository.root == root), None)
 
     def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index."""
         with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+            indexed = store.repositories(reader, self._space)
         if root is not None:
-            wanted = str(Path(root).resolve())
-            found = [one for one in found if one.root == wanted]
-        if len(found) != 1:
+            path = str(Path(root).resolve())
+            indexed = [repository for repository in indexed if repository.root == path]
+        if len(indexed) != 1:
             raise UnknownName(_not_the_one(root, self.repositories()))
         with self._lock:
-            return found[0], self._index(found[0])
+            return indexed[0], self._index(indexed[0])
 
     def _index(self, repository: store.Repository) -> CodeIndex:
         """The repository's index, read again if another process has changed it."""
@@ -412,15 +419,15 @@ class CodeMemory:
     def _made(
         self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
-        made: dict[str, IndexedFile] = {}
+        files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
             file = index_file(source.text, path, language_of(path), want.unit)
             if want.model is not None:
                 file = replace(file, vectors=self._vectors(file))
-            made[path] = file
+            files[path] = file
             if progress is not None:
-                progress(len(made), len(fresh))
-        return made
+                progress(len(files), len(fresh))
+        return files
 
     def _vectors(self, file: IndexedFile) -> Floats:
         texts = [file.fragment_text(lines) for lines in file.fragments]
@@ -440,36 +447,36 @@ class CodeMemory:
         change: FileChange,
         want: IndexSettings,
         index: CodeIndex,
-        known: store.Repository | None,
+        former: store.Repository | None,
         progress: Progress | None,
     ) -> None:
         """Bring ``index`` and the database up to date; the index is used once both are."""
-        made = self._made(change.files, want, progress)
+        files = self._made(change.files, want, progress)
         before = dict(index.calls)
-        changed, gone = noticed(index, made, change.removed)
-        index.update(made, change.removed)
-        digests = {path: change.files[path].digest for path in made}
+        changed, gone = noticed(index, files, change.removed)
+        index.update(files, change.removed)
+        digests = {path: change.files[path].digest for path in files}
         resolved_again = {
             path: calls
             for path, calls in index.calls.items()
-            if path not in made and before[path] is not calls
+            if path not in files and before[path] is not calls
         }
         with self._database.write() as writer:
-            if known is not None and not want.is_met_by(known):
-                store.drop(writer, known)
+            if former is not None and not want.is_met_by(former):
+                store.drop(writer, former)
             space = entries.space_id(writer, self._space)
             repository = store.add(writer, space, change.root, want.unit, want.model)
-            if known is not None and repository.revision > known.revision:
+            if former is not None and repository.revision > former.revision:
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
-            store.save_files(writer, repository, made, digests, index.calls)
+            store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             marks.save_noticed(writer, space, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         with self._lock:
-            if known is not None:
-                self._loaded.pop(known.id, None)
+            if former is not None:
+                self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
 
 
@@ -477,12 +484,12 @@ _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
 
 
-def _not_the_one(root: str | Path | None, known: Sequence[str]) -> str:
+def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
     """What to say where ``root`` does not tell one of the indexed repositories."""
     first = "index it first: `treering code index FOLDER`"
-    if not known:
+    if not indexed:
         return f"no repository is indexed; {first}"
-    listed = ", ".join(known)
+    listed = ", ".join(indexed)
     if root is None:
         return f"more than one repository is indexed; give the root of one: {listed}"
     return f"{root} is not indexed; indexed are: {listed}; {first}"

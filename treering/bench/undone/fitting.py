@@ -33,7 +33,7 @@ def fit(evidence: Sequence[Evidence], lost: Sequence[bool]) -> Scorer:
         from sklearn.linear_model import LogisticRegression
     except ModuleNotFoundError as error:
         raise MissingExtra.of("scikit-learn", "bench") from error
-    rows = [{column: value for column, value, _ in columns(one)} for one in evidence]
+    rows = [{column: value for column, value, _ in columns(case)} for case in evidence]
     table = DictVectorizer(sparse=False)
     inputs = table.fit_transform(rows)
     model = LogisticRegression(

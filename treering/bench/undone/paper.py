@@ -28,8 +28,8 @@ def conflicts(
         return ()
     now = change(blocks[-1].code, code, blocks[-1].language)
     chosen = candidates(blocks, instruction, similarity)
-    found = (Conflict(block, block.change.reversed_by(now)) for block in chosen)
-    return tuple(conflict for conflict in found if conflict.statements)
+    possible = (Conflict(block, block.change.reversed_by(now)) for block in chosen)
+    return tuple(conflict for conflict in possible if conflict.statements)
 
 
 def candidates(

@@ -93,43 +93,45 @@ def _examples(tree: ast.Module, function: str) -> Iterator[str]:
 
 
 def _calls(tree: ast.Module, function: str) -> Iterator[str]:
-    known = _constants(tree)
+    constants = _constants(tree)
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
         if node.func.id != function or node.keywords:
             continue
-        choices = [list(_literals(argument, known)) for argument in node.args]
+        choices = [list(_literals(argument, constants)) for argument in node.args]
         yield from literals(itertools.islice(itertools.product(*choices), MOST_EXAMPLES))
 
 
 def _constants(tree: ast.Module) -> Mapping[str, list[ast.expr]]:
     """What each name may stand for: literals assigned to it, elements of literals looped over."""
-    known: dict[str, list[ast.expr]] = {}
+    constants: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            _bind(node.targets[0], [node.value], known)
+            _bind(node.targets[0], [node.value], constants)
         elif isinstance(node, ast.For | ast.comprehension):
             source = node.iter
             if isinstance(source, ast.Name):
-                source = known.get(source.id, [source])[-1]
+                source = constants.get(source.id, [source])[-1]
             if isinstance(source, ast.List | ast.Tuple | ast.Set):
-                _bind(node.target, source.elts, known)
-    return known
+                _bind(node.target, source.elts, constants)
+    return constants
 
 
-def _bind(target: ast.expr, values: Sequence[ast.expr], known: dict[str, list[ast.expr]]) -> None:
+def _bind(
+    target: ast.expr, values: Sequence[ast.expr], constants: dict[str, list[ast.expr]]
+) -> None:
     if isinstance(target, ast.Name):
-        known.setdefault(target.id, []).extend(values)
+        constants.setdefault(target.id, []).extend(values)
     elif isinstance(target, ast.Tuple | ast.List):
         for value in values:
             if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
                 for part, element in zip(target.elts, value.elts, strict=True):
-                    _bind(part, [element], known)
+                    _bind(part, [element], constants)
 
 
-def _literals(node: ast.expr, known: Mapping[str, list[ast.expr]]) -> Iterator[object]:
-    for candidate in known.get(node.id, []) if isinstance(node, ast.Name) else [node]:
+def _literals(node: ast.expr, constants: Mapping[str, list[ast.expr]]) -> Iterator[object]:
+    for candidate in constants.get(node.id, []) if isinstance(node, ast.Name) else [node]:
         try:
             yield ast.literal_eval(candidate)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

@@ -64,11 +64,11 @@ def inputs(codes: Sequence[str], instructions: Sequence[str], function: str) -> 
 Results = Mapping[str, CallOutcome]
 
 
-def same(one: CallOutcome, other: CallOutcome) -> bool:
+def same(first: CallOutcome, other: CallOutcome) -> bool:
     """Whether two calls ended alike: the same value, or an error of the same kind."""
-    if one.end == other.end == "raise":
-        return one.kind == other.kind
-    return (one.end, one.text) == (other.end, other.text)
+    if first.end == other.end == "raise":
+        return first.kind == other.kind
+    return (first.end, first.text) == (other.end, other.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,11 @@ class _Comparison:
         yield from _told("errors same", self.share(self.ending("raise", every)))
         yield from _told("ordinary same", self.share(self.ending("value", ordinary)))
         yield from _told("last same", self.share(every, self.since[-1]))
-        yield from _least("least same", (self.share(every, one) for one in self.since))
-        ran = [(self.ending("value", ordinary, one), one) for one in self.since]
-        yield from _least("ordinary least same", (self.share(calls, one) for calls, one in ran))
+        yield from _least("least same", (self.share(every, version) for version in self.since))
+        ran = [(self.ending("value", ordinary, version), version) for version in self.since]
+        yield from _least(
+            "ordinary least same", (self.share(calls, version) for calls, version in ran)
+        )
         yield from _told("does not fit", _mean(self.now[c].end == "unbound" for c in every))
         yield from _told("does not run", _mean(self.now[c].end == "lost" for c in every))
 
@@ -180,10 +182,10 @@ class _Comparison:
 
     def of_tests(self, met: Sequence[bool]) -> Iterator[tuple[str, float]]:
         """Whether it behaves like versions that met the requirement, or like ones that did not."""
-        alike = [self.share(self.made_up.every, one) for one in self.since]
-        for name, wanted in (("like one that met it", True), ("like one that did not", False)):
-            yield from _told(name, max((a for a, m in zip(alike, met, strict=True) if m is wanted),
-                                       default=math.nan))  # fmt: skip
+        alike = [self.share(self.made_up.every, version) for version in self.since]
+        for name, expected in (("like one that met it", True), ("like one that did not", False)):
+            shares = (a for a, m in zip(alike, met, strict=True) if m is expected)
+            yield from _told(name, max(shares, default=math.nan))
         yield "last one met it", float(met[-1])
 
     def of_witnesses(self, asked: Requirement, calls: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -196,7 +198,7 @@ class _Comparison:
         if not (asked.raises or asked.returns or asked.unchanged):
             return
         fulfilled = [c for c in calls if fulfils(asked, c, self.then[c])]
-        ever = [c for c in calls if any(fulfils(asked, c, one[c]) for one in self.since)]
+        ever = [c for c in calls if any(fulfils(asked, c, version[c]) for version in self.since)]
         yield from _told("fulfilled then", _mean(c in fulfilled for c in calls))
         yield from _told("fulfilled now", self.fulfilled(asked, calls))
         yield from _told("first still fulfilled", self.fulfilled(asked, fulfilled[:1]))
@@ -207,8 +209,8 @@ class _Comparison:
         yield from _told("ever fulfilled kept", self.fulfilled(asked, ever))
         if asked.raises:
             raising = [c for c in self.made_up.every if self.then[c].kind in asked.raises]
-            kept = _mean(self.now[c].kind in asked.raises for c in raising)
-            yield from _told("asked errors same", kept)
+            same_errors = _mean(self.now[c].kind in asked.raises for c in raising)
+            yield from _told("asked errors same", same_errors)
 
     def fulfilled(self, asked: Requirement, calls: Iterable[str]) -> float:
         return _mean(fulfils(asked, call, self.now[call]) for call in calls)
@@ -217,8 +219,8 @@ class _Comparison:
 def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
     """Whether ``outcome`` is one that the wording asks for: its error, or its value."""
     if asked.raises:
-        said = not asked.messages or any(m in outcome.text for m in asked.messages)
-        return outcome.end == "raise" and outcome.kind in asked.raises and said
+        has_message = not asked.messages or any(m in outcome.text for m in asked.messages)
+        return outcome.end == "raise" and outcome.kind in asked.raises and has_message
     if outcome.end != "value":
         return False
     arguments = ast.literal_eval(call)
@@ -233,8 +235,8 @@ def _mean(truths: Iterable[bool]) -> float:
 
 
 def _least(name: str, values: Iterable[float]) -> Iterator[tuple[str, float]]:
-    if told := [value for value in values if not math.isnan(value)]:
-        yield name, min(told)
+    if numbers := [value for value in values if not math.isnan(value)]:
+        yield name, min(numbers)
 
 
 def _told(name: str, value: float) -> Iterator[tuple[str, float]]:

@@ -41,7 +41,7 @@ def _dependents(
     """The files that call into ``moved`` files, or use a name that is new or gone there."""
     names = {name for path in moved for name in _offered(old.get(path)) ^ _offered(new.get(path))}
     for path, parsed in new.items():
-        into = any(target.path in moved for found in calls.get(path, ()) for target in found)
+        into = any(target.path in moved for targets in calls.get(path, ()) for target in targets)
         if into or not names.isdisjoint(_used(parsed)):
             yield path
 

@@ -70,15 +70,15 @@ class Exposure:
 def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
     """M·A of each file: the shares of its nodes, carried up to every ancestor; all at once."""
     starts = _starts(trunks)
-    sizes = [len(one.parent) for one in trunks.values()]
+    sizes = [len(item.parent) for item in trunks.values()]
     first = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
     width = max(sum(sizes), 1)
     parents, keys, shares = [], [], []
-    for path, one in trunks.items():
-        parents.append(np.where(one.parent == NONE, NONE, one.parent + first[path]))
-        row = one.fragment.astype(np.int64) + starts[path]
-        keys.append(row * width + one.node + first[path])
-        shares.append(one.share.astype(np.float64))
+    for path, item in trunks.items():
+        parents.append(np.where(item.parent == NONE, NONE, item.parent + first[path]))
+        row = item.fragment.astype(np.int64) + starts[path]
+        keys.append(row * width + item.node + first[path])
+        shares.append(item.share.astype(np.float64))
     above, key, value = _joined(parents, keys, shares)
     levels = [(key, value)]
     while len(key):
@@ -89,7 +89,7 @@ def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
     key, value = _summed(*map(np.concatenate, zip(*levels, strict=True)))
     fragment, node = np.divmod(key, width)
     cuts = np.searchsorted(fragment, list(starts.values())[1:])
-    parts = zip(trunks, *(np.split(one, cuts) for one in (fragment, node, value)), strict=True)
+    parts = zip(trunks, *(np.split(item, cuts) for item in (fragment, node, value)), strict=True)
     return {
         path: Exposure(fragment - starts[path], node - first[path], value)
         for path, fragment, node, value in (parts if trunks else ())
@@ -182,9 +182,9 @@ class CodeRelation:
         every file there is now.
         """
         gone = set(removed)
-        kept = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
-        self._exposures = {path: self._exposures[path] for path in kept} | exposures(trunks)
-        self._state = _updated(self._state, kept, {**kept, **trunks}, calls, self._cutoff)
+        unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
+        self._exposures = {path: self._exposures[path] for path in unchanged} | exposures(trunks)
+        self._state = _updated(self._state, unchanged, {**unchanged, **trunks}, calls, self._cutoff)
         self._operator = None
 
     def operator(self) -> CodeOperator:
@@ -196,9 +196,9 @@ class CodeRelation:
     def _bind_tree(self) -> tuple[Matrix, Floats]:
         """B and S."""
         graph, starts = self._state.graph, _starts(self._state.trunks)
-        rows = [one.fragment + starts[path] for path, one in self._exposures.items()]
-        nodes = [one.node + graph.offset[path] for path, one in self._exposures.items()]
-        values = [one.value for one in self._exposures.values()]
+        rows = [exposure.fragment + starts[path] for path, exposure in self._exposures.items()]
+        nodes = [exposure.node + graph.offset[path] for path, exposure in self._exposures.items()]
+        values = [exposure.value for exposure in self._exposures.values()]
         row, node, value = _above_roots(graph, *_joined(rows, nodes, values))
         used = np.zeros(len(graph), dtype=np.bool_)
         used[node] = True
@@ -245,12 +245,12 @@ class _State:
         starts = _starts(self.trunks)
         return _matrix(
             *_joined(
-                [one.fragment.astype(np.int64) + starts[p] for p, one in self.trunks.items()],
+                [part.fragment.astype(np.int64) + starts[p] for p, part in self.trunks.items()],
                 [
-                    one.node.astype(np.int64) + self.graph.offset[p]
-                    for p, one in self.trunks.items()
+                    part.node.astype(np.int64) + self.graph.offset[p]
+                    for p, part in self.trunks.items()
                 ],
-                [one.share.astype(np.float64) for one in self.trunks.values()],
+                [part.share.astype(np.float64) for part in self.trunks.values()],
             ),
             (_count(self.trunks), len(self.graph)),
         )
@@ -258,7 +258,7 @@ class _State:
 
 def _updated(
     old: _State,
-    kept: Mapping[str, Trunk],
+    unchanged: Mapping[str, Trunk],
     trunks: Mapping[str, Trunk],
     calls: Mapping[str, Candidates],
     cutoff: float,
@@ -267,14 +267,14 @@ def _updated(
     new = _State(trunks, code_graph(trunks, calls), *_joined([], [], []))
     search = CallSearch(new.graph, cutoff)
     share = new.shares()
-    stale = search.leading_to(_changed(old, new, kept)).astype(np.float32)
+    stale = search.leading_to(_changed(old, new, unchanged)).astype(np.float32)
     redone = share @ stale > 0
     sources = share.T @ redone.astype(np.float32) > 0
     ends = np.zeros(len(new.graph), dtype=np.bool_)
     ends[share.indices] = True
     row, column, value = _call_gain(search, new.graph, share, sources, ends)
     fresh = redone[row]
-    number = _renumbered(old.trunks, new.trunks, kept)
+    number = _renumbered(old.trunks, new.trunks, unchanged)
     old_row, old_column = number[old.row], number[old.column]
     carried = (old_row != NONE) & (old_column != NONE)
     carried[carried] = ~redone[old_row[carried]]
@@ -290,11 +290,11 @@ def _call_gain(
     search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask
 ) -> tuple[Nodes, Nodes, Weights]:
     """The entries of M·C·Mᵀ for paths from ``sources``."""
-    found = search.paths(sources, ends)
-    gain = found.weight - tree_paths(graph, found.source, found.target)
+    best = search.paths(sources, ends)
+    gain = best.weight - tree_paths(graph, best.source, best.target)
     better = gain > 0
     square = (len(graph), len(graph))
-    matrix = _matrix(found.source[better], found.target[better], gain[better], square)
+    matrix = _matrix(best.source[better], best.target[better], gain[better], square)
     entries = (share @ matrix @ share.T).tocoo()
     return (
         entries.row.astype(np.int64),
@@ -303,11 +303,11 @@ def _call_gain(
     )
 
 
-def _changed(old: _State, new: _State, kept: Mapping[str, Trunk]) -> Nodes:
+def _changed(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> Nodes:
     """The nodes of the new graph that came, or whose outgoing call edges are not what they were."""
     place = np.full(len(old.graph), NONE)
     own = np.ones(len(new.graph), dtype=np.bool_)
-    for path, trunk in kept.items():
+    for path, trunk in unchanged.items():
         nodes = np.arange(len(trunk.parent))
         place[old.graph.offset[path] + nodes] = new.graph.offset[path] + nodes
         own[new.graph.offset[path] + nodes] = False
@@ -327,7 +327,7 @@ def _edge_keys(start: Nodes, end: Nodes, weight: Weights, size: int) -> Nodes:
 
 
 def _renumbered(
-    old: Mapping[str, Trunk], new: Mapping[str, Trunk], kept: Mapping[str, Trunk]
+    old: Mapping[str, Trunk], new: Mapping[str, Trunk], unchanged: Mapping[str, Trunk]
 ) -> Nodes:
     """The new number of each old fragment, or ``NONE``."""
     starts = _starts(new)
@@ -337,7 +337,7 @@ def _renumbered(
             none,
             *(
                 starts[path] + np.arange(trunk.fragments)
-                if path in kept
+                if path in unchanged
                 else np.full(trunk.fragments, NONE)
                 for path, trunk in old.items()
             ),

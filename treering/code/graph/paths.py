@@ -80,12 +80,12 @@ class CallSearch:
         promise = self._promise()
         starts = np.flatnonzero(sources & (promise >= self._least))
         promise = np.concatenate([promise, np.ones(self._size)])
-        found = [
+        best = [
             self._from(starts[at : at + _CHUNK], promise, targets)
             for at in range(0, len(starts), _CHUNK)
         ]
         none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return Paths(*(np.concatenate(column) for column in zip(none, *found, strict=True)))
+        return Paths(*(np.concatenate(column) for column in zip(none, *best, strict=True)))
 
     def leading_to(self, nodes: Nodes) -> NDArray[np.bool_]:
         """The mask of nodes with a path, of any kind, to one of ``nodes``."""
@@ -129,8 +129,8 @@ class CallSearch:
                 ]
             )
         source, node = starts[paths.key // width], paths.key % width - self._size
-        kept = (node >= 0) & targets[node]
-        return source[kept], node[kept], paths.weight[kept]
+        useful = (node >= 0) & targets[node]
+        return source[useful], node[useful], paths.weight[useful]
 
     def _step(
         self, paths: _Best, edges: _Edges, lift: int, promise: Weights
@@ -145,8 +145,8 @@ class CallSearch:
         position, to, weight = edges.follow(np.where(upper, state - self._size, state))
         state = to + np.where(upper, self._size, lift)[position]
         weight = weight * paths.new_weight[position]
-        kept = weight * promise[state] >= self._least
-        return row[position][kept] * width + state[kept], weight[kept]
+        promising = weight * promise[state] >= self._least
+        return row[position][promising] * width + state[promising], weight[promising]
 
 
 class _Best:
@@ -156,16 +156,16 @@ class _Best:
         self.key = self.new_key = key
         self.weight, self.new_weight = np.ones(len(key)), np.ones(len(key))
 
-    def merge(self, found: list[tuple[Nodes, Weights]]) -> None:
+    def merge(self, some: list[tuple[Nodes, Weights]]) -> None:
         """Take in paths; those that are better than what is known become the new ones."""
-        key, weight = _strongest(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        key, weight = _strongest(*(np.concatenate(column) for column in zip(*some, strict=True)))
         at = np.searchsorted(self.key, key)
         place = np.minimum(at, len(self.key) - 1)
-        known = self.key[place] == key
-        better = weight > np.where(known, self.weight[place], 0.0) * (1 + _ROUNDING)
+        better_known = self.key[place] == key
+        better = weight > np.where(better_known, self.weight[place], 0.0) * (1 + _ROUNDING)
         self.new_key, self.new_weight = key[better], weight[better]
-        known, new = known & better, better & ~known
-        self.weight[place[known]] = weight[known]
+        better_known, new = better_known & better, better & ~better_known
+        self.weight[place[better_known]] = weight[better_known]
         self.key = np.insert(self.key, at[new], key[new])
         self.weight = np.insert(self.weight, at[new], weight[new])
 

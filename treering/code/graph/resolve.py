@@ -89,34 +89,34 @@ class Resolver:
 
     def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
         """What a file offers as ``name``: its own, or what it imports and passes on."""
-        found = self.in_file(path, name)
-        if found or not hops:
-            return found
+        targets = self.in_file(path, name)
+        if targets or not hops:
+            return targets
         for item in self._files[path].imports:
             if item.name == "*" or name == (item.alias or item.name):
                 original = name if item.name == "*" else item.name
                 for origin in self.files_of(item.module, path):
-                    found.extend(self.exported(origin, original, hops - 1))
-        return found
+                    targets.extend(self.exported(origin, original, hops - 1))
+        return targets
 
     def members(self, owner: CallTarget, name: str) -> list[CallTarget]:
         """The members called ``name`` of the class ``owner``, or else of its bases."""
         seen: set[CallTarget] = set()
         level = [owner]
         while level and len(seen) < MAX_BASES:
-            found = [member for one in level for member in self._own_members(one, name)]
-            if found:
-                return found
+            members = [member for cls in level for member in self._own_members(cls, name)]
+            if members:
+                return members
             seen.update(level)
-            level = [base for one in level for base in self._bases(one) if base not in seen]
+            level = [base for cls in level for base in self._bases(cls) if base not in seen]
         return []
 
     def _own_members(self, owner: CallTarget, name: str) -> list[CallTarget]:
         kind, cls = family(self._files[owner.path]), self.definition(owner).name
         folder = PurePosixPath(owner.path).parent
         # methods may stand outside the class (Go, Rust, C++), but then in the same folder
-        found = self._members.get((kind, cls, name), ())
-        return [target for target in found if PurePosixPath(target.path).parent == folder]
+        targets = self._members.get((kind, cls, name), ())
+        return [target for target in targets if PurePosixPath(target.path).parent == folder]
 
     def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
         file = self._reading(owner.path)
@@ -138,19 +138,19 @@ class Resolver:
 
     def _files_of(self, module: str, importer: str) -> list[str]:
         parts, relative = _absolute(module, importer)
-        found = self._modules.get(parts[-1], ())
-        whole = [path for path in found if module_parts(path) == parts]
+        paths = self._modules.get(parts[-1], ())
+        whole = [path for path in paths if module_parts(path) == parts]
         if whole or relative:
             return whole
         shared = _shares_names(self._files[importer])
-        below = [path for path in found if module_parts(path)[-len(parts) :] == parts]
+        below = [path for path in paths if module_parts(path)[-len(parts) :] == parts]
         if len(parts) == 1 and not shared:
             # a bare name is looked for from a folder above the importer only: a project's
             # ``tools/json.py`` is not what ``import json`` means elsewhere
             above = PurePosixPath(importer).parents
             below = [path for path in below if _root(path) in above]
         # or the repository's root is the package itself
-        return below or [path for path in found if module_parts(path) == parts[1:]]
+        return below or [path for path in paths if module_parts(path) == parts[1:]]
 
     def parsed(self, path: str) -> ParsedFile:
         """The parsed file at ``path``."""
@@ -174,18 +174,18 @@ class _File:
         self.types = {(b.scope, b.variable): b.type for b in self.parsed.bindings}
 
     def targets(self) -> list[tuple[CallTarget, ...]]:
-        known: dict[tuple[int, str, str], tuple[CallTarget, ...]] = {}
-        made = []
+        by_key: dict[tuple[int, str, str], tuple[CallTarget, ...]] = {}
+        resolved = []
         for call in self.parsed.calls:
             key = (call.scope, call.receiver, call.name)
-            if key not in known:
-                known[key] = self.call(call)
-            made.append(known[key])
-        return made
+            if key not in by_key:
+                by_key[key] = self.call(call)
+            resolved.append(by_key[key])
+        return resolved
 
     def call(self, call: CallSite) -> tuple[CallTarget, ...]:
-        found = self.received(call) if call.receiver else self.plain(call.name, call.scope)
-        unique = tuple(dict.fromkeys(found))
+        targets = self.received(call) if call.receiver else self.plain(call.name, call.scope)
+        unique = tuple(dict.fromkeys(targets))
         return unique if len(unique) <= MAX_CANDIDATES else ()
 
     def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
@@ -196,20 +196,20 @@ class _File:
         """The nearest definition of ``name`` around ``scope`` in this file."""
         here = self.resolver.local(self.path, name)
         while here:
-            found = [t for t in here if self.resolver.definition(t).parent == scope]
-            if found or scope == NONE:
-                return found
+            nearest = [t for t in here if self.resolver.definition(t).parent == scope]
+            if nearest or scope == NONE:
+                return nearest
             scope = self.parsed.definitions[scope].parent
         return []
 
     def imported(self, name: str) -> list[CallTarget]:
         """What ``name`` means by this file's imports."""
-        found: list[CallTarget] = []
+        targets: list[CallTarget] = []
         for item in [*self.imports.get(name, ()), *self.imports.get("*", ())]:
             original = name if item.name in ("", "*") else item.name
             for path in self.modules(item):
-                found.extend(self.resolver.exported(path, original))
-        return found
+                targets.extend(self.resolver.exported(path, original))
+        return targets
 
     def modules(self, item: ImportedName) -> list[str]:
         """The files an import can mean."""
@@ -219,10 +219,10 @@ class _File:
         """What ``name`` means where the language needs no import: the nearest definitions."""
         if not self.shared_names:
             return ()
-        found = self.resolver.named(self.family, name)
+        targets = self.resolver.named(self.family, name)
         folder = PurePosixPath(self.path).parent
-        near = [t for t in found if PurePosixPath(t.path).parent == folder]
-        return near or found
+        near = [t for t in targets if PurePosixPath(t.path).parent == folder]
+        return near or targets
 
     def received(self, call: CallSite) -> Sequence[CallTarget]:
         """What a name looked up on a receiver means."""
@@ -230,10 +230,10 @@ class _File:
             owner = self.owner(call.scope)
             return [m for cls in owner for m in self.resolver.members(cls, call.name)]
         for cls in self.classes(self.type_of(call.receiver, call.scope), call.scope):
-            if found := self.resolver.members(cls, call.name):
-                return found
-        if found := self.of_module(call):
-            return found
+            if targets := self.resolver.members(cls, call.name):
+                return targets
+        if targets := self.of_module(call):
+            return targets
         if call.receiver in self.imports:
             return ()
         return self.guessed(call)
@@ -281,8 +281,8 @@ class _File:
     def classes(self, name: str, scope: int) -> list[CallTarget]:
         """The classes that ``name`` means."""
         module, _, last = name.replace("::", ".").rpartition(".")
-        found = self.plain(last, scope) if not module else self.member_of_module(module, last)
-        return [t for t in found if self.resolver.definition(t).kind == "class"]
+        targets = self.plain(last, scope) if not module else self.member_of_module(module, last)
+        return [t for t in targets if self.resolver.definition(t).kind == "class"]
 
     def of_module(self, call: CallSite) -> list[CallTarget]:
         """What a name means when its receiver is an imported module."""
@@ -290,11 +290,11 @@ class _File:
 
     def member_of_module(self, receiver: str, name: str) -> list[CallTarget]:
         """The definition ``name`` of the module known here as ``receiver``."""
-        found: list[CallTarget] = []
+        targets: list[CallTarget] = []
         for item in self.imports.get(receiver, ()):
             for path in self.resolver.files_of(_joined(item), self.path):
-                found.extend(self.resolver.exported(path, name))
-        return found
+                targets.extend(self.resolver.exported(path, name))
+        return targets
 
 
 def family(parsed: ParsedFile) -> str:

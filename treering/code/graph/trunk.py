@@ -40,10 +40,10 @@ def trunk(parsed: ParsedFile, fragments: tuple[Lines, ...]) -> Trunk:
     """The trunk of ``parsed`` for ``fragments``, which are in order of their first lines."""
     fragment, node = _largest_inside(parsed, fragments)
     calls = np.array([call.node for call in parsed.calls], dtype=np.int32)
-    definitions = np.array([one.node for one in parsed.definitions], dtype=np.int32)
-    kept = _with_ancestors(parsed.tree, np.concatenate([node, calls, definitions]))
-    place = np.cumsum(kept, dtype=np.int32) - 1
-    parent = parsed.tree.parent[kept]
+    definitions = np.array([definition.node for definition in parsed.definitions], dtype=np.int32)
+    mask = _with_ancestors(parsed.tree, np.concatenate([node, calls, definitions]))
+    place = np.cumsum(mask, dtype=np.int32) - 1
+    parent = parsed.tree.parent[mask]
     length = (parsed.tree.end - parsed.tree.start)[node].astype(np.float32)
     total = np.bincount(fragment, weights=length, minlength=len(fragments))
     return Trunk(
@@ -116,10 +116,10 @@ def _lines_of(parsed: ParsedFile) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def _with_ancestors(tree: SyntaxTree, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """The mask of ``nodes``, the root and everything on the way to it."""
-    kept = np.zeros(len(tree), dtype=np.bool_)
-    kept[0] = True
+    mask = np.zeros(len(tree), dtype=np.bool_)
+    mask[0] = True
     while len(nodes):
-        kept[nodes] = True
+        mask[nodes] = True
         above = np.unique(tree.parent[nodes])
-        nodes = above[(above != NONE) & ~kept[above]]
-    return kept
+        nodes = above[(above != NONE) & ~mask[above]]
+    return mask

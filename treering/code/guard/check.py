@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals
 from treering.code.guard.report import Reversal
-from treering.code.guard.rules import Arrivals
 from treering.code.parse.pieces import DefinitionChange, changes
 from treering.code.rounds.git import STAGED, WORKING_TREE, Git
 from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
@@ -43,32 +43,32 @@ class CheckReport:
 
 def check(
     root: Path,
-    known: Mapping[str, Sequence[RecordedBlock]],
+    rounds: Mapping[str, Sequence[RecordedBlock]],
     *,
     staged: bool = False,
     commits: str | None = None,
     message: str = "",
     depth: int = DEPTH,
 ) -> CheckReport:
-    """What a change would undo of ``known`` rounds and of commits; see ``CodeMemory.check``."""
+    """What a change would undo of ``rounds`` rounds and of commits; see ``CodeMemory.check``."""
     if depth < 0:
         raise InputError(f"depth is {depth}; it must be at least 0")
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    one = ChangeCheck(git, within(known, git.identities()) if known else {}, depth)
+    comparison = ChangeCheck(git, within(rounds, git.identities()) if rounds else {}, depth)
     if commits is None:
-        return one.run(git.head(), STAGED if staged else WORKING_TREE, message)
+        return comparison.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
-    return one.run(old, new, f"{message}\n{git.message(old, new)}")
+    return comparison.run(old, new, f"{message}\n{git.message(old, new)}")
 
 
 class ChangeCheck:
     """One check of a change in a git repository. It reads and changes nothing."""
 
-    def __init__(self, git: Git, known: Mapping[str, Sequence[RecordedBlock]], depth: int) -> None:
+    def __init__(self, git: Git, rounds: Mapping[str, Sequence[RecordedBlock]], depth: int) -> None:
         self._git = git
-        self._known = known
+        self._known = rounds
         self._history = CommitHistory(git, depth)
 
     def run(self, old: str, new: str, message: str = "") -> CheckReport:
@@ -79,25 +79,29 @@ class ChangeCheck:
         pairs = self._git.changed(old, new)
         before = self._history.all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
         after = self._history.all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
-        found = changes(before, after)
-        arrivals = Arrivals.of(found)
-        altered = [one for one in found if one.before is not None and one.after is not None]
+        changed = changes(before, after)
+        arrivals = Arrivals.of(changed)
+        altered = [
+            change for change in changed if change.before is not None and change.after is not None
+        ]
         commits = self._commits(old, altered)
         intended = tuple(_CITED.findall(message))
         rounds = {
-            one.piece.key: _uncited(self._rounds(one), _of(commits, one), intended)
-            for one in altered
+            change.piece.key: _uncited(self._rounds(change), _of(commits, change), intended)
+            for change in altered
         }
         reports = [
             report
-            for one in altered
+            for change in altered
             # Commits, then rounds: these say more, so they are what is reported of both.
-            for report in reversals(one, [*_of(commits, one), *rounds[one.piece.key]], arrivals)
+            for report in reversals(
+                change, [*_of(commits, change), *rounds[change.piece.key]], arrivals
+            )
         ]
         return CheckReport(
-            undone=tuple(one for one in reports if not one.name.startswith(intended)),
+            undone=tuple(change for change in reports if not change.name.startswith(intended)),
             definitions=len(altered),
-            deleted=sum(one.after is None for one in found),
+            deleted=sum(change.after is None for change in changed),
             rounds=sum(map(len, rounds.values())),
             commits=len({commit.name for some in commits.values() for commit in some}),
             shallow=self._git.is_shallow(),
@@ -109,14 +113,14 @@ class ChangeCheck:
         return changes_of(states(self._known.get(change.before.key, ())))
 
     def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> _Histories:
-        wanted: dict[str, set[str]] = {}
-        for one in altered:
-            if one.before is not None:
-                wanted.setdefault(one.before.path, set()).add(one.before.key)
-        found: dict[str, Sequence[EarlierChange]] = {}
-        for path, keys in wanted.items():
-            found |= self._history.of_file(old, path, keys)
-        return found
+        keys_of: dict[str, set[str]] = {}
+        for change in altered:
+            if change.before is not None:
+                keys_of.setdefault(change.before.path, set()).add(change.before.key)
+        histories: dict[str, Sequence[EarlierChange]] = {}
+        for path, keys in keys_of.items():
+            histories |= self._history.of_file(old, path, keys)
+        return histories
 
 
 def _of(
@@ -129,6 +133,6 @@ def _of(
 def _uncited(
     rounds: Sequence[EarlierChange], commits: Sequence[EarlierChange], intended: tuple[str, ...]
 ) -> list[EarlierChange]:
-    """The rounds but for those that a cited commit took in: who cites one means the other."""
-    cited = {one.after.dense() for one in commits if one.name.startswith(intended)}
-    return [one for one in rounds if one.after.dense() not in cited]
+    """The rounds without those that a cited commit took in: citing the commit cites them too."""
+    cited = {earlier.after.dense() for earlier in commits if earlier.name.startswith(intended)}
+    return [earlier for earlier in rounds if earlier.after.dense() not in cited]

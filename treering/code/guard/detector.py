@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treering.code.guard.difference import NOTHING, Arrivals, RuleFinding, merged
 from treering.code.guard.evidence import (
     Evidence,
     Version,
@@ -18,14 +19,7 @@ from treering.code.guard.evidence import (
     text_evidence,
 )
 from treering.code.guard.report import Reversal, reversal
-from treering.code.guard.rules import (
-    NOTHING,
-    Arrivals,
-    Comparison,
-    RuleFinding,
-    merged,
-    turned_steps,
-)
+from treering.code.guard.rules import Comparison, turned_steps
 from treering.code.guard.scorer import RULES, Scorer, shipped
 from treering.code.guard.wording import read_instruction
 from treering.code.parse.parts import CodeReading
@@ -124,7 +118,7 @@ def verdict(cases: Sequence[Case], scorer: Scorer) -> Verdict:
 
     Where no single loss but some loss is likely, the likeliest is named.
     """
-    scored = sorted(((scorer.probability(c.evidence), c) for c in cases), key=lambda one: -one[0])
+    scored = sorted(((scorer.probability(c.evidence), c) for c in cases), key=lambda pair: -pair[0])
     any_lost = 1 - math.prod(1 - probability for probability, _ in scored)
     named = tuple(
         (case, probability)
@@ -145,7 +139,7 @@ def _reported(
         return ()
     reports: list[Reversal] = []
     shown: set[int] = set()
-    newest_first = sorted(verdict(cases, scorer).named, key=lambda one: -one[0].origin)
+    newest_first = sorted(verdict(cases, scorer).named, key=lambda pair: -pair[0].origin)
     for case, probability in newest_first:
         broken, earlier = case.broken, history[case.origin]
         lines = {part.first_line for part in broken.lost}

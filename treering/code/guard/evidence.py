@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treering.code.guard.rules import RuleFinding
+from treering.code.guard.difference import RuleFinding
 from treering.code.guard.wording import Requirement
 from treering.code.parse.parts import CodePart, CodeReading, PartKind, Parts
 
@@ -35,7 +35,7 @@ class Version:
 
 def rule_evidence(broken: Mapping[str, RuleFinding]) -> Evidence:
     """Which rules hold."""
-    return {name: float(bool(found.lost)) for name, found in broken.items()}
+    return {name: float(bool(finding.lost)) for name, finding in broken.items()}
 
 
 def text_evidence(history: Sequence[Version], origin: int, now: Version) -> Evidence:
@@ -109,10 +109,10 @@ def _returned(version: Version) -> set[str]:
 
 
 def _literals(texts: Iterable[str]) -> set[str]:
-    found = set()
+    literals = set()
     for text in texts:
         try:
-            found.add(repr(ast.literal_eval(text)))
+            literals.add(repr(ast.literal_eval(text)))
         except (ValueError, SyntaxError):
             continue
-    return found
+    return literals

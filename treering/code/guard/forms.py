@@ -87,8 +87,8 @@ def words(part: CodePart) -> frozenset[str]:
         text = last_name(part)
     elif part.kind in ("option", "setting"):
         text = name_of(part)
-    found = frozenset(_WORD.findall(text)) - _SYNTAX
-    return frozenset(word for word in found if not _PARAMETER.fullmatch(word))
+    names = frozenset(_WORD.findall(text)) - _SYNTAX
+    return frozenset(word for word in names if not _PARAMETER.fullmatch(word))
 
 
 def is_set(part: CodePart) -> bool:

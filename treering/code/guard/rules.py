@@ -12,11 +12,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Self
 
+from treering.code.guard.difference import (
+    NOTHING,
+    Arrivals,
+    Difference,
+    RuleFinding,
+    listed_parts,
+    only_behaviour,
+    parts_of,
+    standing_in,
+)  # fmt: skip
 from treering.code.guard.forms import (
     callee,
     is_constant,
@@ -31,8 +39,8 @@ from treering.code.guard.forms import (
     taken_off,
     words,
 )  # fmt: skip
-from treering.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
-from treering.code.parse.pieces import CodePiece, DefinitionChange
+from treering.code.parse.parts import CodePart, PartKind, Parts
+from treering.code.parse.pieces import CodePiece
 from treering.code.rounds.history import EarlierChange
 
 TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
@@ -61,86 +69,12 @@ SURVIVES = 0.5
 thought of another way to do it."""
 
 _ENDS: tuple[PartKind, ...] = ("raise", "return")
-_UNCOMPARED: tuple[PartKind, ...] = ("signature", "statement")
 _CATCHES = ("except", "catch", "rescue")
 _TELLS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 """Calls that only tell somebody: they may come and go."""
 
 _Pair = tuple[CodePart, CodePart]
 _Rule = Callable[[], tuple[Parts, Parts]]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """What a change brings anywhere: parts, and names of new definitions by file.
-
-    What is lost in one definition may be found in another.
-    """
-
-    parts: Parts
-    names: Mapping[str, Set[str]]
-
-    @classmethod
-    def of(cls, changes: Sequence[DefinitionChange]) -> Self:
-        """The arrivals of all definitions that change."""
-        parts: Parts = Counter()
-        names: dict[str, set[str]] = {}
-        for change in changes:
-            parts += parts_of(change.after) - parts_of(change.before)
-            if change.after is not None and change.before is None:
-                inside = names.setdefault(change.after.path, set())
-                inside.add(change.after.qualified.rpartition(".")[2])
-        return cls(parts, names)
-
-
-def parts_of(piece: CodePiece | None) -> Parts:
-    """All that is compared of a piece, without order; nothing of none."""
-    return Counter(_listed(piece))
-
-
-def behaviour_of(piece: CodePiece | None) -> Parts:
-    """The behaviour-bearing parts of a function; nothing of a class or file."""
-    if piece is None or not piece.is_function:
-        return Counter()
-    return _only_behaviour(parts_of(piece))
-
-
-def _only_behaviour(parts: Parts) -> Parts:
-    return Counter({part: n for part, n in parts.items() if part.kind in BEHAVIOUR})
-
-
-def _listed(piece: CodePiece | None) -> Sequence[CodePart]:
-    reading = piece.reading() if piece is not None else None
-    parts = reading.parts if reading is not None else ()
-    return [part for part in parts if part.kind not in _UNCOMPARED]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFinding:
-    """What a rule found: parts of the old code that are ``lost``, of the new that are ``back``."""
-
-    lost: tuple[CodePart, ...] = ()
-    back: tuple[CodePart, ...] = ()
-
-
-NOTHING = RuleFinding()
-
-
-class _Difference:
-    """Four states of a definition: before and after the earlier change, then and now.
-
-    ``came`` is what the earlier change brought and what was still there then, ``lost`` is what of
-    it is nowhere now; ``replaced`` is what it replaced, ``back`` what of that has returned.
-    """
-
-    def __init__(self, states: Sequence[Parts], arrived: Parts) -> None:
-        before, after, then, now = states
-        self.before, self.then, self.now = before, then, now
-        self.came = (after - before) & then
-        self.lost = self.came - now - arrived
-        self.replaced = before - after
-        self.back = (self.replaced - then) & now
-        self.fresh = now - then
 
 
 class Comparison:
@@ -159,12 +93,12 @@ class Comparison:
         self._arrived = arrivals.parts
         states = (earlier.before, earlier.after, old, new)
         bags = [parts_of(state) for state in states]
-        self._all = _Difference(bags, arrivals.parts)
+        self._all = Difference(bags, arrivals.parts)
         # An import that goes is none of a fix by itself: what used it went.
         for part in [part for part in self._all.lost if part.kind == "import"]:
             del self._all.lost[part]
-        behaviour = [_only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
-        self._behaviour = _Difference(behaviour, _only_behaviour(arrivals.parts))
+        behaviour = [only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
+        self._behaviour = Difference(behaviour, only_behaviour(arrivals.parts))
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
 
@@ -182,18 +116,18 @@ class Comparison:
                 "an addition is gone": self._addition_gone,
                 "steps are turned back": self._reordered,
             }
-        found = {name: self._standing(*rule()) for name, rule in rules.items()}
+        findings = {name: self._standing(*rule()) for name, rule in rules.items()}
         if self._earlier.before is not None:
-            found["a call is taken off"] = self._call_taken_off()
-        return found
+            findings["a call is taken off"] = self._call_taken_off()
+        return findings
 
     def _standing(self, lost: Parts, back: Parts) -> RuleFinding:
         """Bags of parts as they stand in the code, an order of steps first: it is of no node."""
         if not lost:
             return NOTHING
         order = [part for part in lost if part.kind == "order"]
-        there = _standing_in(self._old, lost)
-        return RuleFinding((*order, *there), tuple(_standing_in(self._new, back)))
+        there = standing_in(self._old, lost)
+        return RuleFinding((*order, *there), tuple(standing_in(self._new, back)))
 
     def _as_before(self) -> tuple[Parts, Parts]:
         """The definition is what it was before the earlier change."""
@@ -204,7 +138,7 @@ class Comparison:
             return every.lost, every.replaced & every.now
         return Counter(), Counter()
 
-    def _is_held(self, behaviour: _Difference) -> bool:
+    def _is_held(self, behaviour: Difference) -> bool:
         """Whether calls alone are lost and something new is held: ``with`` for ``close()``."""
         return not _is_telling(behaviour.lost) and any(
             part.kind in ("scope", "decorator") for part in self._all.fresh
@@ -230,7 +164,7 @@ class Comparison:
         if self._earlier.before is None and self._earlier.origin == "commit":
             return Counter(), Counter()
         states, dropped = self._behaviour, Counter[CodePart]()
-        arrived = _only_behaviour(self._arrived)
+        arrived = only_behaviour(self._arrived)
         for is_error in (_is_raise, _is_catch):
             left = {part for part in (*states.now, *arrived) if is_error(part)}
             fewer = _count(states.now, is_error) < _count(states.then, is_error)
@@ -307,8 +241,8 @@ class Comparison:
     def _is_plain_option(self, part: CodePart) -> bool:
         """Whether an option is a constant, of a call that is still made."""
         now = self._all.now
-        made = any(other.kind == "call" and other.text == callee(part) for other in now)
-        return made and is_constant(part)
+        is_called = any(other.kind == "call" and other.text == callee(part) for other in now)
+        return is_called and is_constant(part)
 
     def _is_gone(self, part: CodePart) -> bool:
         if not self._all.lost[part]:
@@ -363,17 +297,21 @@ class Comparison:
 
     def _reordered(self) -> tuple[Parts, Parts]:
         """Two steps are in their former order again."""
-        found: Parts = Counter()
+        orders: Parts = Counter()
         if not self._turned:
-            return found, Counter()
+            return orders, Counter()
         before, after = _places(self._earlier.before), _places(self._earlier.after)
         there = before.keys() & after.keys()
         for first, second in self._turned:
-            one, other = first.text, second.text
-            if {one, other} <= there and after[one] < after[other] and before[other] < before[one]:
+            earlier_step, other = first.text, second.text
+            if (
+                {earlier_step, other} <= there
+                and after[earlier_step] < after[other]
+                and before[other] < before[earlier_step]
+            ):
                 line = first.first_line
-                found[CodePart("order", f"{one} before {other}", line, line)] = 1
-        return found, Counter()
+                orders[CodePart("order", f"{earlier_step} before {other}", line, line)] = 1
+        return orders, Counter()
 
     def _call_taken_off(self) -> RuleFinding:
         """A statement stands there as it did, but for a call around or behind one of its values."""
@@ -416,7 +354,7 @@ def _places(piece: CodePiece | None) -> dict[str, int]:
 
 def _steps(piece: CodePiece | None) -> list[CodePart]:
     """The steps that are there once, in their order."""
-    steps = [part for part in _listed(piece) if part.kind == "step"]
+    steps = [part for part in listed_parts(piece) if part.kind == "step"]
     count = Counter(part.text for part in steps)
     return [part for part in steps if count[part.text] == 1]
 
@@ -424,15 +362,6 @@ def _steps(piece: CodePiece | None) -> list[CodePart]:
 def _statements(piece: CodePiece) -> dict[str, CodePart]:
     reading = piece.reading()
     return {part.text: part for part in reading.statements} if reading else {}
-
-
-def _standing_in(piece: CodePiece, parts: Parts) -> Iterator[CodePart]:
-    """Where parts stand in a piece, as often as they are meant."""
-    left = Counter(parts)
-    for part in _listed(piece):
-        if left[part] > 0:
-            left[part] -= 1
-            yield part
 
 
 def _is_raise(part: CodePart) -> bool:
@@ -449,15 +378,3 @@ def _is_telling(parts: Parts) -> bool:
 
 def _count(parts: Parts, counts: Callable[[CodePart], bool]) -> int:
     return sum(n for part, n in parts.items() if counts(part))
-
-
-def merged(broken: Iterable[RuleFinding]) -> RuleFinding:
-    """All that several rules found, each part once."""
-    some = list(broken)
-    lost = dict.fromkeys(_by_line(part for one in some for part in one.lost))
-    back = dict.fromkeys(_by_line(part for one in some for part in one.back))
-    return RuleFinding(tuple(lost), tuple(back))
-
-
-def _by_line(parts: Iterable[CodePart]) -> list[CodePart]:
-    return sorted(parts, key=lambda part: part.first_line)

@@ -89,7 +89,7 @@ def read_instruction(instruction: str) -> Requirement:
 
 def _values(promised: str) -> tuple[str, ...]:
     """The literals named in ``promised``, words and quotes included."""
-    found = [value for words, value in VALUES if re.search(words, promised)]
-    found += [repr(a or b or c) for a, b, c in QUOTED.findall(promised)]
-    found += NUMBER.findall(QUOTED.sub("", promised))
-    return tuple(dict.fromkeys(found))
+    values = [value for words, value in VALUES if re.search(words, promised)]
+    values += [repr(a or b or c) for a, b, c in QUOTED.findall(promised)]
+    values += NUMBER.findall(QUOTED.sub("", promised))
+    return tuple(dict.fromkeys(values))

@@ -84,9 +84,9 @@ def _methods(parsed: ParsedFile, definition: CodeDefinition, place: int) -> tupl
     if definition.kind != "class":
         return ()
     return tuple(
-        one.name
-        for one in parsed.definitions
-        if one.kind == "method" and (one.parent == place or one.owner == definition.name)
+        member.name
+        for member in parsed.definitions
+        if member.kind == "method" and (member.parent == place or member.owner == definition.name)
     )
 
 
@@ -96,12 +96,12 @@ _HITS_PER_BLOCK = 4
 
 def best_blocks(index: CodeIndex, query: str, k: int) -> list[CodeBlock]:
     """The definitions that hold the best fragments for a query, best first."""
-    found: dict[tuple[str, str], CodeBlock] = {}
+    blocks: dict[tuple[str, str], CodeBlock] = {}
     for hit in index.search(query, k=_HITS_PER_BLOCK * k) if len(index) else []:
-        if hit.definition and (hit.path, hit.definition) not in found:
+        if hit.definition and (hit.path, hit.definition) not in blocks:
             block = block_of(index, hit)
-            found[block.path, block.qualified] = block
-    return list(found.values())[:k]
+            blocks[block.path, block.qualified] = block
+    return list(blocks.values())[:k]
 
 
 def block_of(index: CodeIndex, hit: CodeHit) -> CodeBlock:
@@ -116,5 +116,5 @@ def blocks_named(index: CodeIndex, key: str) -> list[CodeBlock]:
     path, _, qualified = key.partition("::")
     file = index.files.get(path)
     places = enumerate(file.parsed.definitions) if file else ()
-    return [code_block(path, index.files[path], at) for at, one in places
-            if one.qualified == qualified]  # fmt: skip
+    return [code_block(path, index.files[path], at) for at, definition in places
+            if definition.qualified == qualified]  # fmt: skip

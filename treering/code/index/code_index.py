@@ -169,8 +169,8 @@ class CodeIndex:
     ) -> None:
         """Take in new and changed files and drop those that are gone."""
         gone = {path for path in (*removed, *files) if path in self._files}
-        kept = {path: file for path, file in self._files.items() if path not in gone}
-        new = kept | dict(files)
+        unchanged = {path: file for path, file in self._files.items() if path not in gone}
+        new = unchanged | dict(files)
         old_parsed = {path: file.parsed for path, file in self._files.items()}
         new_parsed = {path: file.parsed for path, file in new.items()}
         self._calls = updated_calls(old_parsed, new_parsed, self._calls)
@@ -276,13 +276,13 @@ class CodeIndex:
     def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, CodeDefinition]]:
         """The definitions of the files ``paths``, or of all, with their paths."""
         chosen = self._files if paths is None else paths
-        return [(p, one) for p in chosen for one in self._files[p].parsed.definitions]
+        return [(p, definition) for p in chosen for definition in self._files[p].parsed.definitions]
 
     def _cosines(self, vector: Floats | None) -> Floats:
         vectors = [file.vectors for file in self._files.values() if file.vectors is not None]
         if vector is None or len(vectors) < len(self._files):
             raise InputError("the repository is not embedded; index it with embeddings, or lexical")
-        cosines: Floats = np.concatenate([one @ vector for one in vectors])
+        cosines: Floats = np.concatenate([rows @ vector for rows in vectors])
         return cosines
 
     def _hit(self, row: int, terms: Mapping[str, Floats]) -> CodeHit:
@@ -327,8 +327,8 @@ def code_terms(text: str) -> Terms:
     return terms(_COMPOUND.sub(_expanded, text))
 
 
-def _expanded(found: re.Match[str]) -> str:
-    return _words(found[0])
+def _expanded(match: re.Match[str]) -> str:
+    return _words(match[0])
 
 
 @lru_cache(maxsize=1 << 16)  # the same identifiers come again and again

@@ -46,9 +46,9 @@ def dump_file(file: IndexedFile) -> bytes:
         "source": np.frombuffer(parsed.source, dtype=np.uint8),
         "outline": np.frombuffer(json.dumps(outline, default=_fields).encode(), dtype=np.uint8),
         "fragments": np.array(
-            [[one.first, one.last, one.definition] for one in file.fragments], dtype=np.int32
+            [[item.first, item.last, item.definition] for item in file.fragments], dtype=np.int32
         ).reshape(-1, 3),
-        "term_counts": np.array([len(one) for one in file.terms], dtype=np.int32),
+        "term_counts": np.array([len(item) for item in file.terms], dtype=np.int32),
         "terms": np.concatenate([none, *file.terms]),
         "parent": file.trunk.parent,
         "calls": file.trunk.calls,
@@ -104,20 +104,20 @@ def _dump_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
 
     numpy's own format has a head for each array, which takes longer to read than the array.
     """
-    plain = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
-    shapes = [(name, one.dtype.str, one.shape) for name, one in plain.items()]
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    shapes = [(name, array.dtype.str, array.shape) for name, array in plain.items()]
     head = json.dumps(shapes).encode()
     return b"".join([len(head).to_bytes(4, "little"), head, *(a.tobytes() for a in plain.values())])
 
 
 def _load_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     at = 4 + int.from_bytes(data[:4], "little")
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name, kind, shape in json.loads(data[4:at]):
         dtype, count = np.dtype(kind), math.prod(shape)
-        found[name] = np.frombuffer(data, dtype, count, at).reshape(shape)
+        arrays[name] = np.frombuffer(data, dtype, count, at).reshape(shape)
         at += count * dtype.itemsize
-    return found
+    return arrays
 
 
 def dump_calls(candidates: Candidates) -> bytes:
@@ -127,8 +127,8 @@ def dump_calls(candidates: Candidates) -> bytes:
 
 def load_calls(data: bytes) -> Candidates:
     """The candidates that ``dump_calls`` made ``data`` of."""
-    found = json.loads(zlib.decompress(data))
-    return [tuple(CallTarget(path, place) for path, place in targets) for targets in found]
+    rows = json.loads(zlib.decompress(data))
+    return [tuple(CallTarget(path, place) for path, place in targets) for targets in rows]
 
 
 def _parsed(outline: dict[str, Any], source: bytes) -> ParsedFile:

@@ -16,7 +16,7 @@ from treering.code.rounds import marks
 from treering.records import Skipped
 
 _MEMORY_SUFFIXES = ("", "-wal", "-shm")
-"""Of the files in which SQLite keeps a database that is open."""
+"""Suffixes of the files that an open SQLite database consists of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class IndexSettings:
 
     @classmethod
     def of(
-        cls, known: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
+        cls, repository: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
     ) -> IndexSettings:
-        """What is asked for, or else as it was."""
-        before = known.model if known else None
+        """The settings asked for; those left out stay as they were."""
+        before = repository.model if repository else None
         chosen = before if embed is None else model if embed else None
-        return cls(unit or (known.unit if known else "blocks"), chosen)
+        return cls(unit or (repository.unit if repository else "blocks"), chosen)
 
-    def is_met_by(self, known: store.Repository) -> bool:
+    def is_met_by(self, repository: store.Repository) -> bool:
         """Whether a repository is indexed in this way."""
-        return (known.unit, known.model) == (self.unit, self.model)
+        return (repository.unit, repository.model) == (self.unit, self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,16 @@ class FileChange:
         """
         file = memory.resolve()
         own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
-        seen = [one for one in scan(root) if root / one.path not in own]
-        found = {one.path: one for one in seen if isinstance(one, SourceFile)}
-        files = {path: one for path, one in found.items() if old.get(path) != one.digest}
+        seen = [file for file in scan(root) if root / file.path not in own]
+        sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
+        files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
         return cls(
             root=str(root),
             files=files,
             old=frozenset(old),
-            removed=tuple(path for path in old if path not in found),
-            unchanged=len(found) - len(files),
-            skipped=tuple(one for one in seen if isinstance(one, Skipped)),
+            removed=tuple(path for path in old if path not in sources),
+            unchanged=len(sources) - len(files),
+            skipped=tuple(file for file in seen if isinstance(file, Skipped)),
         )
 
     def receipt(self) -> CodeReceipt:
@@ -97,11 +97,11 @@ class FileChange:
 
 
 def noticed(
-    index: CodeIndex, made: Mapping[str, IndexedFile], removed: Iterable[str]
+    index: CodeIndex, fresh: Mapping[str, IndexedFile], removed: Iterable[str]
 ) -> tuple[set[marks.DefinitionPlace], set[marks.DefinitionPlace]]:
     """Definitions that new versions of files change, and those that are in no file any more."""
-    old = {path: _texts(index.files[path]) for path in (*made, *removed) if path in index.files}
-    new = {path: _texts(file) for path, file in made.items()}
+    old = {path: _texts(index.files[path]) for path in (*fresh, *removed) if path in index.files}
+    new = {path: _texts(file) for path, file in fresh.items()}
     lost = [
         (path, name)
         for path, texts in old.items()
@@ -121,7 +121,10 @@ def noticed(
 
 def _texts(file: IndexedFile) -> dict[str, str]:
     """The definitions of a file by name."""
-    return {one.qualified: file.parsed.text(one.span) for one in file.parsed.definitions}
+    return {
+        definition.qualified: file.parsed.text(definition.span)
+        for definition in file.parsed.definitions
+    }
 
 
 @contextmanager

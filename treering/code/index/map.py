@@ -62,8 +62,8 @@ def repository_map(
 def render(chosen: Iterable[Mapped]) -> str:
     """A text of the map: each file with its definitions in order, nested as in the source."""
     files: dict[str, list[CodeDefinition]] = {}
-    for one in chosen:
-        files.setdefault(one.path, []).append(one.definition)
+    for chosen_one in chosen:
+        files.setdefault(chosen_one.path, []).append(chosen_one.definition)
     blocks = []
     for path, definitions in files.items():
         lines = [f"{path}:"]

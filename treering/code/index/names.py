@@ -30,13 +30,13 @@ from treering.records import Hit
 from treering.relate.contract import Codes, Floats, Items
 
 NAME = "code"
-"""What the relation is called in ``relations=`` and ``Hit.why``."""
+"""The relation's name in ``relations=`` and ``Hit.why``."""
 
 MAX_MEANINGS = 5
 """A name with more possible definitions says nothing about which is meant."""
 
 _WORD = re.compile(r"[^\W\d]\w{2,}")
-"""Shorter names than three letters are words of too many questions."""
+"""Names of fewer than three letters occur in too many questions."""
 
 NamesOf = Callable[[Codes], Sequence[Iterable[str]]]
 """The names of definitions in each of some fragments."""
@@ -70,31 +70,31 @@ class DefinitionGraph:
         number: dict[str, int] = {}
         pairs: set[tuple[int, int]] = set()
         for index in indexes:
-            for path, one in index.definitions():
-                number.setdefault(f"{path}::{one.qualified}", len(number))
+            for path, definition in index.definitions():
+                number.setdefault(f"{path}::{definition.qualified}", len(number))
             pairs.update(_calls(index, number))
         for key in recorded:
             number.setdefault(key, len(number))
         return cls(tuple(number), tuple(sorted(pairs)))
 
     def meant(self, text: str) -> list[str]:
-        """The keys of the definitions that a question names, also by a bare word."""
+        """The keys of the definitions that a question names. A bare word counts as a name, too."""
         by_name = self.named()
         words = {word for word in _WORD.findall(text) if word in by_name}
-        found: dict[str, None] = {}
+        keys_meant: dict[str, None] = {}
         for name in sorted(mentioned(text) | words):
             keys = [self.keys[at] for at in by_name.get(last_part(name), ())]
             keys = [key for key in keys if means(name, key.partition("::")[2])]
             if len(keys) <= MAX_MEANINGS:
-                found.update(dict.fromkeys(keys))
-        return list(found)
+                keys_meant.update(dict.fromkeys(keys))
+        return list(keys_meant)
 
     def named(self) -> Mapping[str, list[int]]:
         """The numbers of definitions by the last part of their names."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        places: defaultdict[str, list[int]] = defaultdict(list)
         for at, key in enumerate(self.keys):
-            found[last_part(key.partition("::")[2])].append(at)
-        return found
+            places[last_part(key.partition("::")[2])].append(at)
+        return places
 
 
 def _calls(index: CodeIndex, number: Mapping[str, int]) -> Iterator[tuple[int, int]]:
@@ -112,7 +112,7 @@ def _calls(index: CodeIndex, number: Mapping[str, int]) -> Iterator[tuple[int, i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeNames:
-    """Fragments that speak of the same definitions, or of such as call each other, are related."""
+    """Relates fragments that name the same definitions, or definitions that call each other."""
 
     names_of: NamesOf = field(repr=False)
     definitions: DefinitionGraph = field(repr=False)
@@ -135,25 +135,25 @@ class CodeNames:
                     columns += meant
                     shares += [1 / len(meant)] * len(meant)
         shape = (len(items), len(self.definitions.keys))
-        said = coo_array((np.array(shares, dtype=np.float32), (rows, columns)), shape=shape)
-        return CodeNamesOperator(said.tocsr(), _related(self.definitions))
+        mentions = coo_array((np.array(shares, dtype=np.float32), (rows, columns)), shape=shape)
+        return CodeNamesOperator(mentions.tocsr(), _related(self.definitions))
 
 
 class CodeNamesOperator:
     """``W = B·R·Bᵀ`` over N fragments."""
 
-    def __init__(self, said: csr_array, related: csr_array) -> None:
-        self._said = said
+    def __init__(self, mentions: csr_array, related: csr_array) -> None:
+        self._mentions = mentions
         self._related = related
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or (N, Q)."""
-        result: Floats = self._said @ (self._related @ (self._said.T @ scores))
+        result: Floats = self._mentions @ (self._related @ (self._mentions.T @ scores))
         return result.astype(np.float32)
 
     def mass(self) -> Floats:
         """``W·1``; zero for a fragment that speaks of no definition."""
-        return self.propagate(np.ones(self._said.shape[0], dtype=np.float32))
+        return self.propagate(np.ones(self._mentions.shape[0], dtype=np.float32))
 
 
 def _related(definitions: DefinitionGraph) -> csr_array:
@@ -185,18 +185,20 @@ class FragmentNames:
         """The relation as of ``state``, which is what tells that indexes or rounds have changed."""
         with self._lock:
             if self._relation is None or self._state != state:
-                recorded = (one[-1].block.key for one in self._rounds.known().values())
+                recorded = (sequence[-1].block.key for sequence in self._rounds.known().values())
                 definitions = DefinitionGraph.of(self._indexes(), recorded)
                 self._relation, self._state = CodeNames(self._names_of, definitions), state
             return self._relation
 
     def _names_of(self, fragments: Codes) -> Sequence[Iterable[str]]:
-        wanted = fragments.tolist()
-        new = [fragment for fragment in wanted if fragment not in self._known]
+        numbers = fragments.tolist()
+        new = [fragment for fragment in numbers if fragment not in self._known]
         with self._database.read() as reader:
-            read = {one: mentioned(text) for one, text, _ in store.texts(reader, new)}
-        self._known = {one: self._known.get(one) or read.get(one, _NONE) for one in wanted}
-        return [self._known[one] for one in wanted]
+            read = {fragment: mentioned(text) for fragment, text, _ in store.texts(reader, new)}
+        self._known = {
+            fragment: self._known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
+        }
+        return [self._known[fragment] for fragment in numbers]
 
 
 _NONE: frozenset[str] = frozenset()

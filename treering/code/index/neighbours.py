@@ -43,18 +43,18 @@ def neighbourhood(index: CodeIndex, path: str, definition: str) -> Neighbourhood
     """The neighbourhood of the definition of that qualified name in a file. Raises UnknownName."""
     center = _find(index, path, definition)
     edges = list(_edges(index))
-    found = _definition(index, center)
+    central = _definition(index, center)
     inside = index.files[path].parsed.definitions
     return Neighbourhood(
         center=_neighbour(index, center),
-        text=index.files[path].parsed.text(found.span),
-        doc=found.doc,
+        text=index.files[path].parsed.text(central.span),
+        doc=central.doc,
         callers=_counted(index, (caller for caller, callee in edges if callee == center)),
         callees=_counted(index, (callee for caller, callee in edges if caller == center)),
         members=tuple(
             _neighbour(index, CallTarget(path, place))
-            for place, one in enumerate(inside)
-            if one.parent == center.place
+            for place, inner in enumerate(inside)
+            if inner.parent == center.place
         ),
     )
 
@@ -63,11 +63,11 @@ def _find(index: CodeIndex, path: str, definition: str) -> CallTarget:
     file = index.files.get(path)
     if file is None:
         raise UnknownName(f"no file {path!r} is indexed; search names those that are")
-    for place, one in enumerate(file.parsed.definitions):
-        if one.qualified == definition:
+    for place, candidate in enumerate(file.parsed.definitions):
+        if candidate.qualified == definition:
             return CallTarget(path, place)
-    known = ", ".join(one.qualified for one in file.parsed.definitions[:10]) or "none"
-    raise UnknownName(f"{path} has no definition {definition!r}; it has {known}")
+    names = ", ".join(candidate.qualified for candidate in file.parsed.definitions[:10]) or "none"
+    raise UnknownName(f"{path} has no definition {definition!r}; it has {names}")
 
 
 def _edges(index: CodeIndex) -> Iterator[tuple[CallTarget, CallTarget]]:
@@ -80,13 +80,20 @@ def _edges(index: CodeIndex) -> Iterator[tuple[CallTarget, CallTarget]]:
 
 
 def _counted(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:
-    return tuple(_neighbour(index, one, count) for one, count in Counter(targets).most_common())
+    return tuple(
+        _neighbour(index, target, count) for target, count in Counter(targets).most_common()
+    )
 
 
 def _neighbour(index: CodeIndex, target: CallTarget, calls: int = 0) -> Neighbour:
-    found = _definition(index, target)
+    definition = _definition(index, target)
     return Neighbour(
-        target.path, found.qualified, found.kind, found.first_line, found.signature, calls
+        target.path,
+        definition.qualified,
+        definition.kind,
+        definition.first_line,
+        definition.signature,
+        calls,
     )
 
 

@@ -31,9 +31,11 @@ class Lines:
 def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
     """The fragments of a file in order; blank ones are left out."""
     lines = parsed.lines()
-    made = _windows(len(lines)) if unit == "windows" else _blocks(parsed, len(lines))
+    fragments = _windows(len(lines)) if unit == "windows" else _blocks(parsed, len(lines))
     return tuple(
-        piece for piece in made if any(line.strip() for line in lines[piece.first - 1 : piece.last])
+        piece
+        for piece in fragments
+        if any(line.strip() for line in lines[piece.first - 1 : piece.last])
     )
 
 
@@ -44,13 +46,17 @@ def _windows(lines: int) -> list[Lines]:
 
 def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
     """Stretches that do not overlap: each short definition whole, and what lies between them."""
-    made: list[Lines] = []
-    _cut_range(parsed.definitions, 1, lines, NONE, made)
-    return made
+    fragments: list[Lines] = []
+    _cut_range(parsed.definitions, 1, lines, NONE, fragments)
+    return fragments
 
 
 def _cut_range(
-    definitions: tuple[CodeDefinition, ...], first: int, last: int, owner: int, made: list[Lines]
+    definitions: tuple[CodeDefinition, ...],
+    first: int,
+    last: int,
+    owner: int,
+    fragments: list[Lines],
 ) -> None:
     """Cut lines ``first`` to ``last`` of ``owner`` along the definitions right inside it."""
     at = first
@@ -59,13 +65,13 @@ def _cut_range(
         if definition.parent != owner or span.first_line < at or span.last_line > last:
             continue
         begin = max(at, definition.first_line)
-        made.extend(_pieces(at, begin - 1, owner))
+        fragments.extend(_pieces(at, begin - 1, owner))
         if span.last_line - begin < BLOCK_LINES:
-            made.append(Lines(begin, span.last_line, index))
+            fragments.append(Lines(begin, span.last_line, index))
         else:
-            _cut_range(definitions, begin, span.last_line, index, made)
+            _cut_range(definitions, begin, span.last_line, index, fragments)
         at = span.last_line + 1
-    made.extend(_pieces(at, last, owner))
+    fragments.extend(_pieces(at, last, owner))
 
 
 def _pieces(first: int, last: int, owner: int) -> list[Lines]:

@@ -155,9 +155,9 @@ def language(name: str) -> Language:
     try:
         return LANGUAGES[name]
     except KeyError:
-        known = ", ".join(LANGUAGES)
+        names = ", ".join(LANGUAGES)
         raise UnknownName(
-            f"no language {name!r}; known are {known}; pass None for others"
+            f"no language {name!r}; known are {names}; pass None for others"
         ) from None
 
 
@@ -170,14 +170,14 @@ def grammar(name: str) -> Grammar:
         module = import_module(from_.package.replace("-", "_"))
     except ModuleNotFoundError as error:
         raise MissingExtra.of(from_.package, "code") from error
-    made: Grammar = tree_sitter.Language(getattr(module, from_.entry)())
-    return made
+    loaded: Grammar = tree_sitter.Language(getattr(module, from_.entry)())
+    return loaded
 
 
 @cache
 def query(name: str, section: Section = "outline") -> Query:
     """The compiled query of language ``name``: what outlines a file, or what the guard compares."""
-    known = grammar(name)  # first: it says which extra is missing
+    loaded = grammar(name)  # first: it says which extra is missing
     from tree_sitter import Query
 
     stem = language(name).queries or name
@@ -185,4 +185,4 @@ def query(name: str, section: Section = "outline") -> Query:
         files("treering.code.parse").joinpath("queries", f"{stem}.scm").read_text(encoding="utf-8")
     )
     outline, _, guard = text.partition(_GUARD)
-    return Query(known, outline if section == "outline" else guard)
+    return Query(loaded, outline if section == "outline" else guard)

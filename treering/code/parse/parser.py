@@ -47,10 +47,10 @@ def parse(text: str, language: str | None) -> ParsedFile:
 
 def syntax_root(source: bytes, language: str) -> Node:
     """The root of tree-sitter's own tree, for those who need more than ``parse`` keeps."""
-    known = grammar(language)  # first: it says which extra is missing
+    loaded = grammar(language)  # first: it says which extra is missing
     from tree_sitter import Parser
 
-    return Parser(known).parse(source).root_node
+    return Parser(loaded).parse(source).root_node
 
 
 def outlined(text: str, language: str) -> tuple[list[CodeDefinition], Node]:
@@ -139,7 +139,7 @@ class _Reading:
         for match in self.matches["derived"]:
             bases[match["derived"][0].id].append(_text(match["base"][0]))
         above = _CommentsAbove(self.source, comments)
-        found: list[CodeDefinition] = []
+        definitions: list[CodeDefinition] = []
         enclosing: list[_Container] = []
         for container in self.containers():
             node = container.node
@@ -152,13 +152,13 @@ class _Reading:
                 span = _span(whole)
                 body = container.body or bodies.get(node.id)
                 comment, first = above.line(span.first_line)
-                container.index = len(found)
-                made = self.definition(container, enclosing, span, body)
+                container.index = len(definitions)
+                definition = self.definition(container, enclosing, span, body)
                 doc = _docstring(docs[node.id]) if node.id in docs else comment
                 base = tuple(dict.fromkeys(bases[node.id]))
-                found.append(replace(made, doc=doc, first_line=first, bases=base))
+                definitions.append(replace(definition, doc=doc, first_line=first, bases=base))
             enclosing.append(container)
-        return found
+        return definitions
 
     def containers(self) -> list[_Container]:
         """Whatever a definition can stand in, outermost first where they nest."""

@@ -84,8 +84,12 @@ def read_definition(code: str, name: str, language: str) -> CodeReading | None:
     definitions, root = outlined(code, language)
     if not name:
         return _Surroundings(Syntax(root, language), root).result()
-    named = [one for one in definitions if name in (one.name, one.qualified)]
-    named = named or [one for one in definitions if one.name == name.rpartition(".")[2]]
+    named = [
+        definition for definition in definitions if name in (definition.name, definition.qualified)
+    ]
+    named = named or [
+        definition for definition in definitions if definition.name == name.rpartition(".")[2]
+    ]
     if not named:
         return None
     span = named[-1].span
@@ -322,10 +326,10 @@ class _Surroundings(_Function):
             yield self.part("import", node, self.text(node))
 
 
-def overlap(one: Parts, other: Parts) -> float:
+def overlap(first: Parts, other: Parts) -> float:
     """Share of what two bags hold together that both hold; 1 for two empty ones."""
-    together = (one | other).total()
-    return (one & other).total() / together if together else 1.0
+    together = (first | other).total()
+    return (first & other).total() / together if together else 1.0
 
 
 def _parameter_list(core: Node) -> Node | None:

@@ -84,15 +84,17 @@ def changes(
     gone = {key: piece for key, piece in old.items() if key not in new}
     come = {key: piece for key, piece in new.items() if key not in old}
     matched = dict(_matched(gone.values(), come.values()))
-    found = [
+    changed = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
         if key in old and _differ(old[key], piece)
     ]
-    found += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
-    kept = {piece.key for piece in matched.values()}
-    found += [DefinitionChange(piece, None) for key, piece in gone.items() if key not in kept]
-    return tuple(found)
+    changed += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
+    continued = {piece.key for piece in matched.values()}
+    changed += [
+        DefinitionChange(piece, None) for key, piece in gone.items() if key not in continued
+    ]
+    return tuple(changed)
 
 
 def pieces(path: str, text: str) -> dict[str, CodePiece]:
@@ -105,18 +107,18 @@ def pieces(path: str, text: str) -> dict[str, CodePiece]:
     if language is None:
         return {}
     parsed = parse(text, language)
-    found: dict[str, CodePiece] = {}
+    by_key: dict[str, CodePiece] = {}
     for piece in _pieces(path, language, parsed):
         if piece.code.strip():
-            twin = found.get(piece.key)
+            twin = by_key.get(piece.key)
             whole = f"{twin.code.rstrip()}\n\n{piece.code}" if twin else piece.code
-            found[piece.key] = replace(twin or piece, code=whole)
-    return found
+            by_key[piece.key] = replace(twin or piece, code=whole)
+    return by_key
 
 
 def all_pieces(files: Mapping[str, str]) -> dict[str, CodePiece]:
     """The pieces of several files, given as texts by path; other languages are passed over."""
-    return {key: one for path, text in files.items() for key, one in pieces(path, text).items()}
+    return {key: piece for path, text in files.items() for key, piece in pieces(path, text).items()}
 
 
 def in_class(signature: str, code: str, language: str) -> str:
@@ -163,14 +165,14 @@ def _shell(parsed: ParsedFile, index: int, outer: list[bool]) -> str:
     """The text of a class, or of a file, with blank lines for the definitions in it."""
     whole = parsed.definitions[index].span if index != NONE else None
     at, end = (whole.start, whole.end) if whole else (0, len(parsed.source))
-    kept = []
+    texts = []
     for place, inner in enumerate(parsed.definitions):
         if inner.parent == index and outer[place] and inner.span.start >= at:
-            kept.append(parsed.source[at : inner.span.start])
-            kept.append(b"\n" * parsed.source.count(b"\n", inner.span.start, inner.span.end))
+            texts.append(parsed.source[at : inner.span.start])
+            texts.append(b"\n" * parsed.source.count(b"\n", inner.span.start, inner.span.end))
             at = inner.span.end
-    kept.append(parsed.source[at:end])
-    return b"".join(kept).decode(errors="replace")
+    texts.append(parsed.source[at:end])
+    return b"".join(texts).decode(errors="replace")
 
 
 def _alone(parsed: ParsedFile, definition: CodeDefinition, language: str) -> tuple[str, int]:
@@ -200,12 +202,12 @@ def _matched(
     gone: Iterable[CodePiece], come: Iterable[CodePiece]
 ) -> Iterator[tuple[str, CodePiece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""
-    left, new = [_Bag.of(one) for one in gone], [_Bag.of(one) for one in come]
+    left, new = [_Bag.of(bag) for bag in gone], [_Bag.of(bag) for bag in come]
     pairs = [
-        (overlap(old.parts, one.parts), old.piece, one.piece)
-        for one in new
+        (overlap(old.parts, bag.parts), old.piece, bag.piece)
+        for bag in new
         for old in left
-        if one.parts and old.parts and old.piece.language == one.piece.language
+        if bag.parts and old.parts and old.piece.language == bag.piece.language
     ]
     taken: set[str] = set()
     for likeness, was, now in sorted(pairs, key=lambda pair: -pair[0]):

@@ -75,16 +75,16 @@ def _scan(
     here = root / folder
     if (here / ".gitignore").is_file():
         ignored = [*ignored, (folder, _spec(here / ".gitignore"))]
-    for found in sorted(here.iterdir()):
-        path = folder / found.name
-        is_folder = found.is_dir()
-        if found.name.startswith(".") or found.is_symlink() or _ignored(path, is_folder, ignored):
+    for child in sorted(here.iterdir()):
+        path = folder / child.name
+        is_folder = child.is_dir()
+        if child.name.startswith(".") or child.is_symlink() or _ignored(path, is_folder, ignored):
             continue
         if is_folder:
-            if found.name not in _SKIPPED_FOLDERS:
+            if child.name not in _SKIPPED_FOLDERS:
                 yield from _scan(root, path, ignored)
-        elif found.is_file():
-            yield _read(found, str(path))
+        elif child.is_file():
+            yield _read(child, str(path))
 
 
 def _spec(file: Path) -> GitIgnoreSpec:

@@ -70,26 +70,26 @@ class Git:
         """The repository that ``folder`` is in. Raises UnknownName, MissingExtra."""
         if not folder.is_dir():
             raise UnknownName(f"{folder} is not a folder; give the root of a repository")
-        found = _run(folder, "rev-parse", "--show-toplevel")
-        if found is None:
+        top = _run(folder, "rev-parse", "--show-toplevel")
+        if top is None:
             raise UnknownName(
                 f"{folder} is in no git repository that git lets this user read; `git init` makes "
                 "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
             )
-        return cls(Path(found.decode().rstrip("\n")))
+        return cls(Path(top.decode().rstrip("\n")))
 
     def resolve(self, revision: str) -> str:
         """The commit that a revision names. Raises UnknownName."""
-        wanted = f"{revision}^{{commit}}"
-        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
-        if found is None:
+        name = f"{revision}^{{commit}}"
+        commit = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        if commit is None:
             raise UnknownName(f"git knows no commit {revision!r}")
-        return found.decode().strip()
+        return commit.decode().strip()
 
     def head(self) -> str:
         """The commit that is checked out; empty in a repository without one."""
-        found = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
-        return found.decode().strip() if found else ""
+        commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
+        return commit.decode().strip() if commit else ""
 
     def identities(self) -> RepositoryNames:
         """What tells this repository from others: its first commit, those of other histories that
@@ -101,8 +101,8 @@ class Git:
         if self.is_shallow():
             return (str(self.top),)
         roots = ("rev-list", "--max-parents=0", "HEAD", "--")
-        found = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
-        commits = b"".join(one or b"" for one in found).decode().split()
+        replies = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
+        commits = b"".join(reply or b"" for reply in replies).decode().split()
         return (*dict.fromkeys(commits), str(self.top))
 
     def is_shallow(self) -> bool:
@@ -116,8 +116,8 @@ class Git:
 
     def parent(self, revision: str) -> str:
         """The first parent of a commit; empty for the first commit."""
-        found = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")
-        return found.decode().strip() if found else ""
+        commit = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")
+        return commit.decode().strip() if commit else ""
 
     def changed(self, old: str, new: str) -> list[tuple[str, str]]:
         """Source files that differ: path before and after, empty where there is no file.
@@ -129,10 +129,10 @@ class Git:
         sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
         cached = ["--cached"] if new == STAGED else []
         reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
-        found = list(_statuses(_zero_terminated(reply)))
+        pairs = list(_statuses(_zero_terminated(reply)))
         if new == WORKING_TREE:
-            found += [("", path) for path in self._untracked()]
-        return [pair for pair in found if any(language_of(path) for path in pair)]
+            pairs += [("", path) for path in self._untracked()]
+        return [pair for pair in pairs if any(language_of(path) for path in pair)]
 
     def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
         """The texts of files at a revision, by path; what is not there is left out."""
@@ -147,17 +147,17 @@ class Git:
     def blobs(self, names: Sequence[str]) -> dict[str, str]:
         """Texts by ``REVISION:PATH``; what is not there is left out."""
         asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
-        reply = self._must("cat-file", "--batch", stdin="".join(f"{one}\n" for one in asked))
-        found: dict[str, str] = {}
+        reply = self._must("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in asked))
+        texts: dict[str, str] = {}
         at = 0
         for name in asked:
             end = reply.index(b"\n", at)
             head, at = reply[at:end].decode(errors="replace").rsplit(" ", 2), end + 1
             if head[-1].isdecimal() and len(head) == 3:
                 size = int(head[-1])
-                found[name] = reply[at : at + size].decode(errors="replace")
+                texts[name] = reply[at : at + size].decode(errors="replace")
                 at += size + 1
-        return found
+        return texts
 
     def history(self, revision: str, path: str, depth: int) -> list[Commit]:
         """The last ``depth`` commits up to ``revision`` that touched a file, oldest first.
@@ -172,8 +172,8 @@ class Git:
 
     def touched(self, revision: str, path: str) -> datetime | None:
         """When a file was last committed; None if it never was."""
-        found = self._must("log", "--max-count=1", "--format=%ct", revision, "--", path)
-        return datetime.fromtimestamp(int(found), UTC) if found.strip() else None
+        stamp = self._must("log", "--max-count=1", "--format=%ct", revision, "--", path)
+        return datetime.fromtimestamp(int(stamp), UTC) if stamp.strip() else None
 
     def message(self, old: str, new: str) -> str:
         """The messages of the commits after ``old`` up to ``new``, newest first."""
@@ -185,10 +185,10 @@ class Git:
             raise InputError(
                 f"{revisions!r} is not a range of commits; give one such as main..HEAD"
             )
-        found = self._ask("rev-list", "--reverse", "--no-merges", revisions, "--")
-        if found is None:
+        reply = self._ask("rev-list", "--reverse", "--no-merges", revisions, "--")
+        if reply is None:
             raise UnknownName(f"git knows no range of commits {revisions!r}")
-        return found.decode().split()
+        return reply.decode().split()
 
     def ends(self, commits: str) -> tuple[str, str]:
         """The commits that a range goes from and to: ``A..B``, ``A...B`` or ``A`` to HEAD.
@@ -221,10 +221,10 @@ class Git:
         return _run(self.top, *arguments)
 
     def _must(self, *arguments: str, stdin: str = "") -> bytes:
-        found = _run(self.top, *arguments, stdin=stdin)
-        if found is None:
+        reply = _run(self.top, *arguments, stdin=stdin)
+        if reply is None:
             raise UnknownName(f"git {arguments[0]} failed in {self.top}; is the repository whole?")
-        return found
+        return reply
 
 
 def identities(folder: Path) -> RepositoryNames:
@@ -267,9 +267,9 @@ def _without(
         if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
             raise InputError(f"the diff is not what the files below {root} were changed by")
         # A diff may make links, and what they point to is not of the repository.
-        found = [file for file in copy.rglob("*") if _is_within(copy, file)]
+        files = [file for file in copy.rglob("*") if _is_within(copy, file)]
         return {
-            file.relative_to(copy).as_posix(): file.read_text(errors="replace") for file in found
+            file.relative_to(copy).as_posix(): file.read_text(errors="replace") for file in files
         }
 
 
@@ -295,7 +295,7 @@ def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
 
 
 def _zero_terminated(reply: bytes) -> Iterator[str]:
-    return (one.decode(errors="replace") for one in reply.split(b"\0") if one)
+    return (word.decode(errors="replace") for word in reply.split(b"\0") if word)
 
 
 def _statuses(words: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -70,16 +70,16 @@ class CommitHistory:
 
     def all_pieces(self, files: Mapping[str, str]) -> dict[str, CodePiece]:
         """The pieces of several files, given as texts by path, by their keys."""
-        found: dict[str, CodePiece] = {}
+        by_key: dict[str, CodePiece] = {}
         for path, text in files.items():
-            found |= self._pieces(path, text)
-        return found
+            by_key |= self._pieces(path, text)
+        return by_key
 
     def of_file(self, revision: str, path: str, keys: set[str]) -> dict[str, list[EarlierChange]]:
         """What commits up to ``revision`` did to some definitions of a file, by their keys now."""
         commits = self._git.history(revision, path, self._depth)
         texts = self._git.blobs([name for commit in commits for name in _blob_names(commit)])
-        found: dict[str, list[EarlierChange]] = {key: [] for key in keys}
+        histories: dict[str, list[EarlierChange]] = {key: [] for key in keys}
         for commit in commits:
             earlier, later = _blob_names(commit)
             if later not in texts:
@@ -94,8 +94,8 @@ class CommitHistory:
                     change = EarlierChange(
                         commit.message, commit.sha, commit.at, "commit", was, now
                     )
-                    found[key].append(change)
-        return found
+                    histories[key].append(change)
+        return histories
 
     def of(self, revision: str, key: str) -> list[EarlierChange]:
         """What the commits up to ``revision`` did to one definition, oldest first."""

@@ -35,8 +35,8 @@ class _Change:
         """What stands against a text that speaks of it."""
         how = "is gone" if self.gone else "has changed"
         why = f": {self.asked}" if self.asked else ""
-        said = f"{self.place.qualified} in {self.place.path} {how}{why}"
-        return Newer(self.entry_id, said, moment(self.at))
+        text = f"{self.place.qualified} in {self.place.path} {how}{why}"
+        return Newer(self.entry_id, text, moment(self.at))
 
 
 def save_noticed(
@@ -59,11 +59,19 @@ def save_noticed(
 
 def save_recorded(writer: Writer, space: int, recorded: Iterable[RecordedBlock]) -> None:
     """Note what recorded rounds changed."""
-    for one in recorded:
-        block = one.block
+    for recorded_block in recorded:
+        block = recorded_block.block
         if block.at is not None:
             place = DefinitionPlace(block.path, block.definition)
-            _insert(writer, space, place, micros(block.at), int(not block.code), one.seq, None)
+            _insert(
+                writer,
+                space,
+                place,
+                micros(block.at),
+                int(not block.code),
+                recorded_block.seq,
+                None,
+            )
 
 
 def _insert(
@@ -105,26 +113,26 @@ def drop(writer: Writer, repository: int) -> None:
 
 
 def against(
-    reader: Reader, space: int, found: Mapping[int, Entry], texts: Mapping[int, str]
+    reader: Reader, space: int, entries: Mapping[int, Entry], texts: Mapping[int, str]
 ) -> dict[int, Newer]:
     """What has changed of the code that texts speak of since they were said, by their keys.
 
-    ``found`` are the texts' entries. A recorded round is not marked: it is the story itself.
+    ``entries`` are the texts' entries. A recorded round is not marked: it is the story itself.
     """
     if reader.row("SELECT 1 FROM code_change WHERE space = ? LIMIT 1", (space,)) is None:
         return {}
     names = {
-        key: mentioned(text) for key, text in texts.items() if BLOCK not in found[key].metadata
+        key: mentioned(text) for key, text in texts.items() if BLOCK not in entries[key].metadata
     }
     changes = _changes(reader, space, {last_part(name) for some in names.values() for name in some})
     marks = {}
     for key, some in names.items():
-        said = micros(found[key].at or found[key].added)
+        spoken_at = micros(entries[key].at or entries[key].added)
         since = [
             change
             for name in some
             for change in changes.get(last_part(name), ())
-            if change.at > said and means(name, change.place.qualified)
+            if change.at > spoken_at and means(name, change.place.qualified)
         ]
         if since:
             marks[key] = max(since, key=lambda change: (change.at, bool(change.entry_id))).newer()
@@ -132,10 +140,10 @@ def against(
 
 
 def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list[_Change]]:
-    wanted = sorted(names)
-    found: dict[str, list[_Change]] = {}
-    for start in range(0, len(wanted), PAGE):
-        chunk = wanted[start : start + PAGE]
+    ordered = sorted(names)
+    by_name: dict[str, list[_Change]] = {}
+    for start in range(0, len(ordered), PAGE):
+        chunk = ordered[start : start + PAGE]
         rows = reader.rows(
             "SELECT c.name, c.path, c.qualified, c.at, c.gone, e.id, e.text FROM code_change c"
             f" LEFT JOIN entry e ON e.seq = c.entry WHERE c.space = ? AND c.name IN"
@@ -146,5 +154,5 @@ def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list
             asked = text.partition("\n")[0] if text else ""
             place = DefinitionPlace(path, qualified)
             change = _Change(place, int(at), bool(gone), entry_id or "", asked)
-            found.setdefault(name, []).append(change)
-    return found
+            by_name.setdefault(name, []).append(change)
+    return by_name

@@ -29,7 +29,7 @@ _FILE = re.compile(r".*\.(?:[a-z]{1,4}|com|org)$")
 
 def mentioned(text: str) -> frozenset[str]:
     """The names of definitions in a text, dotted where it gives an owner: ``Client.fetch``."""
-    marked = {name for found in _SIGNS.finditer(text) for name in found.groups() if name}
+    marked = {name for match in _SIGNS.finditer(text) for name in match.groups() if name}
     marked |= {name for name in _BEFORE.findall(text) if name.lower() not in _POINTING}
     looks = {word for word in _WORD.findall(text) if _looks_like_code(word)}
     return frozenset(".".join(_PARTS.split(name)) for name in marked | looks)
@@ -42,9 +42,9 @@ def last_part(name: str) -> str:
 
 def means(name: str, qualified: str) -> bool:
     """Whether a name in a text can be that of a definition; owners must agree if both have some."""
-    wanted, there = name.split("."), qualified.split(".")
-    shared = min(len(wanted), len(there))
-    return wanted[-shared:] == there[-shared:]
+    asked, there = name.split("."), qualified.split(".")
+    shared = min(len(asked), len(there))
+    return asked[-shared:] == there[-shared:]
 
 
 def _looks_like_code(word: str) -> bool:

@@ -25,7 +25,7 @@ SOURCE = "code:"
 """The source of a block is this and the path of its file."""
 
 MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
-"""More new code is cut in the text that is searched; the block keeps the whole code."""
+"""Longer new code is cut in the searched text; the block keeps all of it."""
 
 _IN = " in "
 """Stands between a definition's key and its repository, where the key alone is not enough."""
@@ -36,7 +36,7 @@ _AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """A block and what ties it to the one before: see ``Sessions.record``."""
+    """A block and what ties it to the one before: see ``states``."""
 
     block: SessionBlock
     former: str = ""
@@ -73,8 +73,8 @@ def draft(recorded: RecordedBlock) -> Draft:
         "note": block.note,
         "outcome": block.outcome,
     }
-    told: dict[str, JSON] = {key: value for key, value in account.items() if value}
-    metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: told}
+    filled: dict[str, JSON] = {key: value for key, value in account.items() if value}
+    metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: filled}
     return Draft(
         text=f"{_head(block)}{recorded.fresh[:MAX_NEW_CHARS]}"[:MAX_ENTRY_CHARS].rstrip(),
         kind="code",
@@ -85,7 +85,7 @@ def draft(recorded: RecordedBlock) -> Draft:
 
 
 def _head(block: SessionBlock) -> str:
-    """What the text says before the lines that are new."""
+    """The beginning of an entry's text, before the new lines of code."""
     head = [block.instruction, "", block.key]
     head += [f"Note: {block.note}"] if block.note else []
     head += [f"Outcome: {block.outcome}"] if block.outcome else []
@@ -93,7 +93,7 @@ def _head(block: SessionBlock) -> str:
 
 
 def fresh_lines(code: str, previous: str) -> str:
-    """The lines of ``code`` that ``previous``, which a round found, does not have."""
+    """The lines of ``code`` that are not in ``previous``, the code that the round started from."""
     left = Counter(previous.splitlines())
     fresh = []
     for line in code.splitlines():
@@ -104,13 +104,19 @@ def fresh_lines(code: str, previous: str) -> str:
 
 def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     """The block of an entry; None if it is another one."""
-    told = entry.metadata.get(BLOCK)
+    account = entry.metadata.get(BLOCK)
     path, definition = entry.metadata.get("path"), entry.metadata.get("definition")
-    if not isinstance(told, dict) or not isinstance(path, str) or not isinstance(definition, str):
+    if (
+        not isinstance(account, dict)
+        or not isinstance(path, str)
+        or not isinstance(definition, str)
+    ):
         return None
     if not is_inside(path):
         return None
-    texts = defaultdict(str, {key: one for key, one in told.items() if isinstance(one, str)})
+    texts = defaultdict(
+        str, {key: value for key, value in account.items() if isinstance(value, str)}
+    )
     block = SessionBlock(
         definition=definition,
         instruction=texts["instruction"],
@@ -121,7 +127,7 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
         path=path,
         id=entry.id,
         at=entry.at or entry.added,
-        repository=_names(told.get("repository")),
+        repository=_names(account.get("repository")),
     )
     if not block.language:
         return None
@@ -130,9 +136,9 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     return RecordedBlock(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
 
 
-def _names(told: JSON) -> RepositoryNames:
-    """What a repository went by; blocks of earlier versions hold one name by itself."""
-    several = told if isinstance(told, list) else [told]
+def _names(written: JSON) -> RepositoryNames:
+    """The names of a repository. Blocks of earlier versions hold a single name."""
+    several = written if isinstance(written, list) else [written]
     return tuple(name for name in several if name and isinstance(name, str))
 
 
@@ -149,8 +155,8 @@ def extent(reader: Reader, space: int) -> tuple[int, int]:
 
 def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
     """The blocks of a space after an entry, in the order they were recorded."""
-    found = by_seq(reader, list(_seqs(reader, space, after)))
-    blocks = (read(entry, seq) for seq, entry in sorted(found.items()))
+    entries = by_seq(reader, list(_seqs(reader, space, after)))
+    blocks = (read(entry, seq) for seq, entry in sorted(entries.items()))
     return [block for block in blocks if block is not None]
 
 
@@ -179,76 +185,81 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
 def sequences(
     recorded: Iterable[RecordedBlock], among: RepositoryNames | None = None
 ) -> dict[str, list[RecordedBlock]]:
-    """The blocks by what their definition is called now, oldest first.
+    """Blocks in sequences, oldest first, by the present key of their definition.
 
-    ``among`` are the names of one repository: then its blocks alone, and such as belong to none
-    that is known. Without, repositories are kept apart: of definitions that two of them have by
-    one name, the key says which, as ``PATH::NAME in REPOSITORY``. Blocks that belong to none are
-    in the sequence of each, and have one of their own where there is no other.
+    ``among`` are the names of one repository: then its blocks alone, with those whose repository is
+    not known. Without it repositories are kept apart. Where two of them have a definition of one
+    key, the keys say which is whose: ``PATH::NAME in REPOSITORY``. A block whose repository is not
+    known is in the sequences of all, or in one of its own where no repository has the definition.
     """
     every = list(recorded)
     if among is not None:
-        there = repositories([*(one.block.repository for one in every), among])
-        return _chained(_of(every, next((one for one in there if among in one), ())))
-    found: dict[tuple[str, str], list[RecordedBlock]] = {}
-    for names in repositories(one.block.repository for one in every):
-        for key, sequence in _chained(_of(every, names)).items():
-            if any(one.block.repository for one in sequence):
-                found[names[0][0], key] = sequence
-    taken = {one.seq for sequence in found.values() for one in sequence}
-    having = Counter(key for _, key in found)
-    alone = _chained(one for one in every if one.seq not in taken)
+        groups = repositories([*(record.block.repository for record in every), among])
+        return _chained(_of(every, next((group for group in groups if among in group), ())))
+    by_place: dict[tuple[str, str], list[RecordedBlock]] = {}
+    for group in repositories(record.block.repository for record in every):
+        for key, sequence in _chained(_of(every, group)).items():
+            if any(record.block.repository for record in sequence):
+                by_place[group[0][0], key] = sequence
+    taken = {record.seq for sequence in by_place.values() for record in sequence}
+    alone = _chained(record for record in every if record.seq not in taken)
+    # A key stays as it is where it is the only one, and says its repository where it is not.
+    count = Counter(key for _, key in by_place)
     return alone | {
-        key if having[key] + (key in alone) == 1 else f"{key}{_IN}{_short(where)}": sequence
-        for (where, key), sequence in found.items()
+        key if count[key] + (key in alone) == 1 else f"{key}{_IN}{_short(where)}": sequence
+        for (where, key), sequence in by_place.items()
     }
 
 
 def _of(
     every: Iterable[RecordedBlock], repository: Collection[RepositoryNames]
 ) -> Iterator[RecordedBlock]:
-    """The blocks of one repository, and those of none that is known."""
-    return (one for one in every if not one.block.repository or one.block.repository in repository)
+    """The blocks of one repository, and those whose repository is not known."""
+    return (
+        record
+        for record in every
+        if not record.block.repository or record.block.repository in repository
+    )
 
 
 def _chained(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
-    """Sequences by what their definition is called now, whatever it was called before."""
-    found: dict[str, list[RecordedBlock]] = {}
-    for one in blocks:
-        older = found.pop(one.block.key, None) or found.pop(one.former, [])
-        found[one.block.key] = [*older, one]
-    return found
+    """Sequences by the present key of their definition; renames are followed."""
+    chains: dict[str, list[RecordedBlock]] = {}
+    for record in blocks:
+        older = chains.pop(record.block.key, None) or chains.pop(record.former, [])
+        chains[record.block.key] = [*older, record]
+    return chains
 
 
 def within(
-    known: Mapping[str, Sequence[RecordedBlock]], among: RepositoryNames
+    histories: Mapping[str, Sequence[RecordedBlock]], among: RepositoryNames
 ) -> dict[str, list[RecordedBlock]]:
     """The sequences of one repository among those of all."""
-    every = {one.seq: one for sequence in known.values() for one in sequence}
-    return sequences((one for _, one in sorted(every.items())), among)
+    every = {record.seq: record for sequence in histories.values() for record in sequence}
+    return sequences((record for _, record in sorted(every.items())), among)
 
 
 def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames, ...]]:
-    """The repositories that blocks name, each with all that it went by, the latest first.
+    """The repositories that blocks name, each as all the names it had, the latest first.
 
-    It is the same one if what it is known by first was among its names before, or the other way
-    round. One other name in common is not enough: many take in the history of one library, and
-    folders are used again.
+    Two sets of names are of one repository if the first name of one is in the other: its first
+    commit stays the same. Another name in common is not enough: many repositories take in the
+    history of one library, and folders are used again.
     """
-    found: list[tuple[RepositoryNames, ...]] = []
+    groups: list[tuple[RepositoryNames, ...]] = []
     for names in dict.fromkeys(filter(None, named)):
-        same = [one for one in found if any(_is_same(names, other) for other in one)]
-        found = [one for one in found if one not in same]
-        found.append((names, *(other for one in same for other in one)))
-    return found
+        same = [group for group in groups if any(_is_same(names, other) for other in group)]
+        groups = [group for group in groups if group not in same]
+        groups.append((names, *(other for group in same for other in group)))
+    return groups
 
 
-def _is_same(one: RepositoryNames, other: RepositoryNames) -> bool:
-    return one[0] in other or other[0] in one
+def _is_same(first: RepositoryNames, other: RepositoryNames) -> bool:
+    return first[0] in other or other[0] in first
 
 
 def _short(repository: str) -> str:
-    """A repository's name as it is shown: a folder whole, of a commit as much as tells it."""
+    """A repository's name as it is shown: a folder in full, a commit abbreviated."""
     return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
 
 
@@ -260,25 +271,31 @@ def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:
 def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
     """The blocks of one definition, each after a block of the code that its round found, where
     that is not what the last one left: nobody is known to have asked for that code."""
-    for one in recorded:
-        if one.before:
+    for record in recorded:
+        if record.before:
             yield replace(
-                one.block, id="", instruction="", code=one.before, note="", outcome="", met=None
+                record.block,
+                id="",
+                instruction="",
+                code=record.before,
+                note="",
+                outcome="",
+                met=None,
             )
-        yield one.block
+        yield record.block
 
 
-def named(definition: str, known: Iterable[str]) -> str:
+def named(definition: str, keys_known: Iterable[str]) -> str:
     """The key meant by ``PATH::NAME``, a qualified name, or its last part.
 
     Raises UnknownName when there is none, or more than one.
     """
-    keys = sorted(set(known))
-    found = list(_meant(definition, keys))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UnknownName(f"{definition!r} can be any of {', '.join(found)}; give one of these")
+    keys = sorted(set(keys_known))
+    meant = list(_meant(definition, keys))
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise UnknownName(f"{definition!r} can be any of {', '.join(meant)}; give one of these")
     shown = ", ".join(keys) or "none"
     raise UnknownName(f"nothing is recorded of {definition!r}; there are records of: {shown}")
 
@@ -288,11 +305,11 @@ def _meant(definition: str, keys: Sequence[str]) -> Iterator[str]:
         yield definition
         return
     names = {key: key.partition("::")[2].partition(_IN)[0] for key in keys}
-    wanted = definition.partition("::")[2]
+    name_alone = definition.partition("::")[2]
     exact = [
         key
         for key, name in names.items()
-        if name == definition or (name == wanted and key.startswith(f"{definition}{_IN}"))
+        if name == definition or (name == name_alone and key.startswith(f"{definition}{_IN}"))
     ]
     yield from exact or (key for key, name in names.items()
                          if name.rpartition(".")[2] == definition)  # fmt: skip

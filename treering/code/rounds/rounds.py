@@ -29,7 +29,7 @@ Committed = Mapping[str, datetime | None]
 """When the former text of a file was committed; None if it is the former text whatever is known."""
 
 Build = Callable[[], None]
-"""Makes entries that are durable searchable."""
+"""Makes durable entries searchable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +82,23 @@ class Rounds:
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             every = recorded.load(writer, space)
-            known = recorded.sequences(every, among or _only(every))
-            found = _found(all_pieces(old), {*old, *new}, committed, known)
-            made = list(_blocks(round_, changes(found, all_pieces(new)), known, among))
-            ids = [self._store(writer, space, one) for one in made]
+            sequences = recorded.sequences(every, among or _only(every))
+            pieces_found = _found(all_pieces(old), {*old, *new}, committed, sequences)
+            blocks = list(_blocks(round_, changes(pieces_found, all_pieces(new)), sequences, among))
+            ids = [self._store(writer, space, block) for block in blocks]
         self._build()
-        return tuple(replace(one.block, id=id_) for one, id_ in zip(made, ids, strict=True))
+        return tuple(replace(block.block, id=id_) for block, id_ in zip(blocks, ids, strict=True))
 
-    def add(self, block: SessionBlock, found: str, among: RepositoryNames) -> SessionBlock:
-        """Store a block that a model has written; ``found`` is the code that it found, if that is
-        not what the last block left, ``among`` the names of its repository."""
+    def add(self, block: SessionBlock, code_found: str, among: RepositoryNames) -> SessionBlock:
+        """Store a block that a model has written; ``code_found`` is the code that it
+        began from, if that is not what the last block left, ``among`` its repository's names."""
         block = replace(block, repository=among)
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
             older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
-            previous = found or (older[-1].block.code if older else "")
+            previous = code_found or (older[-1].block.code if older else "")
             fresh = recorded.fresh_lines(block.code, previous)
-            id_ = self._store(writer, space, RecordedBlock(block, before=found, fresh=fresh))
+            id_ = self._store(writer, space, RecordedBlock(block, before=code_found, fresh=fresh))
         self._build()
         return replace(block, id=id_)
 
@@ -121,8 +121,8 @@ class Rounds:
         check_text(outcome, "the outcome")
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            known = recorded.sequences(recorded.load(writer, space), among)
-            old = known[recorded.named(definition, known)][place]
+            sequences = recorded.sequences(recorded.load(writer, space), among)
+            old = sequences[recorded.named(definition, sequences)][place]
             block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
             changed = recorded.draft(replace(old, block=block, noted=noted))
             forgetting.rewrite(writer, space, old.seq, changed)
@@ -132,7 +132,7 @@ class Rounds:
         return block
 
     def follow(self) -> None:
-        """Note what rounds have changed that were recorded or imported; cheap."""
+        """Mark what newly recorded or imported rounds have changed. Cheap."""
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             if state is None or not recorded.is_any(
@@ -145,27 +145,27 @@ class Rounds:
 
     def forget(self, definition: str) -> Forgotten:
         """Erase the rounds of a definition. Raises UnknownName."""
-        known = self.known()
-        seqs = [one.seq for one in known[recorded.named(definition, known)]]
+        sequences = self.known()
+        seqs = [block.seq for block in sequences[recorded.named(definition, sequences)]]
         with self._database.read() as reader:
             state = store.state(reader, self._space)
         assert state is not None  # something is recorded
         return forgetting.forget(self._database, state.space, seqs)
 
     def of(self, keys: Iterable[str]) -> list[SessionBlock]:
-        """The blocks that rounds left of some definitions, newest first."""
-        wanted = set(keys)
+        """The recorded blocks of some definitions, newest first."""
+        asked_for = set(keys)
         asked = {
             block.id: block  # of no repository, it is in the sequences of several
             for sequence in self.known().values()
-            if sequence[-1].block.key in wanted
+            if sequence[-1].block.key in asked_for
             for block in recorded.sequence(sequence)
             if block.instruction
         }
         return sorted(asked.values(), key=_when, reverse=True)
 
     def state(self) -> tuple[int, int]:
-        """What tells that rounds were recorded or forgotten."""
+        """How many rounds there are and which is the last: either changes when one comes or goes."""
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             return recorded.extent(reader, state.space) if state else (0, 0)
@@ -179,47 +179,47 @@ class Rounds:
         state = store.state(reader, self._space)
         return recorded.load(reader, state.space) if state else []
 
-    def _working_tree(self, git: Git, known: Iterable[str]) -> tuple[Files, Files, Committed]:
+    def _working_tree(self, git: Git, keys: Iterable[str]) -> tuple[Files, Files, Committed]:
         """Files as committed and on disk: those that differ, and those that have sequences."""
         head = git.head()
         pairs = git.changed(head, WORKING_TREE)
-        sequences = {key.partition("::")[0] for key in known}
+        sequences = {key.partition("::")[0] for key in keys}
         old = {path for path, _ in pairs if path} | sequences
         new = {path for _, path in pairs if path} | sequences
         committed = git.texts(head, sorted(old)) if head else {}
         when = {path: git.touched(head, path) for path in committed if path in sequences}
         return committed, git.texts(WORKING_TREE, sorted(new)), when
 
-    def _store(self, writer: Writer, space: int, one: RecordedBlock) -> str:
-        source = entries.source_id(writer, space, recorded.source_of(one.block))
-        return entries.append(writer, space, source, [recorded.draft(one)], store.VIEW).ids[0]
+    def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
+        source = entries.source_id(writer, space, recorded.source_of(block.block))
+        return entries.append(writer, space, source, [recorded.draft(block)], store.VIEW).ids[0]
 
 
 def story_of(
-    definition: str, known: Mapping[str, Sequence[RecordedBlock]], root: Path | None
+    definition: str, sequences: Mapping[str, Sequence[RecordedBlock]], root: Path | None
 ) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, with the commits of the repository at ``root``.
 
     Raises UnknownName.
     """
     if root is None:
-        return recorded.sequence(known[recorded.named(definition, known)])
+        return recorded.sequence(sequences[recorded.named(definition, sequences)])
     git = Git.at(root)
-    known = recorded.within(known, git.identities())
+    sequences = recorded.within(sequences, git.identities())
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
-    key = recorded.named(definition, {*known, *there})
+    key = recorded.named(definition, {*sequences, *there})
     commits = CommitHistory(git, DEPTH).of(git.head(), key)
-    return tuple(sorted(_told_once(commits, recorded.sequence(known.get(key, []))), key=_when))
+    return tuple(sorted(_told_once(commits, recorded.sequence(sequences.get(key, []))), key=_when))
 
 
 def _told_once(
     commits: Sequence[EarlierChange], sequence: Sequence[SessionBlock]
 ) -> Iterator[SessionBlock]:
-    """Commits and rounds; a commit that took in rounds is told with the last of these."""
+    """Commits and rounds. A commit that took in rounds is told once, with the last of them."""
     taken: dict[int, SessionBlock] = {}
-    for one in commits:
-        commit = _as_block(one)
-        place = _taken_in(one, sequence, frozenset(taken))
+    for earlier in commits:
+        commit = _as_block(earlier)
+        place = _taken_in(earlier, sequence, frozenset(taken))
         if place is None:
             yield commit
         else:
@@ -235,13 +235,16 @@ def _told_once(
 def _taken_in(
     commit: EarlierChange, sequence: Sequence[SessionBlock], others: frozenset[int]
 ) -> int | None:
-    """The last round before a commit that left what the commit has, where it began from what the
-    commit began from."""
+    """The place of the round that a commit took in, or None.
+
+    It is the last round before the commit that left the commit's code, in a stretch of rounds that
+    began with the code that the commit began with.
+    """
     states = [_dense(block.code) for block in sequence]
     before, after = _dense(_code(commit.before)), _dense(_code(commit.after))
     if before:
-        found = (place for place, state in enumerate(states) if state == before)
-        start = next(found, len(states)) + 1
+        places = (place for place, state in enumerate(states) if state == before)
+        start = next(places, len(states)) + 1
     else:  # rounds made the definition, if the first one did not find it
         start = 0 if sequence and sequence[0].instruction else len(states)
     same = [
@@ -276,19 +279,19 @@ def _found(
     old: Mapping[str, CodePiece],
     paths: Iterable[str],
     committed: Committed,
-    known: Mapping[str, Sequence[RecordedBlock]],
+    sequences: Mapping[str, Sequence[RecordedBlock]],
 ) -> dict[str, CodePiece]:
-    """The pieces that a round found: as last recorded, unless a later commit has them."""
+    """The pieces that a round started from: as last recorded, unless a later commit has them."""
     files = set(paths)
-    found = dict(old)
-    for key, sequence in known.items():
+    pieces_found = dict(old)
+    for key, sequence in sequences.items():
         last = sequence[-1].block
         if last.path not in files or _is_later(last, committed):
             continue
-        found.pop(key, None)
+        pieces_found.pop(key, None)
         if last.code:
-            found[key] = _piece(last, old.get(key))
-    return found
+            pieces_found[key] = _piece(last, old.get(key))
+    return pieces_found
 
 
 def _is_later(block: SessionBlock, committed: Committed) -> bool:
@@ -304,28 +307,32 @@ def _piece(block: SessionBlock, old: CodePiece | None) -> CodePiece:
 
 
 def _only(every: Sequence[RecordedBlock]) -> RepositoryNames:
-    """The repository that files of which nobody said so are of: the only one there is."""
-    there = recorded.repositories(one.block.repository for one in every)
+    """The repository of files that name none: the only one recorded, if there is only one."""
+    there = recorded.repositories(block.block.repository for block in every)
     return there[0][0] if len(there) == 1 else ()
 
 
 def _blocks(
     round_: WorkRound,
-    found: Iterable[DefinitionChange],
-    known: Mapping[str, Sequence[RecordedBlock]],
+    changed: Iterable[DefinitionChange],
+    sequences: Mapping[str, Sequence[RecordedBlock]],
     among: RepositoryNames,
 ) -> Iterator[RecordedBlock]:
-    """What to record of each change."""
+    """One block to record for each changed definition."""
     now = datetime.now(UTC)
-    for one in found:
-        piece, before = one.piece, _code(one.before)
-        former = one.before.key if one.before and one.before.key != piece.key else ""
-        older = known.get(piece.key) or known.get(former)
+    for definition_change in changed:
+        piece, before = definition_change.piece, _code(definition_change.before)
+        former = (
+            definition_change.before.key
+            if definition_change.before and definition_change.before.key != piece.key
+            else ""
+        )
+        older = sequences.get(piece.key) or sequences.get(former)
         as_left = older[-1].block.code if older else ""
         block = SessionBlock(
             definition=piece.qualified,
             instruction=round_.instruction,
-            code=_code(one.after),
+            code=_code(definition_change.after),
             language=piece.language,
             note=round_.note,
             outcome=round_.outcome,
@@ -338,7 +345,7 @@ def _blocks(
 
 
 def _code(piece: CodePiece | None) -> str:
-    """The code that a block keeps: of a class or file, no blank lines for what is elsewhere."""
+    """The code that a block keeps; of a class or file, without the blank lines for definitions."""
     if piece is None:
         return ""
     return piece.code if piece.is_function else piece.dense()

@@ -32,14 +32,14 @@ JudgeName = Literal["names", "llm"]
 
 @dataclass(frozen=True, slots=True)
 class BilledModel:
-    """The language model of a memory, opened when it is first called for, and its ledger."""
+    """A memory's language model, opened on first use, and the ledger of what it costs."""
 
     llm: Callable[[], LLM]
     pay: Callable[[str, Reply], None]
 
 
 class Coder:
-    """Writes code in rounds, which are recorded; what it was shown is kept while it lives."""
+    """Writes code in rounds and records them. It keeps what the model was shown while it lives."""
 
     def __init__(self, rounds: Rounds, model: BilledModel, similarity: Similarity) -> None:
         self._rounds = rounds
@@ -62,9 +62,9 @@ class Coder:
 
         Raises InputError, UnknownName, LLMError.
         """
-        known = self._rounds.known(among or None)
-        key = _key(definition, known, index)
-        blocks = recorded.sequence(known.get(key, ()))
+        sequences = self._rounds.known(among or None)
+        key = _key(definition, sequences, index)
+        blocks = recorded.sequence(sequences.get(key, ()))
         target, there = _target(key, blocks, index)
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
@@ -75,25 +75,29 @@ class Coder:
         llm = self._model.llm()
         ask = asking(llm, self._model.pay)
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
-        made = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
-        found = "" if known.get(key) else there
-        block = self._rounds.add(replace(made.block, at=datetime.now(UTC)), found, among)
-        if made.note:
-            self._rounds.note(key, made.note, noted=block.id, place=-2, among=among or None)
-        return replace(made, block=block)
+        result = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
+        code_found = "" if sequences.get(key) else there
+        block = self._rounds.add(replace(result.block, at=datetime.now(UTC)), code_found, among)
+        if result.note:
+            self._rounds.note(key, result.note, noted=block.id, place=-2, among=among or None)
+        return replace(result, block=block)
 
     def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:
         if judge == "llm":
             return LLMJudge(self._model.llm())
-        names = {one.name for _, one in index.definitions()} if index else set[str]()
+        names = {definition.name for _, definition in index.definitions()} if index else set[str]()
         return NameJudge(names.__contains__)
 
 
-def _key(definition: str, known: Iterable[str], index: CodeIndex | None) -> str:
+def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None) -> str:
     """The definition that is meant: a known one, or a new one as ``PATH::NAME``."""
-    there = {f"{path}::{one.qualified}" for path, one in index.definitions()} if index else set()
+    there = (
+        {f"{path}::{defined.qualified}" for path, defined in index.definitions()}
+        if index
+        else set()
+    )
     try:
-        return recorded.named(definition, {*known, *there})
+        return recorded.named(definition, {*recorded_keys, *there})
     except UnknownName:
         path, mark, name = definition.partition("::")
         if not mark or not name:
@@ -110,20 +114,22 @@ def _target(
     path, _, qualified = key.partition("::")
     language = language_of(path) or blocks[-1].language
     file = index.files.get(path) if index else None
-    found = {one.qualified: one for one in file.parsed.definitions} if file else {}
+    definitions = (
+        {definition.qualified: definition for definition in file.parsed.definitions} if file else {}
+    )
     piece = None
     if file is not None:
         piece = pieces(path, file.parsed.source.decode(errors="replace")).get(key)
     owner = qualified.rpartition(".")[0]
-    header = _header(owner, found.get(owner), blocks)
+    header = _header(owner, definitions.get(owner), blocks)
     return WritingTarget(path, qualified, language, header), piece.code if piece else ""
 
 
-def _header(owner: str, found: CodeDefinition | None, blocks: Sequence[SessionBlock]) -> str:
+def _header(owner: str, owner_class: CodeDefinition | None, blocks: Sequence[SessionBlock]) -> str:
     """The signature of the class that a method is in; empty for a function."""
     if not owner:
         return ""
-    if found is not None:
-        return found.signature
+    if owner_class is not None:
+        return owner_class.signature
     first = blocks[-1].code.partition("\n")[0].rstrip(":{ ") if blocks else ""
     return first if owner.rpartition(".")[2] in first else f"class {owner.rpartition('.')[2]}"

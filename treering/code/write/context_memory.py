@@ -67,8 +67,8 @@ class NameJudge:
     be missing.
     """
 
-    def __init__(self, known: Callable[[str], bool]) -> None:
-        self._known = known
+    def __init__(self, is_name: Callable[[str], bool]) -> None:
+        self._known = is_name
 
     def decide(self, instructions: Sequence[str], keys: Sequence[str]) -> Judgement:
         """KEEP if something is held and every name of the last instruction occurs in the keys."""

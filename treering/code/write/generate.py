@@ -181,13 +181,13 @@ def _prompt(
     draft: str,
     instruction: str,
 ) -> str:
-    told = [_told(block, whole=block is memory[-1]) for block in memory]
+    sections = [_told(block, whole=block is memory[-1]) for block in memory]
     if lost:
-        told.append(f"A draft that must not be used as it is:\n{draft}")
-        told += [_lost(one) for one in lost]
+        sections.append(f"A draft that must not be used as it is:\n{draft}")
+        sections += [_lost(loss) for loss in lost]
     return load("codemem_generate").fill(
         repo_context=repository or _NOTHING,
-        memory_blocks="\n\n".join(told) or _NOTHING,
+        memory_blocks="\n\n".join(sections) or _NOTHING,
         instruction=instruction,
     )
 
@@ -203,26 +203,32 @@ def _told(block: SessionBlock, whole: bool) -> str:
 
 def _changed(block: SessionBlock) -> Iterator[str]:
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
-        for one in sorted(some, key=lambda statement: statement.first_line):
-            yield f"{sign} {one.text}"
+        for statement in sorted(some, key=lambda statement: statement.first_line):
+            yield f"{sign} {statement.text}"
 
 
 def _lost(loss: Reversal) -> str:
     """A requirement that the draft undoes (eq. 15)."""
     first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
-    return "\n".join([first, *(f"Missing: {one}" for one in loss.missing)])
+    return "\n".join([first, *(f"Missing: {part}" for part in loss.missing)])
 
 
 def _code(reply: Reply, target: WritingTarget) -> str:
     """The definition in a reply, as code that parses by itself."""
-    found = pieces(target.path, code_of(reply.text))
-    named = [one for one in found.values() if one.qualified.rpartition(".")[2] == target.name]
+    by_key = pieces(target.path, code_of(reply.text))
+    named = [
+        candidate
+        for candidate in by_key.values()
+        if candidate.qualified.rpartition(".")[2] == target.name
+    ]
     if not named:
         raise LLMReplyError(
             f"{reply.model} was asked for {target.qualified} and did not write it; it wrote "
             f"{reply.text[:200]!r}. Say in the instruction what it is called"
         )
-    piece = next((one for one in named if one.qualified == target.qualified), named[-1])
+    piece = next(
+        (candidate for candidate in named if candidate.qualified == target.qualified), named[-1]
+    )
     if target.header and not piece.header:
         return in_class(target.header, piece.code, target.language)
     return piece.code

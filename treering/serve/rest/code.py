@@ -76,7 +76,7 @@ class CodeRound(Body):
 
 
 class CodeNote(Body):
-    """What became of a definition's last block."""
+    """A note on the last recorded block of a definition."""
 
     definition: str
     note: str
@@ -84,7 +84,7 @@ class CodeNote(Body):
 
 
 class CodeRequest(Body):
-    """What to write with the language model."""
+    """A definition to be written by the language model."""
 
     instruction: Query
     definition: str
@@ -101,7 +101,7 @@ class CodeQuestion(Body):
 
 
 class CodeRoundsToForget(Body):
-    """Whose recorded rounds to erase."""
+    """The definition whose recorded rounds are to be erased."""
 
     definition: str
 
@@ -123,12 +123,10 @@ async def repositories(tenant: Asking) -> list[str]:
 
 
 @router.post("/repositories")
-async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
+async def index(tree: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
-    root = await tenant.call(served, _settings(request), wanted.root)
-    return await tenant.call_slow(
-        tenant.memory.code.index, root, unit=wanted.unit, embed=wanted.embed
-    )
+    root = await tenant.call(served, _settings(request), tree.root)
+    return await tenant.call_slow(tenant.memory.code.index, root, unit=tree.unit, embed=tree.embed)
 
 
 @router.delete("/repositories")
@@ -138,15 +136,15 @@ async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) ->
 
 
 @router.post("/search")
-async def search(wanted: CodeSearch, tenant: Asking) -> list[CodeHit]:
+async def search(body: CodeSearch, tenant: Asking) -> list[CodeHit]:
     """The fragments of code that matter to an instruction, best first."""
-    return await tenant.call(lambda: tenant.memory.code.search(**wanted.model_dump()))
+    return await tenant.call(lambda: tenant.memory.code.search(**body.model_dump()))
 
 
 @router.post("/map")
-async def map_(wanted: CodeMap, tenant: Asking) -> str:
+async def map_(body: CodeMap, tenant: Asking) -> str:
     """The most central definitions of a repository within a budget of tokens."""
-    return await tenant.call(lambda: tenant.memory.code.map(**wanted.model_dump()))
+    return await tenant.call(lambda: tenant.memory.code.map(**body.model_dump()))
 
 
 @router.post("/rounds", status_code=HTTPStatus.CREATED)
@@ -161,9 +159,9 @@ async def record(worked: CodeRound, request: Request, tenant: Asking) -> tuple[S
 
 
 @router.post("/generate")
-async def generate(wanted: CodeRequest, tenant: Asking) -> GeneratedCode:
+async def generate(body: CodeRequest, tenant: Asking) -> GeneratedCode:
     """One round with the language model on a definition, recorded; no file is read or changed."""
-    return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
+    return await tenant.call_slow(lambda: tenant.memory.code.generate(**body.model_dump()))
 
 
 @router.post("/rounds/forget")
@@ -210,13 +208,13 @@ async def log(
 
 
 @router.post("/check")
-async def check(wanted: CodeCheck, request: Request, tenant: Asking) -> CheckReport:
+async def check(body: CodeCheck, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
-    root = await tenant.call(served_git, _settings(request), wanted.root)
-    given = wanted.model_dump(exclude={"root"})
+    root = await tenant.call(served_git, _settings(request), body.root)
+    given = body.model_dump(exclude={"root"})
     return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
 
 
 def _settings(request: Request) -> Settings:
-    found: Settings = request.app.state.settings
-    return found
+    settings: Settings = request.app.state.settings
+    return settings
