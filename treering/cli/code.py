@@ -246,6 +246,11 @@ def generate(
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
     with run.memory() as memory:
+        if not memory.code.repositories():
+            note(
+                "no repository is indexed, so the model sees no code but that of recorded rounds; "
+                "`treering code index FOLDER` shows it the rest"
+            )
         result = memory.code.generate(
             stdin.argument(instruction), definition=definition, root=root, judge=judge
         )

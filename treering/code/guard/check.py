@@ -32,10 +32,10 @@ class CheckReport:
 
     undone: tuple[Reversal, ...]
     definitions: int
-    deleted: int
     rounds: int
     commits: int
     shallow: bool
+    deleted: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.undone)

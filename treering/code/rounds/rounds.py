@@ -165,7 +165,7 @@ class Rounds:
         return sorted(asked.values(), key=_when, reverse=True)
 
     def state(self) -> tuple[int, int]:
-        """How many rounds there are and which is the last: either changes when one comes or goes."""
+        """How many rounds there are, and the last one: this changes when one comes or goes."""
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             return recorded.extent(reader, state.space) if state else (0, 0)
