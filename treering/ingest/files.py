@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from treering import files
 from treering.code.parse.language import SUFFIXES
 from treering.errors import InputError, TextEncodingError
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
@@ -22,6 +23,7 @@ _UNPARSED = frozenset(
 _CODE = SUFFIXES | _UNPARSED
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
+_BLOCK_BYTES = 1 << 20
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
 
@@ -32,8 +34,10 @@ def kind_of(path: Path) -> Kind:
 
 def digest(path: Path, envelope: Envelope) -> bytes:
     """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256")
+    found = hashlib.sha256()
+    with files.open_file(path) as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            found.update(block)
     if envelope != Envelope():
         found.update(envelope.canonical().encode())
     return found.digest()
@@ -57,13 +61,15 @@ def walk(folder: Path) -> Iterator[Path | Skipped]:
 
 def _readable(path: Path) -> Path | Skipped:
     try:
+        if files.is_memory(path):
+            return Skipped(str(path), files.REASON)
         return Skipped(str(path), "not text") if _is_binary(path) else path
     except OSError as error:
         return Skipped(str(path), str(error))
 
 
 def _is_binary(path: Path) -> bool:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         head = stream.read(_SNIFF_BYTES)
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
@@ -102,7 +108,7 @@ def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue

@@ -192,13 +192,14 @@ class FragmentNames:
 
     def _names_of(self, fragments: Codes) -> Sequence[Iterable[str]]:
         numbers = fragments.tolist()
-        new = [fragment for fragment in numbers if fragment not in self._known]
+        names_known = self._known  # another thread may put another one there meanwhile
+        new = [fragment for fragment in numbers if fragment not in names_known]
         with self._database.read() as reader:
             read = {fragment: mentioned(text) for fragment, text, _ in store.texts(reader, new)}
-        self._known = {
-            fragment: self._known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
+        names = self._known = {
+            fragment: names_known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
         }
-        return [self._known[fragment] for fragment in numbers]
+        return [names[fragment] for fragment in numbers]
 
 
 _NONE: frozenset[str] = frozenset()
