@@ -141,10 +141,13 @@ class CallSearch:
         """
         width = len(promise)
         row, state = np.divmod(paths.new_key, width)
+        # The upper half of the states are the nodes once more, for paths that have used a call.
         upper = state >= self._size
         position, to, weight = edges.follow(np.where(upper, state - self._size, state))
+        # A path stays in the upper half; a call takes one of the lower half there (``lift``).
         state = to + np.where(upper, self._size, lift)[position]
         weight = weight * paths.new_weight[position]
+        # The promise of a state bounds what the rest of the path can weigh: the others are dropped.
         promising = weight * promise[state] >= self._least
         return row[position][promising] * width + state[promising], weight[promising]
 
@@ -156,16 +159,16 @@ class _Best:
         self.key = self.new_key = key
         self.weight, self.new_weight = np.ones(len(key)), np.ones(len(key))
 
-    def merge(self, some: list[tuple[Nodes, Weights]]) -> None:
+    def merge(self, paths: list[tuple[Nodes, Weights]]) -> None:
         """Take in paths; those that are better than what is known become the new ones."""
-        key, weight = _strongest(*(np.concatenate(column) for column in zip(*some, strict=True)))
+        key, weight = _strongest(*(np.concatenate(column) for column in zip(*paths, strict=True)))
         at = np.searchsorted(self.key, key)
         place = np.minimum(at, len(self.key) - 1)
-        better_known = self.key[place] == key
-        better = weight > np.where(better_known, self.weight[place], 0.0) * (1 + _ROUNDING)
+        is_known = self.key[place] == key
+        better = weight > np.where(is_known, self.weight[place], 0.0) * (1 + _ROUNDING)
         self.new_key, self.new_weight = key[better], weight[better]
-        better_known, new = better_known & better, better & ~better_known
-        self.weight[place[better_known]] = weight[better_known]
+        is_known, new = is_known & better, better & ~is_known
+        self.weight[place[is_known]] = weight[is_known]
         self.key = np.insert(self.key, at[new], key[new])
         self.weight = np.insert(self.weight, at[new], weight[new])
 

@@ -94,11 +94,14 @@ class Comparison:
         states = (earlier.before, earlier.after, old, new)
         bags = [parts_of(state) for state in states]
         self._all = Difference(bags, arrivals.parts)
-        # An import that goes is none of a fix by itself: what used it went.
+        # An import that goes is no loss by itself: what used it went.
         for part in [part for part in self._all.lost if part.kind == "import"]:
             del self._all.lost[part]
+        # The same by behaviour alone: details come and go with every rewrite, and would hide that
+        # what a definition does is what it did. A class or file has no behaviour, only details.
         behaviour = [only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
         self._behaviour = Difference(behaviour, only_behaviour(arrivals.parts))
+        # What other definitions gain, and which are new: a lost part may be in one of them.
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
 
