@@ -16,7 +16,7 @@ from treering.code.index.code_index import ALPHA, CodeHit
 from treering.code.index.indexing import CodeReceipt
 from treering.code.index.names import About
 from treering.code.index.neighbours import Neighbourhood
-from treering.code.memory import CodeMemory, Progress
+from treering.code.memory import CodeMemory
 from treering.code.parse.cuts import Unit
 from treering.code.rounds.history import DEPTH
 from treering.code.rounds.rounds import Files
@@ -28,7 +28,7 @@ from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
 from treering.memo.record import Choice, Memo
 from treering.memo.view import Entries, Hits, Memos, MemoView, When
-from treering.records import Forgotten
+from treering.records import Forgotten, Progress
 from treering.score.own import Mode
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA, Method

@@ -40,18 +40,15 @@ from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
-from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal.space import Space
 from treering.llm.tokens import estimate_tokens
-from treering.records import Forgotten, Hit
+from treering.records import Forgotten, Hit, Progress
 from treering.relate.contract import Floats
 from treering.score.own import Mode
+from treering.views.erase import Eraser
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
-
-Progress = Callable[[int, int], None]
-"""Called with files done and files to do."""
 
 
 class CodeMemory:
@@ -59,18 +56,17 @@ class CodeMemory:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         embedder: Embedder,
         build: Build,
+        eraser: Eraser,
         recall: Recall,
         model: BilledModel,
     ) -> None:
-        self._database = database
         self._space = space
         self._embedder = embedder
-        self._rounds = Rounds(database, space, build)
-        self._names = FragmentNames(database, self._rounds, self._indexes)
+        self._rounds = Rounds(space, build, eraser)
+        self._names = FragmentNames(space, self._rounds, self._indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
         self._indexing = threading.Lock()  # taken before the other, and held while files are read
@@ -100,17 +96,12 @@ class CodeMemory:
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if repository is not None and want.is_met_by(repository):
                 with self._lock:
-                    index = self._index(
-                        repository
-                    ).copy()  # the one that is there is being searched
+                    # A copy: the one that is there is being searched.
+                    index = self._index(repository).copy()
                 old = self._digests(repository)
-            change = FileChange.of(top, old, Path(self._database.url))
-            if (
-                change.files
-                or change.removed
-                or repository is None
-                or not want.is_met_by(repository)
-            ):
+            change = FileChange.of(top, old, Path(self._space.database.url))
+            is_met = repository is not None and want.is_met_by(repository)
+            if change.files or change.removed or not is_met:
                 self._apply(change, want, index, repository, progress)
             return change.receipt()
 
@@ -292,10 +283,10 @@ class CodeMemory:
             depth=depth,
         )
 
-    def relation(self) -> CodeNames:
+    def _relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
-        with self._database.read() as reader:
-            indexed = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
         revisions = tuple((repository.id, repository.revision) for repository in indexed)
         return self._names.relation((revisions, self._rounds.state()))
 
@@ -305,7 +296,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
-        named = self.relation().definitions.meant(question)
+        named = self._relation().definitions.meant(question)
         hits = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
         return About(
@@ -315,10 +306,6 @@ class CodeMemory:
             rounds=tuple(self._rounds.of(named)[:k]),
             code=tuple(self._definitions(named, question, k)[:k]),
         )
-
-    def follow(self) -> None:
-        """Note what recorded rounds have changed, so that what speaks of it is marked; cheap."""
-        self._rounds.follow()
 
     def _context(
         self, judge: Judge, root: str | Path | None, index: CodeIndex | None
@@ -347,15 +334,15 @@ class CodeMemory:
         return list(blocks.values())
 
     def _indexes(self) -> list[CodeIndex]:
-        with self._database.read() as reader:
-            indexed = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
         with self._lock:
             return [self._index(repository) for repository in indexed]
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
-        with self._database.read() as reader:
-            return [repository.root for repository in store.repositories(reader, self._space)]
+        with self._space.read() as reader:
+            return [repository.root for repository in store.repositories(reader, reader.id)]
 
     def forget_rounds(self, definition: str) -> Forgotten:
         """Erase the recorded rounds of a definition, also from the file's bytes.
@@ -371,20 +358,20 @@ class CodeMemory:
         """
         with self._indexing, self._lock:
             repository = self._repository(root)  # its index may be damaged: it is not read
-            with self._database.write() as writer:
+            with self._space.write() as writer:
                 files = store.drop(writer, repository)
             self._loaded.pop(repository.id, None)
-            self._database.scrub([])
+            self._space.database.scrub([])
         return files
 
-    def use(self, embedder: Embedder) -> None:
+    def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
         with self._indexing, self._lock:
             self._embedder = embedder
 
     def _known(self, root: str) -> store.Repository | None:
-        with self._database.read() as reader:
-            indexed = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
         return next((repository for repository in indexed if repository.root == root), None)
 
     def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
@@ -395,8 +382,8 @@ class CodeMemory:
 
     def _repository(self, root: str | Path | None) -> store.Repository:
         """The repository at ``root``, or the only one. Raises UnknownName."""
-        with self._database.read() as reader:
-            indexed = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
         if root is not None:
             path = str(Path(root).resolve())
             indexed = [repository for repository in indexed if repository.root == path]
@@ -408,7 +395,7 @@ class CodeMemory:
         """The repository's index, read again if another process has changed it."""
         revision, index = self._loaded.get(repository.id, (None, None))
         if index is None or revision != repository.revision:
-            with self._database.read() as reader, paused():
+            with self._space.read() as reader, paused():
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)
@@ -418,7 +405,7 @@ class CodeMemory:
         return index
 
     def _digests(self, repository: store.Repository) -> dict[str, bytes]:
-        with self._database.read() as reader:
+        with self._space.read() as reader:
             return store.digests(reader, repository)
 
     def _made(
@@ -466,17 +453,16 @@ class CodeMemory:
             for path, calls in index.calls.items()
             if path not in files and before[path] is not calls
         }
-        with self._database.write() as writer:
+        with self._space.write() as writer:
             if former is not None and not want.is_met_by(former):
                 store.drop(writer, former)
-            space = entries.space_id(writer, self._space)
-            repository = store.add(writer, space, change.root, want.unit, want.model)
+            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
             if former is not None and repository.revision > former.revision:
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
-            marks.save_noticed(writer, space, repository.id, changed, gone)
+            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         with self._lock:

@@ -25,7 +25,7 @@ from treering.code.rounds.rounds import Rounds
 from treering.code.rounds.session import SessionBlock
 from treering.errors import InputError
 from treering.fragments import store
-from treering.journal.contract import Database
+from treering.journal.space import Space
 from treering.records import Hit
 from treering.relate.contract import Codes, Floats, Items
 
@@ -171,9 +171,9 @@ class FragmentNames:
     """Which definitions there are, and which fragments speak of which; safe to use from threads."""
 
     def __init__(
-        self, database: Database, rounds: Rounds, indexes: Callable[[], Iterable[CodeIndex]]
+        self, space: Space, rounds: Rounds, indexes: Callable[[], Iterable[CodeIndex]]
     ) -> None:
-        self._database = database
+        self._space = space
         self._rounds = rounds
         self._indexes = indexes
         self._lock = threading.Lock()
@@ -194,7 +194,7 @@ class FragmentNames:
         numbers = fragments.tolist()
         names_known = self._known  # another thread may put another one there meanwhile
         new = [fragment for fragment in numbers if fragment not in names_known]
-        with self._database.read() as reader:
+        with self._space.read() as reader:
             read = {fragment: mentioned(text) for fragment, text, _ in store.texts(reader, new)}
         names = self._known = {
             fragment: names_known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
