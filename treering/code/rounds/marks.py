@@ -95,12 +95,6 @@ def _insert(
     )
 
 
-def unread(reader: Reader, space: int) -> int:
-    """Above which entry rounds have not been noted yet."""
-    row = reader.row("SELECT coalesce(max(entry), 0) FROM code_change WHERE space = ?", (space,))
-    return int(row[0]) if row else 0
-
-
 def erase(writer: Writer, space: int, seqs: Sequence[int]) -> int:
     """Delete what was derived from entries."""
     return sum(

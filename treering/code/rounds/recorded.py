@@ -142,11 +142,6 @@ def _names(written: JSON) -> RepositoryNames:
     return tuple(name for name in several if name and isinstance(name, str))
 
 
-def is_any(reader: Reader, space: int, after: int) -> bool:
-    """Whether anything was recorded after an entry."""
-    return next(_seqs(reader, space, after), None) is not None
-
-
 def extent(reader: Reader, space: int) -> tuple[int, int]:
     """How many rounds there are and which entry is the last."""
     seqs = list(_seqs(reader, space, 0))
