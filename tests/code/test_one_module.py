@@ -107,6 +107,16 @@ def test_a_fix_in_another_form_is_left_alone(root: Path, now: str) -> None:
     assert checked(root, now).undone == ()
 
 
+def test_a_finding_says_which_rules_hold(root: Path) -> None:
+    (guard,) = checked(root, UNDOS["a guard"][0]).undone
+    assert {reason.name for reason in guard.reasons} == {
+        "an error is dropped",
+        "an addition is gone",
+    }
+    (call,) = checked(root, UNDOS["calls behind a value"][0]).undone
+    assert "a call is taken off" in {reason.name for reason in call.reasons}
+
+
 def test_the_whole_file_of_before_undoes_every_fix_once(root: Path) -> None:
     report = checked(root, FIRST)
     assert sorted(one.instruction.strip() for one in report.undone) == ["Fix 1", "Fix 2", "Fix 3"]

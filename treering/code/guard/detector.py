@@ -146,7 +146,7 @@ def _reported(
         if lines and lines <= shown:
             continue
         shown |= lines
-        reasons = scorer.reasons(case.evidence)
+        reasons = tuple(r for r in scorer.reasons(case.evidence) if r.weight > 0)
         reports.append(
             reversal(
                 earlier, change.before, change.after, broken.lost, broken.back, probability, reasons

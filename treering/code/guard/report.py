@@ -34,7 +34,7 @@ class Reversal:
     the same as it is compared, with parameters numbered and other names dropped.
     ``then`` are lines as they stood before the change, ``now`` the lines that are there instead:
     none where the others are just gone. ``probability`` (0 to 1) is the scorer's, and ``reasons``
-    are the evidence it rests on, the strongest first.
+    are the evidence that speaks for it, the strongest first.
     """
 
     path: str
