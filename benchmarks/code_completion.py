@@ -21,15 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from treering.bench.coding.completion import FRAGMENTS, completion_prompt
 from treering.bench.coding.sources import Projects
 from treering.bench.coding.task import CodeTask, LeftOut
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.suites.repoeval import load
-from treering.code.completion import FRAGMENTS, completion_prompt
-from treering.code.index import ALPHA, CodeHit, CodeIndex
-from treering.code.reply import code_of
+from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex
+from treering.code.write.generate import code_of
 from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm
 

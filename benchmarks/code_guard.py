@@ -27,17 +27,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from treering.code.changes import DefinitionChange, Piece, all_pieces
-from treering.code.check import DEPTH, Check
-from treering.code.details import Come
-from treering.code.git import Git
-from treering.code.guard import TELLING, Brought, arrivals, parts_of
-from treering.code.left_out import told
+from treering.code.guard.check import ChangeCheck
+from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals, behaviour_of
+from treering.code.guard.rules import TELLING
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
+from treering.code.rounds.git import Git
+from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
     """How many commits would have been stopped, and how long a check takes."""
-    check = Check(git, {}, depth)
+    check = ChangeCheck(git, {}, depth)
     stopped: list[str] = []
     definitions, times = 0, []
     for sha in commits:
@@ -73,9 +74,9 @@ class Undo:
 def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
     """Every earlier change that still stands in part, taken out."""
     paths = [path for _, path in git.changed("", head)]
-    check = Check(git, {}, depth)
+    commits = CommitHistory(git, depth)
     for key, piece in all_pieces(git.texts(head, paths)).items():
-        history = check.history(head, key) if piece.is_function else []
+        history = commits.of(head, key) if piece.is_function else []
         for round_ in history:
             if round_.before is None or not _still_stands(round_, piece):
                 continue
@@ -83,7 +84,7 @@ def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
             if code is None:
                 continue
             change = DefinitionChange(piece, replace(piece, code=code))
-            found = told(change, history, arrivals([change]), Come.of([change]))
+            found = reversals(change, history, Arrivals.of([change]))
             yield Undo(
                 later=code != round_.before.code,
                 telling=any(part.kind in TELLING for part in _brought(round_, piece)),
@@ -103,12 +104,12 @@ def taken_out(now: str, after: str, before: str) -> str | None:
     return done.stdout.removesuffix("\n") if done.returncode == 0 else None
 
 
-def _brought(round_: Brought, piece: Piece) -> Counter[Any]:
-    return (parts_of(round_.after) - parts_of(round_.before)) & parts_of(piece)
+def _brought(round_: EarlierChange, piece: CodePiece) -> Counter[Any]:
+    return (behaviour_of(round_.after) - behaviour_of(round_.before)) & behaviour_of(piece)
 
 
-def _still_stands(round_: Brought, piece: Piece) -> bool:
-    return bool(_brought(round_, piece) - parts_of(round_.before))
+def _still_stands(round_: EarlierChange, piece: CodePiece) -> bool:
+    return bool(_brought(round_, piece) - behaviour_of(round_.before))
 
 
 def shares(found: list[Undo]) -> dict[str, Any]:

@@ -38,11 +38,10 @@ from treering.bench.coding.task import Dependencies
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.metrics.rounds import followed, pass_at_k
 from treering.bench.read import json_lines
-from treering.code.blocks import CodeBlock
-from treering.code.changes import pieces
-from treering.code.context_memory import RETRIEVED
-from treering.code.generate import repository_context
-from treering.code.reply import code_of
+from treering.code.index.blocks import CodeBlock
+from treering.code.parse.pieces import pieces
+from treering.code.write.context_memory import RETRIEVED
+from treering.code.write.generate import code_of, repository_context
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message
 from treering.llm.settings import open_llm

@@ -26,12 +26,12 @@ import networkx as nx
 import numpy as np
 
 from treering import Memory
-from treering.code.cover import Trunk
-from treering.code.graph import CodeGraph
-from treering.code.index import CodeIndex, index_file
-from treering.code.language import language_of
-from treering.code.relation import CUTOFF, CodeRelation
-from treering.code.repository import SourceFile, scan
+from treering.code.graph.code_graph import CodeGraph
+from treering.code.graph.operator import CUTOFF, CodeRelation
+from treering.code.graph.trunk import Trunk
+from treering.code.index.code_index import CodeIndex, index_file
+from treering.code.parse.language import language_of
+from treering.code.parse.source_files import SourceFile, scan
 from treering.records import Skipped
 
 QUERIES = (

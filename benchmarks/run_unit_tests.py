@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from treering.code.sandbox_child import FORBIDDEN_EVENTS, cut_off_network, guarded
+from treering.bench.undone.sandbox_child import FORBIDDEN_EVENTS, cut_off_network, guarded
 
 MISSING = ("NameError", "ImportError", "ModuleNotFoundError", "FileNotFoundError")
 """Errors of a test that lacks a fixture, not of the code under test."""

@@ -15,7 +15,7 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.collector import paused
+from treering.code.index.indexing import paused
 from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
 from treering.relate.contract import Floats
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from tests.code.repositories import SHOP
-from treering.code.blocks import CodeBlock, code_block
-from treering.code.completion import complete, completion_prompt, query_of
-from treering.code.context_memory import ContextMemory, LLMJudge, NameJudge
-from treering.code.index import CodeHit, index_file
+from treering.bench.coding.completion import complete, completion_prompt, query_of
+from treering.code.index.blocks import CodeBlock, code_block
+from treering.code.index.code_index import CodeHit, index_file
+from treering.code.write.context_memory import ContextMemory, LLMJudge, NameJudge
 from treering.errors import InputError, LLMReplyError
 from treering.llm.scripted import ScriptedLLM
 from treering.records import Why

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.diff import Change, change, statements
+from treering.code.parse.statements import CodeDelta, change, statements
 
 PLAIN = """\
 def setmaxsize(self, maxsize):
@@ -34,7 +34,7 @@ def test_the_papers_case_study_adds_a_guard_and_loses_it_again() -> None:
 def test_comments_docstrings_quotes_and_white_space_are_not_compared() -> None:
     one = "def f(a):\n    return g('x', a)\n"
     other = 'def f( a ):\n    """Doc."""\n    # why\n    return g( "x",\n        a )\n'
-    assert change(one, other, "python") == Change()
+    assert change(one, other, "python") == CodeDelta()
 
 
 def test_indenting_a_statement_adds_only_what_it_is_put_in() -> None:
@@ -75,7 +75,7 @@ LINES = st.lists(st.sampled_from(["a()", "b = 1", "if c:\n    d()", "return e", 
 def test_the_way_back_is_the_change_reversed(one: list[str], other: list[str]) -> None:
     before, after = "\n".join(one), "\n".join(other)
     there, back = change(before, after, "python"), change(after, before, "python")
-    assert there == Change(back.deleted, back.added)
+    assert there == CodeDelta(back.deleted, back.added)
     assert there.reversed_by(back) == there.added | there.deleted
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.generate import losses
-from treering.code.reply import code_of
-from treering.code.session import SessionBlock
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.generate import code_of, undone_by
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 
@@ -114,7 +113,7 @@ def test_what_a_round_only_added_is_a_loss_where_it_is_left_out() -> None:
         SessionBlock("save", one, code, "python", path="m.py")
         for one, code in zip(asked, (plain, locked), strict=False)
     ]
-    [loss] = losses(rounds, asked[2], dated)
+    [loss] = undone_by(rounds, asked[2], dated)
     assert loss.instruction == asked[1]
     assert "LOCK" in loss.missing[0]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
-from treering.code.guard import Brought, Origin, Undone, arrivals, undone
+from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals
+from treering.code.guard.report import Reversal
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.code.rounds.history import EarlierChange, Origin
 
 PLAIN = """\
 def half(n):
@@ -28,20 +31,24 @@ def half(number):
 """
 
 
-def piece(code: str, path: str = "m.py", name: str = "half") -> Piece:
+def piece(code: str, path: str = "m.py", name: str = "half") -> CodePiece:
     return all_pieces({path: code})[f"{path}::{name}"]
 
 
 def brought(
     before: str | None, after: str, origin: Origin = "commit", name: str = "half"
-) -> Brought:
+) -> EarlierChange:
     was = None if before is None else piece(before, name=name)
-    return Brought("Refuse negative numbers", "abc1234", None, origin, was, piece(after, name=name))
+    return EarlierChange(
+        "Refuse negative numbers", "abc1234", None, origin, was, piece(after, name=name)
+    )
 
 
-def found(before: dict[str, str], after: dict[str, str], *history: Brought) -> tuple[Undone, ...]:
+def found(
+    before: dict[str, str], after: dict[str, str], *history: EarlierChange
+) -> tuple[Reversal, ...]:
     made = changes(all_pieces(before), all_pieces(after))
-    return tuple(one for c in made for one in undone(c, history, arrivals(made)))
+    return tuple(one for c in made for one in reversals(c, history, Arrivals.of(made)))
 
 
 def test_a_definition_that_is_again_what_it_was_undoes_the_round() -> None:
@@ -103,7 +110,7 @@ def test_a_definition_that_is_deleted_or_new_undoes_nothing() -> None:
     gone = DefinitionChange(piece(GUARDED), None)
     new = DefinitionChange(None, piece(PLAIN))
     for change in (gone, new):
-        assert undone(change, [brought(PLAIN, GUARDED)], arrivals([change])) == ()
+        assert reversals(change, [brought(PLAIN, GUARDED)], Arrivals.of([change])) == ()
 
 
 def test_a_constant_that_is_set_back_is_told_and_a_new_value_is_not() -> None:
@@ -143,6 +150,13 @@ def test_of_two_rounds_that_brought_the_same_the_newer_is_told() -> None:
             "A.half",
         ),
         (
+            "a.php",
+            "<?php\nclass A {\n  function half($n) {\n    return $n / 2;\n  }\n}\n",
+            "<?php\nclass A {\n  function half($n) {\n    if ($n < 0) { throw new E('x'); }\n"
+            "    return $n / 2;\n  }\n}\n",
+            "A.half",
+        ),
+        (
             "A.java",
             "class A {\n  int half(int n) {\n    return n / 2;\n  }\n}\n",
             "class A {\n  int half(int n) {\n    if (n < 0) {\n"
@@ -152,7 +166,7 @@ def test_of_two_rounds_that_brought_the_same_the_newer_is_told() -> None:
     ],
 )
 def test_other_languages_are_guarded_too(path: str, plain: str, guarded: str, name: str) -> None:
-    history = Brought("Guard", "abc", None, "commit", piece(plain, path, name),
+    history = EarlierChange("Guard", "abc", None, "commit", piece(plain, path, name),
                       piece(guarded, path, name))  # fmt: skip
     (one,) = found({path: guarded}, {path: plain}, history)
     assert one.definition == name

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.blocks import code_block
-from treering.code.codec import dump_calls, dump_file, load_calls, load_file
-from treering.code.index import CodeIndex, IndexedFile, Place, index_file
-from treering.code.language import language_of
-from treering.code.map import central, repository_map
-from treering.code.tokens import code_terms
+from treering.code.index.blocks import code_block
+from treering.code.index.code_index import CodeIndex, CodePlace, IndexedFile, code_terms, index_file
+from treering.code.index.codec import dump_calls, dump_file, load_calls, load_file
+from treering.code.index.map import central, repository_map
+from treering.code.parse.language import language_of
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 
@@ -60,13 +59,13 @@ def test_the_relation_lifts_what_the_best_hits_call() -> None:
 
 def test_near_prefers_what_is_related_to_the_place() -> None:
     index = shop()
-    place = Place.of("shop/log.py:2")
-    assert place == Place("shop/log.py", 2)
+    place = CodePlace.of("shop/log.py:2")
+    assert place == CodePlace("shop/log.py", 2)
     assert index.search("nothing", k=1, near=place)[0].path == "shop/log.py"
     assert index.search("nothing", k=1)[0].path != "shop/log.py"
     assert index.nearness(place).max() == 1
     with pytest.raises(UnknownName, match="nowhere"):
-        index.search("item", near=Place.of("nowhere.py"))
+        index.search("item", near=CodePlace.of("nowhere.py"))
 
 
 def test_bad_queries_are_refused() -> None:

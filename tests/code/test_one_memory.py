@@ -12,10 +12,9 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.code.joined import CodeNames, Definitions
-from treering.code.mentions import mentioned
-from treering.code.names import Names
-from treering.code.rounds import Rounds
+from treering.code.index.names import CodeNames, DefinitionGraph, FragmentNames
+from treering.code.rounds.mentions import mentioned
+from treering.code.rounds.rounds import Rounds
 from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader
 from treering.relate.contract import MISSING, Items
@@ -104,7 +103,7 @@ def test_the_code_relation_lifts_talk_about_the_same_definitions(
 
 
 def test_the_relation_is_the_naive_product() -> None:
-    definitions = Definitions(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
+    definitions = DefinitionGraph(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
     names = [["f"], ["g"], ["h"], ["f", "g"]]
     none = np.full(4, MISSING, dtype=np.int64)
     items = Items(none, none, none, none, np.zeros(4), np.zeros((4, 1), dtype=np.float32),
@@ -201,7 +200,7 @@ def test_a_search_is_told_its_own_names_while_another_one_asks_for_fewer(
         space = Space(database, "default")
         interrupted = Interrupted(space)
         rounds = Rounds(space, lambda: None, Eraser(space, ()))
-        names = Names(cast(Space, interrupted), rounds, lambda: ())
+        names = FragmentNames(cast(Space, interrupted), rounds, lambda: ())
         names_of = names.relation(0).names_of
         first, second, both = np.array([1]), np.array([2]), np.array([1, 2])
         assert names_of(first) == [{"parse"}]

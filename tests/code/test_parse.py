@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.language import LANGUAGES, language_of
-from treering.code.outline import NONE, ParsedFile
-from treering.code.parse import parse
+from treering.code.parse.language import LANGUAGES, language_of
+from treering.code.parse.outline import NONE, ParsedFile
+from treering.code.parse.parser import parse
 from treering.errors import TextEncodingError, UnknownName
 
 PYTHON = '''\
@@ -157,6 +157,13 @@ OTHERS = {
         [("A", "class"), ("A.f", "method")],
         ["require_relative", "C", "y.go", "g"],
         [("x", "", "")],
+    ),
+    "php": (
+        "<?php\nuse App\\Tax\\Rate;\nclass A extends B { function f($a) {\n"
+        "$this->g($a); $r = new Rate($a); h($r); } }",
+        [("A", "class"), ("A.f", "method")],
+        ["$this.g", "Rate", "h"],
+        [("App\\Tax", "Rate", "")],
     ),
 }
 

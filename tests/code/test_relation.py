@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.cover import trunk
-from treering.code.fragments import Lines, Unit, cut
-from treering.code.graph import CALL_EDGE, FOLDER_EDGE, HUB_CALLS, ROOT_EDGE, SYNTAX_EDGE
-from treering.code.language import language_of
-from treering.code.outline import NONE, ParsedFile
-from treering.code.parse import parse
-from treering.code.paths import LEAST_CUTOFF
-from treering.code.relation import CUTOFF, CodeRelation
-from treering.code.resolve import Resolver
+from treering.code.graph.code_graph import CALL_EDGE, FOLDER_EDGE, HUB_CALLS, ROOT_EDGE, SYNTAX_EDGE
+from treering.code.graph.operator import CUTOFF, CodeRelation
+from treering.code.graph.paths import LEAST_CUTOFF
+from treering.code.graph.resolve import Resolver
+from treering.code.graph.trunk import trunk
+from treering.code.parse.cuts import Lines, Unit, cut
+from treering.code.parse.language import language_of
+from treering.code.parse.outline import NONE, ParsedFile
+from treering.code.parse.parser import parse
 from treering.errors import InputError
 
 Texts = Mapping[str, str]

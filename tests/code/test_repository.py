@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.code.repository import MAX_BYTES, SourceFile, scan
+from treering.code.parse.source_files import MAX_BYTES, SourceFile, scan
 from treering.errors import UnknownName
 from treering.records import Skipped
 

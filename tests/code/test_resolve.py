@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.calls import updated_calls
-from treering.code.language import language_of
-from treering.code.parse import parse
-from treering.code.resolve import MAX_CANDIDATES, Resolver, module_parts
+from treering.code.graph.calls import updated_calls
+from treering.code.graph.resolve import MAX_CANDIDATES, Resolver, module_parts
+from treering.code.parse.language import language_of
+from treering.code.parse.parser import parse
 
 
 def resolved(texts: Mapping[str, str], path: str) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The scorer: its columns, its explanations, its fit."""
+"""The scorer: its columns, its explanations, its weights."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.evidence import Evidence
-from treering.code.scorer import RIDGE, Scorer, Stage, columns, fit, shipped
+from treering.code.guard.evidence import Evidence
+from treering.code.guard.scorer import OF_RULES, RULES, Scorer, columns, shipped
 
 EVIDENCE = st.dictionaries(st.sampled_from("abc"), st.floats(0, 1))
 
@@ -38,21 +38,18 @@ def test_reasons_and_intercept_sum_to_the_log_odds(
     assert math.log(chance / (1 - chance)) == pytest.approx(told, abs=1e-6)
 
 
-def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
-    evidence: list[Evidence] = [{"kept": 0.0}, {"kept": 0.2}, {"kept": 0.9}, {"kept": 1.0}, {}]
-    lost = [True, True, False, False, True]
-    scorer = fit(evidence, lost)
-    for name, weight in scorer.weights.items():
-        slope = sum(
-            {c: x for c, x, _ in columns(e)}.get(name, 0.0) * (y - scorer.probability(e))
-            for e, y in zip(evidence, lost, strict=True)
-        )
-        assert slope == pytest.approx(RIDGE * weight, abs=1e-5)
-    assert scorer.probability({"kept": 0.0}) > 0.5 > scorer.probability({"kept": 1.0})
-
-
-@pytest.mark.parametrize("stage", ["static", "trial", "tested"])
-def test_shipped_weights_are_finite_and_have_an_intercept(stage: Stage) -> None:
-    weights = shipped(stage).weights
+def test_shipped_weights_are_finite_and_have_an_intercept() -> None:
+    weights = shipped().weights
     assert "" in weights
     assert np.isfinite(list(weights.values())).all()
+
+
+@pytest.mark.parametrize("rule", OF_RULES)
+@pytest.mark.parametrize("scorer", [RULES, shipped()], ids=["check", "draft"])
+def test_a_rule_that_holds_is_enough(scorer: Scorer, rule: str) -> None:
+    assert scorer.probability({rule: 1.0}) > 0.99
+    assert scorer.probability({rule: 0.0}) == scorer.probability({})
+
+
+def test_a_check_weighs_nothing_but_rules() -> None:
+    assert RULES.probability({"asked errors raised": 0.0, "definition gone": 1.0}) < 0.01

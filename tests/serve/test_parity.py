@@ -41,12 +41,12 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (code.CodeSearch, CodeMemory.search, set()),
         (code.CodeMap, CodeMemory.map, set()),
         (code.CodeTree, CodeMemory.index, set()),
-        (code.Worked, CodeMemory.record, set()),
-        (code.Wanted, CodeMemory.generate, set()),
-        (code.Asked, CodeMemory.about, set()),
-        (code.Forsaken, CodeMemory.forget_rounds, set()),
-        (code.Noted, CodeMemory.note, set()),
-        (code.Checked, CodeMemory.check, set()),
+        (code.CodeRound, CodeMemory.record, set()),
+        (code.CodeRequest, CodeMemory.generate, set()),
+        (code.CodeQuestion, CodeMemory.about, set()),
+        (code.CodeRoundsToForget, CodeMemory.forget_rounds, set()),
+        (code.CodeNote, CodeMemory.note, set()),
+        (code.CodeCheck, CodeMemory.check, set()),
     ],
 )
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults(

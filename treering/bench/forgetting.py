@@ -25,11 +25,17 @@ from pathlib import Path
 from typing import Any
 
 from treering.bench.read import json_lines
-from treering.code.behaviour import behaviour
-from treering.code.detect import Case, cases, conflicts, verdict
-from treering.code.scorer import Scorer, Stage, fit, shipped, trained_on
-from treering.code.session import SessionBlock, Sessions
-from treering.code.trial import Laboratory, inputs
+from treering.bench.undone.fitting import Stage, fit, fitted, trained_on
+from treering.bench.undone.paper import conflicts
+from treering.bench.undone.trial import Laboratory, Trial, inputs
+from treering.code.guard.detector import Case, text_cases, verdict
+from treering.code.guard.evidence import Version
+from treering.code.guard.scorer import OF_RULES, Scorer
+from treering.code.guard.wording import read_instruction
+from treering.code.parse.parts import read_definition
+from treering.code.parse.pieces import DefinitionChange
+from treering.code.rounds.history import changes_of, piece_of
+from treering.code.rounds.session import SessionBlock, chained
 from treering.errors import InputError
 
 STAGES: tuple[Stage, ...] = ("static", "trial", "tested")
@@ -139,32 +145,56 @@ def judged_rounds(
 def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
     name, rounds = _name(dialogue), dialogue["rounds"]
     laboratory = _prepared(name, rounds) if run else None
-    memory = Sessions()
+    every = chained(_block(name, rounds, t) for t in range(len(rounds)))
     judged = []
-    for t, now in enumerate(rounds):
-        block = _block(name, rounds, t)
-        if t:
-            before = memory.sequence(name)
-            blind = [replace(b, met=None) for b in before]
-            evidence: dict[Stage, tuple[Case, ...]] = {
-                "static": cases(blind, block.instruction, block.code)
-            }
-            if laboratory is not None:
-                evidence["trial"] = cases(blind, block.instruction, block.code, laboratory)
-                evidence["tested"] = cases(before, block.instruction, block.code, laboratory)
-            found = conflicts(blind, block.instruction, block.code, _similarity)
-            judged.append(
-                Round(
-                    model=dialogue["model"],
-                    task=str(dialogue["task_id"]),
-                    cases=evidence,
-                    forgotten=_positions(rounds, now["forgets"]),
-                    conflicts=frozenset(blind.index(c.block) for c in found),
-                    raise_gone=_raise_gone(before, block),
-                )
+    for t in range(1, len(rounds)):
+        before, block = every[:t], every[t]
+        evidence: dict[Stage, tuple[Case, ...]] = {"static": _static_cases(before, block)}
+        if laboratory is not None:
+            trial = Trial.of(laboratory, _versions(every[: t + 1]))
+            evidence["trial"] = _run_cases(evidence["static"], trial, before, tested=False)
+            evidence["tested"] = _run_cases(evidence["static"], trial, before, tested=True)
+        found = conflicts(before, block.instruction, block.code, _similarity)
+        judged.append(
+            Round(
+                model=dialogue["model"],
+                task=str(dialogue["task_id"]),
+                cases=evidence,
+                forgotten=_positions(rounds, rounds[t]["forgets"]),
+                conflicts=frozenset(before.index(c.block) for c in found),
+                raise_gone=_raise_gone(before, block),
             )
-        memory = memory.record(block)
+        )
     return judged
+
+
+def _static_cases(before: Sequence[SessionBlock], block: SessionBlock) -> tuple[Case, ...]:
+    """What the texts say: what ``memory.code.generate`` weighs."""
+    change = DefinitionChange(piece_of(before[-1]), piece_of(block))
+    found = text_cases(change, changes_of(before), block.instruction)
+    # Where a model wrote nothing there is no change, so places differ.
+    place = [place for place, one in enumerate(before) if one.code]
+    return tuple(replace(case, origin=place[case.origin]) for case in found)
+
+
+def _versions(blocks: Sequence[SessionBlock]) -> list[Version]:
+    return [Version(read_instruction(b.instruction), b.code, None) for b in blocks]
+
+
+def _run_cases(
+    cases: Sequence[Case], trial: Trial, before: Sequence[SessionBlock], tested: bool
+) -> tuple[Case, ...]:
+    """The cases by what running the versions says; ``tested`` knows what earlier rounds met.
+
+    Requirements that were never met are left out then: they cannot be lost.
+    """
+    made = []
+    for case in cases:
+        met = [case.origin in (block.met or ()) for block in before[case.origin :]]
+        if any(met) or not tested:
+            evidence = trial.evidence(case.origin, met if tested else None)
+            made.append(replace(case, evidence=evidence))
+    return tuple(made)
 
 
 def _is_dialogue(found: Any) -> bool:
@@ -211,8 +241,8 @@ def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
 
 
 def _raised(block: SessionBlock) -> set[str]:
-    found = behaviour(block.code, block.definition, block.language)
-    return {part.text for part in found.of("raise")} if found else set()
+    reading = read_definition(block.code, block.definition, block.language)
+    return {part.text for part in reading.of("raise")} if reading else set()
 
 
 def _folds(judged: Sequence[Round]) -> dict[str, str]:
@@ -230,13 +260,15 @@ def _held_out(
 
 
 def _shipped(judged: Sequence[Round], stage: Stage) -> dict[str, Any]:
-    return _measured(judged, stage, lambda _: shipped(stage))
+    return _measured(judged, stage, lambda _: fitted(stage))
 
 
 def fit_rounds(judged: Iterable[Round], stage: Stage) -> Scorer:
-    """The scorer fitted to ``judged``."""
-    pairs = [(c.evidence, c.round in r.forgotten) for r in judged for c in r.cases[stage]]
-    return fit([evidence for evidence, _ in pairs], [lost for _, lost in pairs])
+    """The scorer fitted to ``judged``: of texts what no rule says, with the rules' own weights."""
+    pairs = [(c.evidence, c.origin in r.forgotten) for r in judged for c in r.cases[stage]]
+    told = [{n: v for n, v in evidence.items() if n not in OF_RULES} for evidence, _ in pairs]
+    fitted = fit(told, [lost for _, lost in pairs]).weights
+    return Scorer({**fitted, **OF_RULES} if stage == "static" else fitted)
 
 
 def _measured(
@@ -245,7 +277,7 @@ def _measured(
     said = []
     for r in judged:
         outcome = verdict(r.cases[stage], scorer(r))
-        said.append(frozenset(f.case.round for f in outcome.findings))
+        said.append(frozenset(case.origin for case, _ in outcome.named))
     return _figures(judged, said)
 
 
@@ -267,7 +299,7 @@ def _figures(judged: Sequence[Round], said: Sequence[frozenset[int]]) -> dict[st
 
 def baselines(judged: Sequence[Round]) -> dict[str, Any]:
     """Flagging every round, the paper's rule, and the disappearance of a kind of exception."""
-    everything = [frozenset(c.round for c in r.cases["static"]) for r in judged]
+    everything = [frozenset(c.origin for c in r.cases["static"]) for r in judged]
     gone = [frozenset({0}) if r.raise_gone else frozenset[int]() for r in judged]
     return {
         "every round": _figures(judged, everything),

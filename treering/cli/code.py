@@ -16,14 +16,14 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.code.check import DEPTH
-from treering.code.check import check as compare
-from treering.code.coder import JudgeName
-from treering.code.diff import Statement
-from treering.code.guard import Undone
-from treering.code.index import ALPHA, CodeHit
-from treering.code.rounds import story_of
-from treering.code.session import SessionBlock
+from treering.code.guard.check import check as compare
+from treering.code.guard.report import Reversal
+from treering.code.index.code_index import ALPHA, CodeHit
+from treering.code.parse.statements import CodeStatement
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.rounds import story_of
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import JudgeName
 from treering.errors import InputError
 from treering.score.own import Mode
 
@@ -210,13 +210,18 @@ def check(
             )
     else:
         report = compare(root, {}, staged=staged, commits=commits, message=message, depth=depth)
-    for one in report.undone:
-        run.out.emit(one, *_undone(one))
+    for reversal in report.undone:
+        run.out.emit(reversal, *_undone(reversal))
     note(
         f"{counted(report.definitions, 'changed definition', 'changed definitions')} compared with "
         f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
         f"{counted(report.commits, 'commit', 'commits')}"
     )
+    if report.deleted:
+        note(
+            f"{counted(report.deleted, 'definition is', 'definitions are')} deleted, which is not "
+            "taken for an undone fix"
+        )
     if report.shallow:
         note(
             "this is a shallow clone: older commits, and rounds that were recorded in a whole one, "
@@ -242,18 +247,23 @@ def generate(
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
     with run.memory() as memory:
-        made = memory.code.generate(
+        if not memory.code.repositories():
+            note(
+                "no repository is indexed, so the model sees no code but that of recorded rounds; "
+                "`treering code index FOLDER` shows it the rest"
+            )
+        result = memory.code.generate(
             stdin.argument(instruction), definition=definition, root=root, judge=judge
         )
-    record = _plain(made.block) | {
-        "regenerated": made.regenerated,
-        "undone": [str(finding) for finding in made.undone],
-        "shown": [f"{block.path}::{block.qualified}" for block in made.context],
+    record = _plain(result.block) | {
+        "regenerated": result.regenerated,
+        "undone": [str(finding) for finding in result.undone],
+        "shown": [f"{block.path}::{block.qualified}" for block in result.context],
     }
-    run.out.emit(record, made.code)
-    if made.regenerated:
+    run.out.emit(record, result.code)
+    if result.regenerated:
         note("the first draft undid an earlier round and was written again")
-    for finding in made.undone:
+    for finding in result.undone:
         note(f"likely undone still: {finding}")
 
 
@@ -265,22 +275,28 @@ def about(
 ) -> None:
     """Answer a question about code with what was said, what was done, and what stands there."""
     with run.memory() as memory:
-        found = memory.code.about(stdin.argument(question), k=k)
+        answer = memory.code.about(stdin.argument(question), k=k)
     if run.out.as_json:
-        rounds = [_plain(block) for block in found.rounds]
+        rounds = [_plain(block) for block in answer.rounds]
         code = [
-            {"path": one.path, "definition": one.qualified, "text": one.value} for one in found.code
+            {"path": definition.path, "definition": definition.qualified, "text": definition.value}
+            for definition in answer.code
         ]
-        run.out.emit({"definitions": found.definitions, "talk": [asdict(hit) for hit in found.talk],
-                      "rounds": rounds, "code": code})  # fmt: skip
+        talk = [asdict(hit) for hit in answer.talk]
+        named = {"definitions": answer.definitions}
+        run.out.emit({**named, "talk": talk, "rounds": rounds, "code": code})
         return
-    for hit in found.talk:
+    for hit in answer.talk:
         stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
         run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
-    for block in found.rounds:
+    for block in answer.rounds:
         run.out.emit(block, *_told(block))
-    for one in found.code:
-        run.out.emit(one, (f"{one.path}:{one.first_line} {one.qualified}\n", "bold"), one.value)
+    for definition in answer.code:
+        run.out.emit(
+            definition,
+            (f"{definition.path}:{definition.first_line} {definition.qualified}\n", "bold"),
+            definition.value,
+        )
 
 
 @command(app)
@@ -342,25 +358,27 @@ def _told(block: SessionBlock) -> Iterator[Part]:
             yield "".join(f"  {sign} {line}\n" for line in text.splitlines()), "dim"
 
 
-def _written(some: Iterable[Statement]) -> list[str]:
+def _written(some: Iterable[CodeStatement]) -> list[str]:
     """Statements as their source has them, in order."""
-    return [one.source for one in sorted(some, key=lambda statement: statement.first_line)]
+    return [
+        statement.source for statement in sorted(some, key=lambda statement: statement.first_line)
+    ]
 
 
 def _first_line(text: str) -> str:
     return next((line for line in text.splitlines() if line.strip()), "")
 
 
-def _undone(one: Undone) -> Iterator[Part]:
-    when = f", {one.at:%Y-%m-%d}" if one.at else ""
-    yield f"{one.path}:{one.line} {one.definition}\n", "bold"
-    asked = _first_line(one.instruction)
-    yield f"  undoes: {asked} ({one.origin} {one.name[:SHORT]}{when})\n"
-    for what in one.lost:
+def _undone(undone: Reversal) -> Iterator[Part]:
+    when = f", {undone.at:%Y-%m-%d}" if undone.at else ""
+    yield f"{undone.path}:{undone.line} {undone.definition}\n", "bold"
+    asked = _first_line(undone.instruction)
+    yield f"  undoes: {asked} ({undone.origin} {undone.name[:SHORT]}{when})\n"
+    for what in undone.lost:
         yield f"  lost: {what}\n"
-    for line in one.then:
+    for line in undone.then:
         yield f"  then {line.number}: {line.text}\n"
-    for line in one.now:
+    for line in undone.now:
         yield f"  now {line.number}: {line.text}\n"
 
 

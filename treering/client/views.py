@@ -11,17 +11,18 @@ from typing_extensions import override
 
 from treering.client.absent import without
 from treering.client.connection import Connection
-from treering.code.check import DEPTH, CheckReport
-from treering.code.coder import JudgeName
-from treering.code.fragments import Unit
-from treering.code.generate import CONTEXT_BUDGET, Generated
-from treering.code.index import ALPHA, CodeHit
-from treering.code.indexing import CodeReceipt
-from treering.code.joined import About
+from treering.code.guard.check import CheckReport
+from treering.code.index.code_index import ALPHA, CodeHit
+from treering.code.index.indexing import CodeReceipt
+from treering.code.index.names import About
+from treering.code.index.neighbours import Neighbourhood
 from treering.code.memory import CodeMemory
-from treering.code.neighbours import Neighbourhood
-from treering.code.rounds import Files
-from treering.code.session import SessionBlock
+from treering.code.parse.cuts import Unit
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.rounds import Files
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import JudgeName
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.errors import InputError
 from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
@@ -337,10 +338,10 @@ class RemoteCode(CodeMemory):
         root: str | Path | None = None,
         judge: JudgeName = "names",
         budget: int = CONTEXT_BUDGET,
-    ) -> Generated:
+    ) -> GeneratedCode:
         wanted = {"instruction": instruction, "definition": definition} | _at(root)
         wanted |= {"judge": judge, "budget": budget}
-        return self._connection.post(Generated, "/code/generate", wanted)
+        return self._connection.post(GeneratedCode, "/code/generate", wanted)
 
     @override
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:

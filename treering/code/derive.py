@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from treering.code import marks, recorded
-from treering.code.joined import CodeNames
+from treering.code.index.names import CodeNames
 from treering.code.memory import CodeMemory
-from treering.code.recorded import Recorded
+from treering.code.rounds import marks, recorded
+from treering.code.rounds.recorded import RecordedBlock
 from treering.journal.entries import Draft
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry
@@ -26,7 +26,7 @@ class CodeChanges(View):
     def __init__(self, memory: CodeMemory) -> None:
         self._memory = memory
 
-    def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, Recorded]:
+    def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, RecordedBlock]:
         """See ``View``."""
         rounds = {
             seq: recorded.read(entry, seq)
@@ -35,7 +35,7 @@ class CodeChanges(View):
         }
         return {seq: round_ for seq, round_ in rounds.items() if round_ is not None}
 
-    def store(self, writer: SpaceWriter, derived: Mapping[int, Recorded]) -> None:
+    def store(self, writer: SpaceWriter, derived: Mapping[int, RecordedBlock]) -> None:
         """See ``View``."""
         marks.save_recorded(writer, writer.id, derived.values())
 

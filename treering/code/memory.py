@@ -10,27 +10,33 @@ from pathlib import Path
 
 import numpy as np
 
-from treering.code import marks, store
-from treering.code.blocks import CodeBlock
-from treering.code.check import DEPTH, CheckReport, check
-from treering.code.coder import Coder, JudgeName, Model
-from treering.code.collector import paused
-from treering.code.context_memory import ContextMemory, Judge, NameJudge
-from treering.code.fragments import Unit
-from treering.code.generate import CONTEXT_BUDGET, Generated
-from treering.code.git import identities, taken_off
-from treering.code.index import ALPHA, CodeHit, CodeIndex, IndexedFile, Place, index_file
-from treering.code.indexing import CodeReceipt, FileChange, Wanted, noticed
-from treering.code.joined import About, CodeNames
-from treering.code.language import language_of
-from treering.code.map import repository_map
-from treering.code.names import Names
-from treering.code.neighbours import Neighbourhood, neighbourhood
-from treering.code.recorded import SOURCE, Recorded
-from treering.code.repository import SourceFile
-from treering.code.retrieve import best_blocks, block_of, blocks_named
-from treering.code.rounds import Build, Files, Round, Rounds, story_of
-from treering.code.session import SessionBlock
+from treering.code.guard.check import CheckReport, check
+from treering.code.index import store
+from treering.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
+from treering.code.index.code_index import (
+    ALPHA,
+    CodeHit,
+    CodeIndex,
+    CodePlace,
+    IndexedFile,
+    index_file,
+)
+from treering.code.index.indexing import CodeReceipt, FileChange, IndexSettings, noticed, paused
+from treering.code.index.map import repository_map
+from treering.code.index.names import About, CodeNames, FragmentNames
+from treering.code.index.neighbours import Neighbourhood, neighbourhood
+from treering.code.parse.cuts import Unit
+from treering.code.parse.language import language_of
+from treering.code.parse.source_files import SourceFile
+from treering.code.rounds import marks
+from treering.code.rounds.git import identities, taken_off
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.recorded import SOURCE, RecordedBlock
+from treering.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import BilledModel, Coder, JudgeName
+from treering.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
@@ -55,12 +61,12 @@ class CodeMemory:
         build: Build,
         eraser: Eraser,
         recall: Recall,
-        model: Model,
+        model: BilledModel,
     ) -> None:
         self._space = space
         self._embedder = embedder
         self._rounds = Rounds(space, build, eraser)
-        self._names = Names(space, self._rounds, self._indexes)
+        self._names = FragmentNames(space, self._rounds, self._indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
         self._indexing = threading.Lock()  # taken before the other, and held while files are read
@@ -85,16 +91,18 @@ class CodeMemory:
         """
         top = Path(root).resolve()
         with self._indexing, paused():
-            known = self._known(str(top))
-            want = Wanted.of(known, unit, embed, self._embedder.name)
+            repository = self._known(str(top))
+            want = IndexSettings.of(repository, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
-            if known is not None and want.is_met_by(known):
+            if repository is not None and want.is_met_by(repository):
                 with self._lock:
-                    index = self._index(known).copy()  # the one that is there is being searched
-                old = self._digests(known)
+                    # A copy: the one that is there is being searched.
+                    index = self._index(repository).copy()
+                old = self._digests(repository)
             change = FileChange.of(top, old, Path(self._space.database.url))
-            if change.files or change.removed or known is None or not want.is_met_by(known):
-                self._apply(change, want, index, known, progress)
+            is_met = repository is not None and want.is_met_by(repository)
+            if change.files or change.removed or not is_met:
+                self._apply(change, want, index, repository, progress)
             return change.receipt()
 
     def search(
@@ -121,7 +129,7 @@ class CodeMemory:
         if mode != "lexical":
             self._check_model(repository)
             vector = checked(self._embedder, [query], query=True)[0]
-        place = None if near is None else Place.of(near)
+        place = None if near is None else CodePlace.of(near)
         return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
 
     def map(
@@ -159,7 +167,7 @@ class CodeMemory:
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
         index = self._open(root)[1]
-        names = {one.name for _, one in index.definitions()}
+        names = {definition.name for _, definition in index.definitions()}
         return self._context(judge or NameJudge(names.__contains__), root, index)
 
     def record(
@@ -186,7 +194,7 @@ class CodeMemory:
         Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
         Raises InputError, UnknownName, JournalError; then nothing was recorded.
         """
-        round_ = Round.of(instruction, note, outcome)
+        round_ = WorkRound.of(instruction, note, outcome)
         if diff is not None:
             if before is not None or after is not None:
                 raise InputError("give a diff or files, not both")
@@ -202,7 +210,7 @@ class CodeMemory:
         root: str | Path | None = None,
         judge: JudgeName = "names",
         budget: int = CONTEXT_BUDGET,
-    ) -> Generated:
+    ) -> GeneratedCode:
         """One round with the language model on a definition (CodeMEM, figure 2).
 
         The model sees the code that matters, as the context memory of this definition holds it,
@@ -240,7 +248,7 @@ class CodeMemory:
         """
         return story_of(definition, self._rounds.known(), None if root is None else Path(root))
 
-    def rounds(self) -> dict[str, list[Recorded]]:
+    def rounds(self) -> dict[str, list[RecordedBlock]]:
         """The recorded rounds by definition, oldest first, with what ties each to the one before.
 
         Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
@@ -278,8 +286,8 @@ class CodeMemory:
     def _relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
         with self._space.read() as reader:
-            found = store.repositories(reader, reader.id)
-        revisions = tuple((one.id, one.revision) for one in found)
+            indexed = store.repositories(reader, reader.id)
+        revisions = tuple((repository.id, repository.revision) for repository in indexed)
         return self._names.relation((revisions, self._rounds.state()))
 
     def about(self, question: str, *, k: int = 5) -> About:
@@ -289,8 +297,8 @@ class CodeMemory:
         Raises EmptyText, InputError.
         """
         named = self._relation().definitions.meant(question)
-        found = self._recall(question, _TALK_LOOKED_AT * k)
-        talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
+        hits = self._recall(question, _TALK_LOOKED_AT * k)
+        talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
         return About(
             question=question,
             definitions=tuple(named),
@@ -306,35 +314,35 @@ class CodeMemory:
             return ContextMemory(lambda _query, _k: (), judge)
         return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
 
-    def _similarity(self, one: str, other: str) -> float:
+    def _similarity(self, first: str, other: str) -> float:
         """The cosine of two instructions."""
-        if one == other:
+        if first == other:
             return 1.0
-        vectors = checked(self._embedder, [one, other])
+        vectors = checked(self._embedder, [first, other])
         return float(vectors[0] @ vectors[1])
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""
-        found: dict[str, CodeBlock] = {}
+        blocks: dict[str, CodeBlock] = {}
         for index in self._indexes():
             for key in keys:
                 for block in blocks_named(index, key):
-                    found.setdefault(key, block)
+                    blocks.setdefault(key, block)
             for hit in index.search(question, k=k):
                 if hit.definition:
-                    found.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
-        return list(found.values())
+                    blocks.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
+        return list(blocks.values())
 
     def _indexes(self) -> list[CodeIndex]:
         with self._space.read() as reader:
-            found = store.repositories(reader, reader.id)
+            indexed = store.repositories(reader, reader.id)
         with self._lock:
-            return [self._index(one) for one in found]
+            return [self._index(repository) for repository in indexed]
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
         with self._space.read() as reader:
-            return [one.root for one in store.repositories(reader, reader.id)]
+            return [repository.root for repository in store.repositories(reader, reader.id)]
 
     def forget_rounds(self, definition: str) -> Forgotten:
         """Erase the recorded rounds of a definition, also from the file's bytes.
@@ -363,8 +371,8 @@ class CodeMemory:
 
     def _known(self, root: str) -> store.Repository | None:
         with self._space.read() as reader:
-            found = store.repositories(reader, reader.id)
-        return next((one for one in found if one.root == root), None)
+            indexed = store.repositories(reader, reader.id)
+        return next((repository for repository in indexed if repository.root == root), None)
 
     def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index."""
@@ -375,13 +383,13 @@ class CodeMemory:
     def _repository(self, root: str | Path | None) -> store.Repository:
         """The repository at ``root``, or the only one. Raises UnknownName."""
         with self._space.read() as reader:
-            found = store.repositories(reader, reader.id)
+            indexed = store.repositories(reader, reader.id)
         if root is not None:
-            wanted = str(Path(root).resolve())
-            found = [one for one in found if one.root == wanted]
-        if len(found) != 1:
+            path = str(Path(root).resolve())
+            indexed = [repository for repository in indexed if repository.root == path]
+        if len(indexed) != 1:
             raise UnknownName(_not_the_one(root, self.repositories()))
-        return found[0]
+        return indexed[0]
 
     def _index(self, repository: store.Repository) -> CodeIndex:
         """The repository's index, read again if another process has changed it."""
@@ -401,17 +409,17 @@ class CodeMemory:
             return store.digests(reader, repository)
 
     def _made(
-        self, fresh: Mapping[str, SourceFile], want: Wanted, progress: Progress | None
+        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
-        made: dict[str, IndexedFile] = {}
+        files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
             file = index_file(source.text, path, language_of(path), want.unit)
             if want.model is not None:
                 file = replace(file, vectors=self._vectors(file))
-            made[path] = file
+            files[path] = file
             if progress is not None:
-                progress(len(made), len(fresh))
-        return made
+                progress(len(files), len(fresh))
+        return files
 
     def _vectors(self, file: IndexedFile) -> Floats:
         texts = [file.fragment_text(lines) for lines in file.fragments]
@@ -429,37 +437,37 @@ class CodeMemory:
     def _apply(
         self,
         change: FileChange,
-        want: Wanted,
+        want: IndexSettings,
         index: CodeIndex,
-        known: store.Repository | None,
+        former: store.Repository | None,
         progress: Progress | None,
     ) -> None:
         """Bring ``index`` and the database up to date; the index is used once both are."""
-        made = self._made(change.files, want, progress)
+        files = self._made(change.files, want, progress)
         before = dict(index.calls)
-        changed, gone = noticed(index, made, change.removed)
-        index.update(made, change.removed)
-        digests = {path: change.files[path].digest for path in made}
+        changed, gone = noticed(index, files, change.removed)
+        index.update(files, change.removed)
+        digests = {path: change.files[path].digest for path in files}
         resolved_again = {
             path: calls
             for path, calls in index.calls.items()
-            if path not in made and before[path] is not calls
+            if path not in files and before[path] is not calls
         }
         with self._space.write() as writer:
-            if known is not None and not want.is_met_by(known):
-                store.drop(writer, known)
+            if former is not None and not want.is_met_by(former):
+                store.drop(writer, former)
             repository = store.add(writer, writer.id, change.root, want.unit, want.model)
-            if known is not None and repository.revision > known.revision:
+            if former is not None and repository.revision > former.revision:
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
-            store.save_files(writer, repository, made, digests, index.calls)
+            store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             marks.save_noticed(writer, writer.id, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         with self._lock:
-            if known is not None:
-                self._loaded.pop(known.id, None)
+            if former is not None:
+                self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
 
 
@@ -467,12 +475,12 @@ _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
 
 
-def _not_the_one(root: str | Path | None, known: Sequence[str]) -> str:
+def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
     """What to say where ``root`` does not tell one of the indexed repositories."""
     first = "index it first: `treering code index FOLDER`"
-    if not known:
+    if not indexed:
         return f"no repository is indexed; {first}"
-    listed = ", ".join(known)
+    listed = ", ".join(indexed)
     if root is None:
         return f"more than one repository is indexed; give the root of one: {listed}"
     return f"{root} is not indexed; indexed are: {listed}; {first}"

@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from treering import files
+from treering.code.parse.language import SUFFIXES
 from treering.errors import InputError, TextEncodingError
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.entries import Draft
 from treering.records import Kind, Skipped
 from treering.split.stream import read_text
 
-_CODE = frozenset(
-    f".{suffix}"
-    for suffix in (
-        *("c", "cc", "cpp", "cs", "cxx", "go", "h", "hh", "hpp", "java", "js", "jsx", "kt", "lua"),
-        *("mjs", "php", "pl", "ps1", "py", "pyi", "r", "rb", "rs", "scala", "sh", "sql", "swift"),
-        *("ts", "tsx", "vue", "zig"),
-    )
+_UNPARSED = frozenset(
+    {".kt", ".lua", ".pl", ".ps1", ".r", ".scala", ".sh", ".sql", ".swift", ".vue", ".zig"}
 )
+_CODE = SUFFIXES | _UNPARSED
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
 _BLOCK_BYTES = 1 << 20

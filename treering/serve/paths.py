@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from treering.code.git import Git
+from treering.code.rounds.git import Git
 from treering.errors import AccessDenied, InputError
 from treering.serve.settings import Settings
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 
 from treering.answer import Answerer
-from treering.code.coder import Model
 from treering.code.derive import CodeChanges
 from treering.code.memory import CodeMemory
+from treering.code.write.coder import BilledModel
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -98,7 +98,7 @@ class Views:
             self.build,
             self.eraser,
             self._beside_code,
-            Model(answerer.llm, answerer.pay),
+            BilledModel(answerer.llm, answerer.pay),
         )
         self._fragments = Fragments(space, current)
         self._views += [

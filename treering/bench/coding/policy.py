@@ -9,9 +9,9 @@ from functools import partial
 from treering.bench.coding.rounds import held_by_round
 from treering.bench.coding.task import CodeTask
 from treering.bench.metrics.evidence import RANKS
-from treering.code.fragments import Unit
-from treering.code.index import ALPHA, CodeIndex, Place
-from treering.code.map import repository_map
+from treering.code.index.code_index import ALPHA, CodeIndex, CodePlace
+from treering.code.index.map import repository_map
+from treering.code.parse.cuts import Unit
 from treering.errors import UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.relate.contract import Floats
@@ -47,7 +47,7 @@ class CodePolicy:
 def _search(
     mode: Mode, alpha: float, near: bool, index: CodeIndex, task: CodeTask, vector: Floats | None
 ) -> dict[str, float]:
-    place = Place(task.path, task.line) if near else None
+    place = CodePlace(task.path, task.line) if near else None
     hits = index.search(task.query, k=max(RANKS), mode=mode, vector=vector, alpha=alpha, near=place)
     found = {f"recall@{k}": task.target.found(hits[:k]) for k in RANKS}
     tokens = estimate_tokens("\n".join(hit.text for hit in hits))

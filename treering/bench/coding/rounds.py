@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from treering.bench.coding.task import CodeTask
-from treering.code.blocks import CodeBlock
-from treering.code.context_memory import ContextMemory, NameJudge
-from treering.code.index import CodeHit, CodeIndex
-from treering.code.retrieve import best_blocks
+from treering.code.index.blocks import CodeBlock, best_blocks
+from treering.code.index.code_index import CodeHit, CodeIndex
+from treering.code.write.context_memory import ContextMemory, NameJudge
 from treering.records import Why
 
 

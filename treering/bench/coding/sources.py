@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from treering.bench.coding.task import CodeTask, definitions
-from treering.code.fragments import Unit
-from treering.code.index import CodeIndex, IndexedFile, index_file
-from treering.code.repository import SourceFile, scan
+from treering.code.index.code_index import CodeIndex, IndexedFile, index_file
+from treering.code.parse.cuts import Unit
+from treering.code.parse.source_files import SourceFile, scan
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.records import Skipped

@@ -21,9 +21,9 @@ from treering.bench.perf.timing import (
     in_turn,
     seconds_of,
 )
-from treering.code.language import language_of
-from treering.code.parse import syntax_root
-from treering.code.repository import SourceFile, scan
+from treering.code.parse.language import language_of
+from treering.code.parse.parser import syntax_root
+from treering.code.parse.source_files import SourceFile, scan
 from treering.journal.space import SpaceState
 from treering.memory import Memory
 from treering.recall.rank import rank

@@ -10,7 +10,7 @@ from treering.bench.peers.contract import PeerFactory
 from treering.bench.perf import operations, parts
 from treering.bench.perf.timing import Timed
 from treering.bench.perf.world import World
-from treering.code.parse import syntax_root
+from treering.code.parse.parser import syntax_root
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
 

@@ -6,11 +6,11 @@ import keyword
 from collections.abc import Iterator
 from pathlib import Path
 
+from treering.bench.coding.completion import query_of
 from treering.bench.coding.sources import project_folder, source_text
 from treering.bench.coding.task import CodeTask, Identifiers, LeftOut, identifiers
 from treering.bench.read import Row, json_lines, only_file
 from treering.bench.registry import CodeBenchmark, Data, register
-from treering.code.completion import query_of
 
 
 def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:

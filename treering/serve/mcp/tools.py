@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Final
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from treering.code.guard import Undone
-from treering.code.index import CodeHit
+from treering.code.guard.report import Reversal
+from treering.code.index.code_index import CodeHit
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -246,7 +246,7 @@ def _fitting(hits: list[CodeHit], budget: int) -> str:
     return "\n\n".join(shown)
 
 
-def _told(one: Undone) -> Iterator[str]:
+def _told(one: Reversal) -> Iterator[str]:
     """Where something is undone, what it was for, and what is lost."""
     asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
     yield f"{one.path}:{one.line} {one.definition}"

@@ -9,15 +9,16 @@ from fastapi import APIRouter, Request
 from fastapi import Query as QueryParameter
 from pydantic import Field
 
-from treering.code.check import DEPTH, CheckReport
-from treering.code.coder import JudgeName
-from treering.code.fragments import Unit
-from treering.code.generate import CONTEXT_BUDGET, Generated
-from treering.code.index import ALPHA, CodeHit
-from treering.code.indexing import CodeReceipt
-from treering.code.joined import About
-from treering.code.neighbours import Neighbourhood
-from treering.code.session import SessionBlock
+from treering.code.guard.check import CheckReport
+from treering.code.index.code_index import ALPHA, CodeHit
+from treering.code.index.indexing import CodeReceipt
+from treering.code.index.names import About
+from treering.code.index.neighbours import Neighbourhood
+from treering.code.parse.cuts import Unit
+from treering.code.rounds.history import DEPTH
+from treering.code.rounds.session import SessionBlock
+from treering.code.write.coder import JudgeName
+from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.errors import InputError
 from treering.records import Forgotten
 from treering.score.own import Mode
@@ -58,7 +59,7 @@ class CodeTree(Body):
     embed: bool | None = None
 
 
-class Worked(Body):
+class CodeRound(Body):
     """A round of work on code: what was asked for, and what it changed.
 
     Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
@@ -74,16 +75,16 @@ class Worked(Body):
     outcome: str = ""
 
 
-class Noted(Body):
-    """What became of a definition's last block."""
+class CodeNote(Body):
+    """A note on the last recorded block of a definition."""
 
     definition: str
     note: str
     outcome: str = ""
 
 
-class Wanted(Body):
-    """What to write with the language model."""
+class CodeRequest(Body):
+    """A definition to be written by the language model."""
 
     instruction: Query
     definition: str
@@ -92,20 +93,20 @@ class Wanted(Body):
     budget: Budget = CONTEXT_BUDGET
 
 
-class Asked(Body):
+class CodeQuestion(Body):
     """A question about code."""
 
     question: Query
     k: K = 5
 
 
-class Forsaken(Body):
-    """Whose recorded rounds to erase."""
+class CodeRoundsToForget(Body):
+    """The definition whose recorded rounds are to be erased."""
 
     definition: str
 
 
-class Checked(Body):
+class CodeCheck(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
     root: PathText
@@ -122,12 +123,10 @@ async def repositories(tenant: Asking) -> list[str]:
 
 
 @router.post("/repositories")
-async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
+async def index(tree: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
-    root = await tenant.call(served, _settings(request), wanted.root)
-    return await tenant.call_slow(
-        tenant.memory.code.index, root, unit=wanted.unit, embed=wanted.embed
-    )
+    root = await tenant.call(served, _settings(request), tree.root)
+    return await tenant.call_slow(tenant.memory.code.index, root, unit=tree.unit, embed=tree.embed)
 
 
 @router.delete("/repositories")
@@ -137,19 +136,19 @@ async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) ->
 
 
 @router.post("/search")
-async def search(wanted: CodeSearch, tenant: Asking) -> list[CodeHit]:
+async def search(body: CodeSearch, tenant: Asking) -> list[CodeHit]:
     """The fragments of code that matter to an instruction, best first."""
-    return await tenant.call(lambda: tenant.memory.code.search(**wanted.model_dump()))
+    return await tenant.call(lambda: tenant.memory.code.search(**body.model_dump()))
 
 
 @router.post("/map")
-async def map_(wanted: CodeMap, tenant: Asking) -> str:
+async def map_(body: CodeMap, tenant: Asking) -> str:
     """The most central definitions of a repository within a budget of tokens."""
-    return await tenant.call(lambda: tenant.memory.code.map(**wanted.model_dump()))
+    return await tenant.call(lambda: tenant.memory.code.map(**body.model_dump()))
 
 
 @router.post("/rounds", status_code=HTTPStatus.CREATED)
-async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
+async def record(worked: CodeRound, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
     """Remember a round of work: what was asked for, and every definition that it changed."""
     given = worked.model_dump(exclude={"root"})
     if worked.root is not None:
@@ -160,19 +159,19 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
 
 
 @router.post("/generate")
-async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+async def generate(body: CodeRequest, tenant: Asking) -> GeneratedCode:
     """One round with the language model on a definition, recorded; no file is read or changed."""
-    return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
+    return await tenant.call_slow(lambda: tenant.memory.code.generate(**body.model_dump()))
 
 
 @router.post("/rounds/forget")
-async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+async def forget_rounds(which: CodeRoundsToForget, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
     return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
 
 
 @router.post("/about")
-async def about(asked: Asked, tenant: Asking) -> About:
+async def about(asked: CodeQuestion, tenant: Asking) -> About:
     """What was said, done and what stands in the code, on a question."""
     return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
 
@@ -189,7 +188,7 @@ async def neighbours(
 
 
 @router.post("/note")
-async def note(noted: Noted, tenant: Asking) -> SessionBlock:
+async def note(noted: CodeNote, tenant: Asking) -> SessionBlock:
     """Write the note of a definition's last block, now that its reception is known."""
     return await tenant.change(
         tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
@@ -209,13 +208,13 @@ async def log(
 
 
 @router.post("/check")
-async def check(wanted: Checked, request: Request, tenant: Asking) -> CheckReport:
+async def check(body: CodeCheck, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
-    root = await tenant.call(served_git, _settings(request), wanted.root)
-    given = wanted.model_dump(exclude={"root"})
+    root = await tenant.call(served_git, _settings(request), body.root)
+    given = body.model_dump(exclude={"root"})
     return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
 
 
 def _settings(request: Request) -> Settings:
-    found: Settings = request.app.state.settings
-    return found
+    settings: Settings = request.app.state.settings
+    return settings

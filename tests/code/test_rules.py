@@ -1,0 +1,161 @@
+"""Fixes undone in the midst of other work, and fixes that a rewriting keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.code.later_undos import LATER
+from tests.code.undos import FIXES, Fix
+from treering.code.guard.detector import reversals
+from treering.code.guard.difference import Arrivals
+from treering.code.guard.report import Reversal
+from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.code.rounds.history import EarlierChange
+
+MISSED = {
+    ("a guard that returns early", 3),  # written anew as a loop
+    ("a constant of a module", 1),  # the same number in other digits
+    ("a pattern of a module", 2),  # a flag less, and no former value
+    ("an import that is guarded", 1),  # imported under another name
+    ("a call of a module", 2),  # every name is another one
+    ("an argument of a call", 2),  # one of two things is back, in another call
+    ("lines that are skipped", 1),  # a loop became a comprehension
+    ("a write that is atomic", 2),  # other calls throughout
+    ("a comparison of floats", 0),  # operators are not compared
+    ("a comparison of floats", 1),
+    ("an early return for what is not there", 1),  # another condition returns the same now
+    ("a dictionary of a module", 1),  # the value went into an argument
+}
+"""Undos by the kind of the fix and their place, which the guard does not see, and why."""
+
+STOPPED = {
+    ("a retry", 1),  # the decorator that retries stands in another line
+    ("a kind of exception", 0),  # the same error, without catching another before
+    ("an import that is guarded", 1),  # what the guard was for is gone as well
+    ("a copy instead of the thing itself", 0),  # `[*items]` for `list(items)`
+}
+"""Rewritings that keep a fix and are taken for undos, and why."""
+
+
+def noticed(fix: Fix, now: str) -> list[Reversal]:
+    before, after, new = (all_pieces({"m.py": text}) for text in (fix.before, fix.after, now))
+    made = changes(after, new)
+    arrivals = Arrivals.of(made)
+
+    def history(change: DefinitionChange) -> list[EarlierChange]:
+        assert change.before is not None
+        key = change.before.key
+        was, is_ = before.get(key), after[key]
+        changed = was is None or was.dense() != is_.dense()
+        return [EarlierChange(fix.kind, "abc1234", None, "commit", was, is_)] if changed else []
+
+    altered = [one for one in made if one.before is not None]
+    return [found for one in altered for found in reversals(one, history(one), arrivals)]
+
+
+def cases(field: str, unlike: set[tuple[str, int]]) -> list[object]:
+    return [
+        pytest.param(
+            fix,
+            text,
+            id=f"{fix.kind}-{place}",
+            marks=[pytest.mark.xfail(strict=True)] if (fix.kind, place) in unlike else [],
+        )
+        for fix in (*FIXES, *LATER)
+        for place, text in enumerate(getattr(fix, field))
+    ]
+
+
+@pytest.mark.parametrize("fix", [*FIXES, *LATER], ids=lambda fix: fix.kind)
+def test_a_fix_that_is_taken_out_is_noticed(fix: Fix) -> None:
+    assert noticed(fix, fix.before)
+
+
+@pytest.mark.parametrize(("fix", "now"), cases("undos", MISSED))
+def test_a_fix_that_is_lost_among_other_work_is_noticed(fix: Fix, now: str) -> None:
+    assert noticed(fix, now)
+
+
+@pytest.mark.parametrize(("fix", "now"), cases("keeps", STOPPED))
+def test_a_fix_that_is_kept_in_another_form_is_left_alone(fix: Fix, now: str) -> None:
+    assert noticed(fix, now) == []
+
+
+def test_the_lines_that_are_lost_are_shown() -> None:
+    lock = next(fix for fix in FIXES if fix.kind == "a lock")
+    (one,) = noticed(lock, lock.undos[0])
+    assert [(line.number, line.text) for line in one.then] == [(3, "with self._lock:")]
+    order = next(fix for fix in FIXES if fix.kind == "the order of two calls")
+    (one,) = noticed(order, order.undos[0])
+    assert [line.text for line in one.then] == ["pool.flush()", "worker.stop()"]
+
+
+def setup(order: Sequence[str]) -> CodePiece:
+    text = "def setup():\n" + "".join(f"    {step}()\n" for step in order)
+    (piece,) = (one for one in all_pieces({"m.py": text}).values() if one.is_function)
+    return piece
+
+
+@given(*[st.permutations("abcd")] * 4)
+def test_steps_are_reordered_if_they_stand_as_before_an_earlier_change(
+    before: list[str], after: list[str], old: list[str], new: list[str]
+) -> None:
+    made = DefinitionChange(setup(old), setup(new))
+    round_ = EarlierChange("Fix", "abc1234", None, "commit", setup(before), setup(after))
+    expected = {
+        f"order {one} before {other}"
+        for one, other in combinations(old, 2)
+        if after.index(one) < after.index(other)
+        if before.index(other) < before.index(one) and new.index(other) < new.index(one)
+    }
+    found = reversals(made, [round_], Arrivals.of([made]))
+    assert {lost for undone in found for lost in undone.lost} == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "now"),
+    [
+        (
+            "a.go",
+            "package a\n\nfunc (c *C) add() {\n\tc.n++\n\tc.save()\n}\n",
+            "package a\n\nfunc (c *C) add() {\n\tc.mu.Lock()\n\tdefer c.mu.Unlock()\n\tc.n++\n"
+            "\tc.save()\n}\n",
+            "package a\n\nfunc (c *C) add() {\n\tc.n += 1\n\tc.save()\n\tc.tell()\n}\n",
+        ),
+        (
+            "A.java",
+            "class A {\n  void add() {\n    this.n = n + 1;\n    save();\n  }\n}\n",
+            "class A {\n  void add() {\n    synchronized (lock) {\n      this.n = n + 1;\n    }\n"
+            "    save();\n  }\n}\n",
+            "class A {\n  void add() {\n    this.n = n + 1;\n    save();\n    int a = 1;\n  }\n}\n",
+        ),
+        (
+            "a.ts",
+            "export const LIMIT = 100;\n\nfunction f() {\n  return LIMIT;\n}\n",
+            "export const LIMIT = 5000;\n\nfunction f() {\n  return LIMIT;\n}\n",
+            "export const LIMIT: number = 100;\nexport const OTHER = 1;\n\n"
+            "function f() {\n  return LIMIT;\n}\n",
+        ),
+        (
+            "a.c",
+            "int len(char *p) {\n  char *s = p;\n  while (*p++) ;\n  return p - s;\n}\n",
+            "int len(char *p) {\n  check(p);\n  char *s = p;\n  while (*p++) ;\n"
+            "  return p - s;\n}\n",
+            "int len(char *p) {\n  char *s = p;\n  while (*p++) ;\n  int n = p - s;\n"
+            "  return n;\n}\n",
+        ),
+    ],
+)
+def test_other_languages_are_read_for_it_too(path: str, before: str, after: str, now: str) -> None:
+    old, fixed, new = (all_pieces({path: text}) for text in (before, after, now))
+    made = changes(fixed, new)
+    (change,) = [one for one in made if one.before is not None and one.before.key in old]
+    assert change.before is not None
+    key = change.before.key
+    round_ = EarlierChange("Fix", "abc1234", None, "commit", old[key], fixed[key])
+    assert reversals(change, [round_], Arrivals.of(made))

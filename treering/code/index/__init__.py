@@ -1,0 +1,1 @@
+"""Repositories indexed: fragments of code searched, definitions mapped, all of it stored."""

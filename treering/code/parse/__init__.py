@@ -1,0 +1,1 @@
+"""From source text to what the rest works on: definitions, calls, parts, pieces, fragments."""

@@ -1,0 +1,1 @@
+"""Code written by a language model in rounds (CodeMEM, figure 2)."""
