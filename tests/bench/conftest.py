@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treering.bench.space import Space
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.space import TaskSpace
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.llm.contract import LLM
 from treering.memory import Memory
 from treering.relate.contract import Floats
@@ -51,7 +51,7 @@ class BagOfWords:
 
 def chat_task(space: str = "chat") -> Task:
     pieces = tuple(
-        Piece(f"D{n}", text, speaker, at=START + timedelta(days=n))
+        DocumentPiece(f"D{n}", text, speaker, at=START + timedelta(days=n))
         for n, (speaker, text) in enumerate(SAID)
     )
     documents = (
@@ -59,9 +59,11 @@ def chat_task(space: str = "chat") -> Task:
         Document("session 2", pieces[3:], chat=True),
     )
     questions = (
-        Question("1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"),
-        Question("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
-        Question("3", "What is the weather?", ("not said",), frozenset(), "none"),
+        TaskQuestion(
+            "1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"
+        ),
+        TaskQuestion("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
+        TaskQuestion("3", "What is the weather?", ("not said",), frozenset(), "none"),
     )
     return Task(space, documents, questions)
 
@@ -74,17 +76,17 @@ def embedder() -> BagOfWords:
 @contextmanager
 def remembered(
     folder: Path, task: Task, embedder: BagOfWords, llm: LLM | None = None
-) -> Iterator[Space]:
+) -> Iterator[TaskSpace]:
     """A task in a memory of its own."""
     with (
         Memory.open(folder / "bench.db", embedder=embedder, llm=llm) as memory,
-        Space(memory, task, embedder, count=len) as space,
+        TaskSpace(memory, task, embedder, count=len) as space,
     ):
         space.remember()
         yield space
 
 
 @pytest.fixture
-def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[Space]:
+def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[TaskSpace]:
     with remembered(tmp_path, chat_task(), embedder) as found:
         yield found

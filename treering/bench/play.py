@@ -21,7 +21,7 @@ VERDICT_TOKENS = 256  # the short explanation that is asked for, and the rating
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class PlayedRound:
     """A user's turn, the bot's, and the label that says which topic it belongs to."""
 
     label: str
@@ -38,7 +38,7 @@ class Conversation:
 
     id: str
     kind: str
-    rounds: tuple[Round, ...]
+    rounds: tuple[PlayedRound, ...]
     question: str
     needed: frozenset[str]
 
@@ -54,7 +54,7 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
 
     No memory has a part in it, so that all policies are measured on the same words.
     """
-    played: list[Round] = []
+    played: list[PlayedRound] = []
     for one in conversation.rounds:
         reply = llm.complete(
             _messages(one.user, played[-1:]),
@@ -62,7 +62,7 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
             temperature=TEMPERATURE,
             seed=seed,
         )
-        played.append(Round(one.label, one.user, reply.text.strip()))
+        played.append(PlayedRound(one.label, one.user, reply.text.strip()))
     return Conversation(
         conversation.id,
         conversation.kind,
@@ -111,7 +111,7 @@ def messages(conversation: Conversation) -> list[dict[str, object]]:
     return found
 
 
-def _messages(user: str, before: Sequence[Round]) -> list[Message]:
+def _messages(user: str, before: Sequence[PlayedRound]) -> list[Message]:
     lines = [line for one in before for line in (f"user: {one.user}", f"bot: {one.bot}")]
     asked = load("fragrel_chat_turn").fill(
         evidences="None.", recent=" ### ".join(lines) or "None.", input=f"user: {user} ### bot:"
@@ -123,6 +123,6 @@ def _conversation(row: Row) -> Conversation:
     asked = row["conversations"][::2]
     *earlier, last = asked
     topics = set(TOPIC.findall(last["turn-info"]))
-    rounds = tuple(Round(one["turn-info"], one["value"]) for one in earlier)
+    rounds = tuple(PlayedRound(one["turn-info"], one["value"]) for one in earlier)
     needed = frozenset(one.label for one in rounds if one.label.rpartition("-")[0] in topics)
     return Conversation(row["id"], row["type"], rounds, last["value"], needed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from treering.bench.metrics.evidence import BUDGETS
 from treering.bench.registry import benchmark
-from treering.bench.results import Measured, Run
+from treering.bench.results import QuestionResult, RunHeader
 from treering.bench.stats import Interval, bootstrap, paired_difference
 from treering.errors import InputError
 
@@ -33,13 +33,13 @@ Key = tuple[str, str]
 class Scores:
     """All that one results file says, by policy and question."""
 
-    run: Run
-    by_policy: Mapping[str, Mapping[Key, Measured]]
+    run: RunHeader
+    by_policy: Mapping[str, Mapping[Key, QuestionResult]]
 
     @classmethod
-    def of(cls, run: Run, lines: Iterable[Measured]) -> Scores:
+    def of(cls, run: RunHeader, lines: Iterable[QuestionResult]) -> Scores:
         """Group ``lines`` by policy, in the order in which policies first appear."""
-        by_policy: dict[str, dict[Key, Measured]] = {}
+        by_policy: dict[str, dict[Key, QuestionResult]] = {}
         for line in lines:
             by_policy.setdefault(line.policy, {})[line.task, line.question] = line
         return cls(run, by_policy)
@@ -70,7 +70,7 @@ class Scores:
         lines = (line for scored in self.by_policy.values() for line in scored.values())
         return sorted({line.category for line in lines})
 
-    def _policy(self, policy: str) -> Mapping[Key, Measured]:
+    def _policy(self, policy: str) -> Mapping[Key, QuestionResult]:
         if policy not in self.by_policy:
             there = ", ".join(self.by_policy) or "none"
             raise InputError(f"no policy {policy!r} was measured; there are: {there}")

@@ -32,7 +32,7 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunHeader:
     """What a results file was measured with.
 
     ``settings`` holds what else decides the figures: the level, the embedding model, the answering
@@ -56,7 +56,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QuestionResult:
     """What one policy scored on one question."""
 
     policy: str
@@ -72,9 +72,9 @@ class Measured:
         return self.policy, self.task, self.question
 
 
-def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str, Any]) -> Run:
+def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str, Any]) -> RunHeader:
     """A header that describes this process, this machine and this checkout."""
-    return Run(
+    return RunHeader(
         benchmark=benchmark,
         data_sha256=data_sha256,
         seed=seed,
@@ -122,9 +122,9 @@ class Results:
         InputError: the file holds another run, or is no results file.
     """
 
-    def __init__(self, path: Path, run: Run) -> None:
+    def __init__(self, path: Path, run: RunHeader) -> None:
         self.run = run
-        self.measured: dict[tuple[str, str, str], Measured] = {}
+        self.measured: dict[tuple[str, str, str], QuestionResult] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size:
             self._continue(path)
@@ -151,7 +151,7 @@ class Results:
     def __contains__(self, key: tuple[str, str, str]) -> bool:
         return key in self.measured
 
-    def add(self, measured: Measured) -> None:
+    def add(self, measured: QuestionResult) -> None:
         """Append one line; it is in the file when this returns. The first makes the file."""
         if self._file is None:
             self._file = self._path.open("a", encoding="utf-8")
@@ -178,14 +178,16 @@ def _write(file: TextIO, row: Mapping[str, Any]) -> None:
     file.flush()
 
 
-def read(path: Path) -> tuple[Run, list[Measured]]:
+def read(path: Path) -> tuple[RunHeader, list[QuestionResult]]:
     """The header and the lines of a finished results file."""
     rows = json_lines(path)
     header: object = next(rows, None)
     if not isinstance(header, dict) or header.pop("kind", None) != "run":
         raise InputError(f"{path} is not a results file: its first line describes no run")
     try:
-        return Run(**header), [Measured(**row) for row in rows if row.pop("kind") == "measured"]
+        return RunHeader(**header), [
+            QuestionResult(**row) for row in rows if row.pop("kind") == "measured"
+        ]
     except (TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path} is not a results file of this version: {error}") from error
 

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from treering.bench.embedding import TextCache
-from treering.bench.metrics.evidence import Passage
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments.build import embedded_text
@@ -31,20 +31,20 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPassage:
     """A passage with the raw scores and the time that baselines weigh it by.
 
     ``said`` is its text as it was embedded: with the speaker, without the day.
     """
 
-    passage: Passage
+    passage: RetrievedPassage
     said: str
     bm25: float
     cosine: float
     at: datetime | None
 
 
-class Space:
+class TaskSpace:
     """One task, remembered. Searching goes through the memory and nothing else."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Space:
         self.embedder = TextCache(embedder)
         self.count = cache(count)  # policies find the same passages over and over
         self._memory = memory
-        self._last: tuple[Question, list[Scored]] | None = None
+        self._last: tuple[TaskQuestion, list[ScoredPassage]] | None = None
         self._made: dict[str, Any] = {}
         self._quoted: dict[int, tuple[str, ...]] = {}
         self._opened = ExitStack()
@@ -90,7 +90,7 @@ class Space:
                 kind="chat" if document.chat else "text",
             )
 
-    def search(self, question: Question, **how: Any) -> list[Passage]:
+    def search(self, question: TaskQuestion, **how: Any) -> list[RetrievedPassage]:
         """The best fragments for a question; ``how`` goes to ``Memory.search``.
 
         Where it asks for summaries or memos, the memory has made them all before.
@@ -101,7 +101,7 @@ class Space:
             self.once("memos", lambda _: self._memoise())
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 
-    def scored(self, question: Question) -> list[Scored]:
+    def scored(self, question: TaskQuestion) -> list[ScoredPassage]:
         """Every fragment with its raw scores for a question, in reading order.
 
         Kept for the last question, which several baselines ask one after the other.
@@ -112,7 +112,7 @@ class Space:
             self._last = question, found
         return self._last[1]
 
-    def context(self, question: Question, budget: int, **how: Any) -> Passage:
+    def context(self, question: TaskQuestion, budget: int, **how: Any) -> RetrievedPassage:
         """``Memory.context`` for a question, as one passage; ``how`` goes there too."""
         if "altitude" in how:
             self._summarise()
@@ -120,7 +120,7 @@ class Space:
         units = (
             unit for shown in context.passages for hit in shown.hits for unit in self._units(hit)
         )
-        return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+        return RetrievedPassage(tuple(dict.fromkeys(units)), context.tokens, str(context))
 
     @property
     def kind(self) -> Kind:
@@ -151,12 +151,12 @@ class Space:
         return self._memory.stats().fragments
 
     @cached_property
-    def pieces(self) -> Sequence[Passage]:
+    def pieces(self) -> Sequence[RetrievedPassage]:
         """Everything that was added, in reading order."""
         everything = [piece for document in self.task.documents for piece in document.pieces]
         shown = [_shown(piece.text, piece.speaker, piece.at) for piece in everything]
         return [
-            Passage((piece.unit,), self.count(text), text, (place,))
+            RetrievedPassage((piece.unit,), self.count(text), text, (place,))
             for place, (piece, text) in enumerate(zip(everything, shown, strict=True))
         ]
 
@@ -171,17 +171,19 @@ class Space:
         """The place of each source in reading order."""
         return {document.source: n for n, document in enumerate(self.task.documents)}
 
-    def _scored(self, hit: Hit) -> Scored:
+    def _scored(self, hit: Hit) -> ScoredPassage:
         said = embedded_text(hit.text, hit.speaker)
-        return Scored(self._passage(hit), said, hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at)
+        return ScoredPassage(
+            self._passage(hit), said, hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at
+        )
 
-    def _passage(self, hit: Hit) -> Passage:
+    def _passage(self, hit: Hit) -> RetrievedPassage:
         text = _shown(hit.text, hit.speaker, hit.at)
         place = (self._order[hit.source], hit.position, hit.start)
-        return Passage(self._units(hit), self.count(text), text, place)
+        return RetrievedPassage(self._units(hit), self.count(text), text, place)
 
 
-def _message(piece: Piece, document: Document) -> dict[str, Any]:
+def _message(piece: DocumentPiece, document: Document) -> dict[str, Any]:
     message: dict[str, Any] = {"content": piece.text, "metadata": {UNIT: piece.unit}}
     if document.chat:
         message |= {"role": piece.role, "session": document.source}

@@ -21,9 +21,9 @@ from treering.bench.metrics.memos import bert_score
 from treering.bench.policy.registry import DEFAULT, policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.read import read_as, sha256_of
-from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
+from treering.bench.registry import AnyBenchmark, Benchmark, CodeBenchmark, Replay
 from treering.bench.report import Scores, summary
-from treering.bench.results import Results, Run, this_run
+from treering.bench.results import Results, RunHeader, this_run
 from treering.bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
@@ -39,7 +39,7 @@ SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunOptions:
     """What a run was asked for, as on the command line."""
 
     data: Path
@@ -58,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunReport:
     """What a run found: one JSON object, and the scores by question where there are any.
 
     ``held`` are the results that the file held before; they count in what is told.
@@ -73,7 +73,7 @@ Shown = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress display for a benchmark of that name."""
 
 
-def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
+def start(chosen: AnyBenchmark, wanted: RunOptions, shown: Shown) -> RunReport:
     """Run ``chosen``. What its results file holds already is not measured again."""
     match chosen:
         case Benchmark(instructions=True) if wanted.llm:
@@ -86,7 +86,7 @@ def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
             return _replay(chosen, wanted)
 
 
-def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
+def _questions(chosen: Benchmark, wanted: RunOptions, shown: Shown) -> RunReport:
     _refuse(chosen.name, sources=wanted.sources)
     if wanted.llm is None:
         asked = {"judge": wanted.judge, "temperature": wanted.temperature}
@@ -116,17 +116,17 @@ def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
-    return Outcome(_summary(chosen, level.name, path, scores), scores, held)
+    return RunReport(_summary(chosen, level.name, path, scores), scores, held)
 
 
-def _writer(opened: ExitStack, wanted: Wanted, replies: Path) -> LLM | None:
+def _writer(opened: ExitStack, wanted: RunOptions, replies: Path) -> LLM | None:
     """The model of the memories, whose replies are kept: a run that goes on finds the same ones."""
     if wanted.summaries is None:
         return None
     return KeptReplies(opened.enter_context(closing(open_llm(wanted.summaries))), replies)
 
 
-def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> Outcome:
+def _instructions(chosen: Benchmark, wanted: RunOptions, llm: str, shown: Shown) -> RunReport:
     asked = {"judge": wanted.judge, "summaries": wanted.summaries, "sources": wanted.sources}
     policy = None if wanted.policies == (DEFAULT,) else wanted.policies
     _refuse(f"{chosen.name} with --llm", sample=wanted.sample, policy=policy, **asked)
@@ -147,10 +147,10 @@ def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> 
         similarity = bert_score(MiniLM().token_vectors)
         found = evaluate(rows, model, similarity, results, temperature, progress)
     head = _head(chosen, INSTRUCTIONS, results.run, path)
-    return Outcome(head | {"rows": len(rows)} | figures(found))
+    return RunReport(head | {"rows": len(rows)} | figures(found))
 
 
-def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
+def _code(chosen: CodeBenchmark, wanted: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": wanted.llm, "judge": wanted.judge, "summaries": wanted.summaries}
     _refuse(chosen.name, sample=wanted.sample, **asked)
     picking = code_policies(wanted.policies)
@@ -171,10 +171,10 @@ def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
         run_code(tasks, sources, picking, results, model, limit=wanted.limit, progress=progress)
         scores = Scores.of(results.run, results.measured.values())
     found = _summary(chosen, RETRIEVAL, path, scores)
-    return Outcome(found | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores)
+    return RunReport(found | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores)
 
 
-def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
+def _replay(chosen: Replay, wanted: RunOptions) -> RunReport:
     unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
     _refuse(chosen.name, sample=wanted.sample, summaries=wanted.summaries, **unused)
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
@@ -182,7 +182,7 @@ def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
     told = _head(chosen, REPLAY, header)
     if wanted.out:
         wanted.out.write_text(json.dumps(told | figures) + "\n", encoding="utf-8")
-    return Outcome(told | figures)
+    return RunReport(told | figures)
 
 
 def _refuse(what: str, /, **options: object) -> None:
@@ -193,18 +193,18 @@ def _refuse(what: str, /, **options: object) -> None:
 
 
 def _results(
-    opened: ExitStack, chosen: Registered, wanted: Wanted, level: str, decided: dict[str, Any]
+    opened: ExitStack, chosen: AnyBenchmark, wanted: RunOptions, level: str, decided: dict[str, Any]
 ) -> tuple[Path, Results]:
     header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, decided)
     path = _path(chosen, wanted, level)
     return path, opened.enter_context(Results(path, header))
 
 
-def _path(chosen: Registered, wanted: Wanted, level: str) -> Path:
+def _path(chosen: AnyBenchmark, wanted: RunOptions, level: str) -> Path:
     return wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
 
 
-def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answering | None:
+def _answering(opened: ExitStack, chosen: Benchmark, wanted: RunOptions) -> Answering | None:
     """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
     if wanted.llm is None:
         return None
@@ -221,11 +221,13 @@ def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answerin
     )
 
 
-def _summary(chosen: Registered, level: str, path: Path, scores: Scores) -> dict[str, Any]:
+def _summary(chosen: AnyBenchmark, level: str, path: Path, scores: Scores) -> dict[str, Any]:
     return _head(chosen, level, scores.run, path) | {"policies": summary(scores)}
 
 
-def _head(chosen: Registered, level: str, run: Run, path: Path | None = None) -> dict[str, Any]:
+def _head(
+    chosen: AnyBenchmark, level: str, run: RunHeader, path: Path | None = None
+) -> dict[str, Any]:
     """What the object of every run begins with; ``path`` is its results file."""
     return {
         "benchmark": chosen.name,

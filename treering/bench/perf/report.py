@@ -10,10 +10,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from treering.bench.perf.run import LIMITS, Done, done_as
-from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
+from treering.bench.perf.timing import LIMIT, OURS, Timing, Unit
 from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
-from treering.bench.results import Run
+from treering.bench.results import RunHeader
 from treering.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ Key = tuple[str, int, str]
 class Timings:
     """A run and what it timed."""
 
-    run: Run
-    timed: tuple[Timed, ...]
+    run: RunHeader
+    timed: tuple[Timing, ...]
 
     @property
-    def by_key(self) -> Mapping[Key, Timed]:
+    def by_key(self) -> Mapping[Key, Timing]:
         """The timings by operation, size and system."""
         return {one.key: one for one in self.timed}
 
@@ -61,14 +61,14 @@ class Timings:
         found = dict.fromkeys(one.system for one in self.timed if one.operation == operation)
         return sorted(found, key=lambda name: (name != OURS, name != LIMIT))
 
-    def of(self, operation: str, system: str) -> list[Timed]:
+    def of(self, operation: str, system: str) -> list[Timing]:
         """An operation's timings with a system, by size."""
         found = (o for o in self.timed if (o.operation, o.system) == (operation, system))
         return sorted(found, key=lambda one: one.n)
 
 
 @dataclass(frozen=True, slots=True)
-class Slower:
+class Slowdown:
     """An operation whose ratio to its limit grew beyond the tolerance."""
 
     operation: str
@@ -96,12 +96,12 @@ def read(path: Path) -> Timings:
     if kinds[:1] != ["run"] or set(kinds[1:]) > {"timed"}:
         raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
     try:
-        return Timings(Run(**rows[0]), tuple(Timed(**row) for row in rows[1:]))
+        return Timings(RunHeader(**rows[0]), tuple(Timing(**row) for row in rows[1:]))
     except TypeError as error:
         raise InputError(f"{path} holds no timings of this version: {error}") from error
 
 
-def goes_on(path: Path, run: Run) -> Timings:
+def goes_on(path: Path, run: RunHeader) -> Timings:
     """The timings that a run goes on from: those saved, if they are of a run like it.
 
     Raises InputError if they are of another one.
@@ -140,13 +140,13 @@ def usual(path: Path) -> Timings:
     runs = [read(file) for file in sorted(path.glob("*.jsonl"))] if path.is_dir() else [read(path)]
     if not runs:
         raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
-    found: dict[Key, list[Timed]] = {}
+    found: dict[Key, list[Timing]] = {}
     for one in (one for run in runs for one in run.timed):
         found.setdefault(one.key, []).append(one)
     return Timings(runs[0].run, tuple(map(_median, found.values())))
 
 
-def _median(found: Sequence[Timed]) -> Timed:
+def _median(found: Sequence[Timing]) -> Timing:
     value, ratio = (median(getattr(one, name) for one in found) for name in ("value", "ratio"))
     return replace(found[0], value=value, ratio=ratio)
 
@@ -171,14 +171,14 @@ def limits(operations: Iterable[str]) -> str:
     return "; ".join(f"{name}: {LIMITS[name]}" for name in first)
 
 
-def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slower]:
+def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slowdown]:
     """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
 
     Seconds are not compared: two runs may have had different machines.
     """
     before = old.by_key
     return [
-        Slower(one.operation, one.n, before[one.key].ratio, one.ratio)
+        Slowdown(one.operation, one.n, before[one.key].ratio, one.ratio)
         for one in new.timed
         if one.system == OURS
         and one.key in before
@@ -186,7 +186,7 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
     ]
 
 
-def summary(timings: Timings, slowed: Sequence[Slower]) -> dict[str, Any]:
+def summary(timings: Timings, slowed: Sequence[Slowdown]) -> dict[str, Any]:
     """One JSON object: ratios to the limit by operation, size and system, and what got slower."""
     ratios: dict[str, dict[str, dict[str, float]]] = {}
     for one in timings.timed:
@@ -219,12 +219,12 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
     save(operation, path, draw)
 
 
-def ratio(timed: Timed) -> str:
+def ratio(timed: Timing) -> str:
     """How many times the limit, as tables show it."""
     return f"{timed.ratio:.2f}" if timed.ratio >= _SMALL else f"{timed.ratio:.1g}"
 
 
-def value(timed: Timed) -> str:
+def value(timed: Timing) -> str:
     """What it takes, in a unit that suits it."""
     for unit, factor in _UNITS[timed.unit]:
         if timed.value * factor >= 1:

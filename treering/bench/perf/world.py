@@ -16,7 +16,7 @@ import numpy as np
 
 from treering.bench.peers.contract import Peer, PeerFactory
 from treering.bench.perf.texts import RandomVectors, questions, turns
-from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
+from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
@@ -116,7 +116,7 @@ class World:
         self.bare.cut(self.n)  # which takes in a batch first
         self._peers = {name: self._open(name, make) for name, make in peers.items()}
 
-    def grow(self, n: int) -> list[Timed]:
+    def grow(self, n: int) -> list[Timing]:
         """Add turns until there are ``n``, in batches in turn; seconds a turn (``store``).
 
         Nothing if there are as many. Raises InputError if there are more.

@@ -12,20 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.fusing import ranked
-from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.space import TaskSpace
+from treering.bench.task import TaskQuestion
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e|[Ww]e|[Oo]ur)\b")
 
 
-def mpc() -> Policy:
+def mpc() -> RetrievalPolicy:
     """Persona summaries, ranked by the cosine of the turns they are made of."""
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         told = [
             replace(one, passage=short)
             for one in space.scored(question)
@@ -33,10 +33,10 @@ def mpc() -> Policy:
         ]
         return ranked(told, np.array([one.cosine for one in told]))
 
-    return Policy("mpc", pick)
+    return RetrievalPolicy("mpc", pick)
 
 
-def _persona(space: Space, passage: Passage) -> Passage | None:
+def _persona(space: TaskSpace, passage: RetrievedPassage) -> RetrievedPassage | None:
     """What a passage tells of its speaker, at its own length; None if that is nothing."""
     kept = [found for found in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(found)]
     text = " ".join(sentence.strip() for sentence in kept)

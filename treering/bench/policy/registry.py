@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from treering.bench.peers.registry import PEERS
-from treering.bench.policy.contract import Policy
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.fading import (
     RATED,
     memory_bank,
@@ -52,7 +52,7 @@ An α of 0 is ``own``.
 
 def policies(
     names: Sequence[str], seed: int, rater: LLM | None = None, writer: LLM | None = None
-) -> list[Policy]:
+) -> list[RetrievalPolicy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
 
     The names of ``GROUPS`` stand for their policies. With ``memory-stream+rated`` ``rater`` rates
@@ -67,7 +67,7 @@ def policies(
     built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
     rated = (memory_stream_rated(rater, seed),) if rater else ()
     known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
-    chosen: dict[str, Policy] = {}
+    chosen: dict[str, RetrievalPolicy] = {}
     for name in (one for given in names for one in GROUPS.get(given, [given])):
         if name == DEFAULT:
             chosen |= built_in

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
-from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
+from treering.bench.space import TaskSpace
+from treering.bench.task import TaskQuestion
 from treering.errors import InputError, UnknownName
 from treering.records import Kind
 from treering.relate.decay import Context
@@ -28,22 +28,22 @@ _RELATION = re.compile(
 )
 
 
-def search_policy(name: str, **how: Any) -> Policy:
+def search_policy(name: str, **how: Any) -> RetrievalPolicy:
     """A policy that searches with ``how``, the keyword arguments of ``Memory.search``."""
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         return space.search(question, **how)
 
-    return Policy(name, pick)
+    return RetrievalPolicy(name, pick)
 
 
-def _context(space: Space, question: Question, budget: int) -> Sequence[Passage]:
+def _context(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
     return [space.context(question, budget)]
 
 
 SEARCHING = (
     search_policy("treering"),
-    Policy("context", fill=_context),
+    RetrievalPolicy("context", fill=_context),
     search_policy("bm25", mode="lexical", relations=()),
     search_policy("dense", mode="dense", relations=()),
     search_policy("own", relations=()),
@@ -80,7 +80,7 @@ class _Part:
         return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
 
 
-def with_relations(text: str) -> Policy:
+def with_relations(text: str) -> RetrievalPolicy:
     """The policy that ``text`` spells: relations with ``+``, each with a parameter and weight.
 
     ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; what is left
@@ -95,11 +95,11 @@ def with_relations(text: str) -> Policy:
         if part.name in OF_A_SPACE and part.alpha is not None
     }
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         chosen = [one for part in parts for one in part.relations(space.kind)]
         return space.search(question, relations=chosen, alpha=weights or None)
 
-    return Policy(text, pick)
+    return RetrievalPolicy(text, pick)
 
 
 def draws_on_memos(text: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from treering.bench.coding.sources import project_folder, source_text
 from treering.bench.coding.task import CodeTask, Identifiers, LeftOut, identifiers
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import CodeBenchmark, Data, register
+from treering.bench.registry import CodeBenchmark, DataSource, register
 from treering.code.completion import query_of
 
 
@@ -49,7 +49,7 @@ register(
         name="repoeval",
         title="RepoEval (function level, retrieval)",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://github.com/microsoft/CodeT/tree/main/RepoCoder (datasets/datasets.zip)",
             licence="MIT; the repositories have their own",
             files="function_level_completion_*.test.jsonl; --sources: a folder a project of 2023",
