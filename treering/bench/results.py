@@ -86,6 +86,13 @@ def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str,
     )
 
 
+def with_header(run: RunHeader, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a measurement as one object that says what they were measured with."""
+    header = asdict(run)
+    settings = header.pop("settings")
+    return {"benchmark": header.pop("benchmark"), **settings, **header, **figures}
+
+
 def this_machine() -> dict[str, Any]:
     """The system, the processor and how many, threads of linear algebra, the memory in GiB."""
     return {

@@ -18,6 +18,7 @@ COMMANDS: dict[str, SubApp] = {
     "data": SubApp(_QUALITY, "Say where a benchmark's data is to be had.", "data"),
     "report": SubApp(_QUALITY, "Render results as tables and plots, compare two runs.", "report"),
     "perf": SubApp("treering.cli.bench.perf", "Time treering against the machine's limits."),
+    "chat": SubApp("treering.cli.bench.chat", "Chat policies side by side."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),
 }

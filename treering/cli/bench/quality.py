@@ -16,6 +16,7 @@ from treering.bench.start import DEFAULT_BUDGET, RunOptions, RunReport, start
 from treering.cli.bench.options import (
     AsJson,
     DataPath,
+    EmbedderName,
     PlotFolder,
     PlotForm,
     Seed,
@@ -71,7 +72,6 @@ Temperature = Annotated[
         min=0.0, help="Of the answering model. [default: 0; the paper's 0.2 for instructions]"
     ),
 ]
-EmbedderName = Annotated[str, typer.Option(metavar="SPEC", help="The embedding model.")]
 
 
 @app.command()
