@@ -124,16 +124,11 @@ def figures(scores: InstructionScores) -> dict[str, Any]:
         "choice": scores.choice,
     }
     return {
-        **{name: _prf(found) for name, found in by_range.items()},
+        **{name: counts.figures() for name, counts in by_range.items()},
         "chat_bert_score": round(scores.chat_similarity, 4),
         "unread": scores.unread,
         "usage": {name: getattr(scores.usage, name) for name in _USAGE},
     }
-
-
-def _prf(found: MatchCounts) -> dict[str, float]:
-    parts = {"precision": found.precision, "recall": found.recall, "f1": found.f1}
-    return {name: round(value, 4) for name, value in parts.items()}
 
 
 def _asked(

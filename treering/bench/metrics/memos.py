@@ -59,6 +59,11 @@ class MatchCounts:
         total = self.predicted + self.reference
         return 2 * self.matched / total if total else 0.0
 
+    def figures(self) -> dict[str, float]:
+        """Precision, recall and F1, rounded."""
+        parts = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {name: round(value, 4) for name, value in parts.items()}
+
 
 def topics(predicted: Sequence[MemoEntry], reference: Sequence[MemoEntry]) -> MatchCounts:
     """Topics that equal the reference's of the same range, case and white space aside."""

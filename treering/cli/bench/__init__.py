@@ -19,6 +19,9 @@ COMMANDS: dict[str, SubApp] = {
     "report": SubApp(_QUALITY, "Render results as tables and plots, compare two runs.", "report"),
     "perf": SubApp("treering.cli.bench.perf", "Time treering against the machine's limits."),
     "chat": SubApp("treering.cli.bench.chat", "Chat policies side by side."),
+    "memos": SubApp("treering.cli.bench.memos", "How well memos are written and checked."),
+    "facts": SubApp("treering.cli.bench.facts", "How well changes of facts are noticed."),
+    "prompts": SubApp("treering.cli.bench.prompts", "Do treering's prompts work with a model?"),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),
 }
