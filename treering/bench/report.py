@@ -124,7 +124,7 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     """
     head = ["benchmark", "questions", "metric", *policies]
     rows = [_overview_row(scores, policies, reference) for scores in runs]
-    return f"{_table(head, rows)}\n"
+    return f"{table(head, rows)}\n"
 
 
 def means_table(scores: Scores, reference: str) -> str:
@@ -134,7 +134,7 @@ def means_table(scores: Scores, reference: str) -> str:
     others = [m for m in known if m in scores.metrics and m != headline]
     head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
     rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def budget_table(scores: Scores, policies: Sequence[str]) -> str:
@@ -144,7 +144,7 @@ def budget_table(scores: Scores, policies: Sequence[str]) -> str:
         [policy, *(_mean_of(scores, policy, f"recall@{budget}tokens") for budget in BUDGETS)]
         for policy in policies
     ]
-    return f"{_table(head, rows)}\n"
+    return f"{table(head, rows)}\n"
 
 
 def compare(new: Scores, old: Scores) -> str:
@@ -164,7 +164,7 @@ def compare(new: Scores, old: Scores) -> str:
     title = (
         f"### {benchmark(new.run.benchmark).title}: {old.run.commit[:12]} → {new.run.commit[:12]}"
     )
-    return f"{title}\n\n{_table(head, rows)}\n"
+    return f"{title}\n\n{table(head, rows)}\n"
 
 
 def difference(
@@ -226,7 +226,7 @@ def _category_table(scores: Scores) -> str:
         ]
         for policy in scores.by_policy
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _paired_cells(new: Scores, old: Scores, policy: str, metric: str) -> list[str]:
@@ -267,7 +267,8 @@ def _verdict(interval: Interval) -> str:
     return _signed(interval)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
