@@ -90,7 +90,7 @@ def _lettered(question: TaskQuestion) -> list[tuple[str, str]]:
 def _chosen(question: TaskQuestion, text: str) -> str | None:
     """The option whose letter comes first in a reply; a reply without one chooses nothing."""
     options = dict(_lettered(question))
-    return next((options[found] for found in _CHOICE.findall(text) if found in options), None)
+    return next((options[letter] for letter in _CHOICE.findall(text) if letter in options), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ def _judged(
 
 
 def _read_match(verdict: str) -> float:
-    found = _MATCH.search(verdict)
-    if found is None:
+    digit = _MATCH.search(verdict)
+    if digit is None:
         raise LLMReplyError(f"the judge answered neither 0 nor 1: {verdict[:200]!r}")
-    return float(found[1])
+    return float(digit[1])
 
 
 def _read_rating(verdict: str) -> float:

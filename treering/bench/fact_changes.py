@@ -51,8 +51,8 @@ def _pairs(entries: Sequence[Entry]) -> list[Pair]:
     groups: dict[tuple[str, str], list[Known]] = defaultdict(list)
     for number, entry in enumerate(entries):
         for statement in statements(entry):
-            known = Known(statement, number, int((entry.at or entry.added).timestamp()))
-            groups[statement.subject, statement.slot].append(known)
+            stated = Known(statement, number, int((entry.at or entry.added).timestamp()))
+            groups[statement.subject, statement.slot].append(stated)
     changes = (change for group in groups.values() for change in superseded(group))
     return [(entries[old.entry].text, entries[new.entry].text) for old, new in changes]
 

@@ -108,10 +108,10 @@ def _continuation(
             temperature=temperature,
             seed=seed * ATTEMPTS + attempt,
         ).text
-        turns = [GeneratedTurn(speaker, said) for speaker, said in _TURN.findall(text)]
-        kept = turns[: _in_order(turns) // 2 * 2][: 2 * rounds]
-        if kept:
-            return kept
+        turns = [GeneratedTurn(speaker, utterance) for speaker, utterance in _TURN.findall(text)]
+        in_order = turns[: _in_order(turns) // 2 * 2][: 2 * rounds]
+        if in_order:
+            return in_order
     raise LLMReplyError(f"no turns of Alex and Bob in {ATTEMPTS} replies, the last: {text[:200]!r}")
 
 

@@ -82,10 +82,10 @@ def instructions(path: Path, most: int | None = None) -> Iterator[Instruction]:
     for number, row in enumerate(json_lines(only_file(path, "test*.jsonl"))):
         stage, _, origin = str(row["type"]).partition("_")
         if stage in REPLY_TOKENS:
-            found = Instruction(number, stage, origin, row["text"], str(row["answer"]))
-            seen[found.kind] += 1
-            if most is None or seen[found.kind] <= most:
-                yield found
+            instruction = Instruction(number, stage, origin, row["text"], str(row["answer"]))
+            seen[instruction.kind] += 1
+            if most is None or seen[instruction.kind] <= most:
+                yield instruction
 
 
 def evaluate(
@@ -105,9 +105,11 @@ def evaluate(
         key = PROMPT, row.kind, str(row.number)
         if key not in results:
             results.add(_asked(row, llm, similarity, temperature, results.run.seed))
-        told = results.measured[key].details
-        usage = Usage(**{name: told[name] for name in _USAGE})
-        total = replace(_scored(total, row, told["reply"], similarity), usage=total.usage + usage)
+        details = results.measured[key].details
+        usage = Usage(**{name: details[name] for name in _USAGE})
+        total = replace(
+            _scored(total, row, details["reply"], similarity), usage=total.usage + usage
+        )
         if progress:
             progress(done, len(rows), row.kind)
     return total
@@ -160,12 +162,12 @@ def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
 def read_spans(text: str) -> list[MemoEntry] | None:
     """The entries of a memo in a reply, those that cannot be read left out; None if no list."""
     try:
-        found = read_json(text)
+        entries = read_json(text)
     except ValueError:
         return None
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         return None
-    return [span for one in found if (span := _span(one)) is not None]
+    return [span for entry in entries if (span := _span(entry)) is not None]
 
 
 def _scored(

@@ -195,10 +195,10 @@ def _read(path: Path) -> dict[str, Reply]:
     if not path.exists():
         return {}
     drop_unfinished_line(path)
-    kept = {}
+    replies = {}
     for line in path.read_text("utf-8").split("\n"):
         if line:
             row = json.loads(line)
             usage = Usage(**row["reply"].pop("usage"))
-            kept[row["key"]] = Reply(usage=usage, **row["reply"])
-    return kept
+            replies[row["key"]] = Reply(usage=usage, **row["reply"])
+    return replies

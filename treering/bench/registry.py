@@ -99,10 +99,10 @@ def benchmark(name: str) -> AnyBenchmark:
     Raises:
         UnknownName: there is none; the message lists those there are.
     """
-    known = benchmarks()
-    if name not in known:
-        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(known)}")
-    return known[name]
+    by_name = benchmarks()
+    if name not in by_name:
+        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(by_name)}")
+    return by_name[name]
 
 
 @cache

@@ -97,7 +97,7 @@ def summary(scores: Scores) -> dict[str, dict[str, float]]:
 def _measured(scores: Scores, policy: str) -> int:
     """Questions that have the headline; where none has, as without a rank, any metric."""
     lines = scores.by_policy[policy].values()
-    return len(scores.values(policy, scores.headline)) or sum(bool(one.metrics) for one in lines)
+    return len(scores.values(policy, scores.headline)) or sum(bool(line.metrics) for line in lines)
 
 
 def report(scores: Scores, reference: str | None = None) -> str:
@@ -130,8 +130,8 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
 def means_table(scores: Scores, reference: str) -> str:
     """A Markdown table of one benchmark: a row a policy, the headline with its interval first."""
     headline = scores.headline
-    known = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
-    others = [m for m in known if m in scores.metrics and m != headline]
+    columns = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
+    others = [m for m in columns if m in scores.metrics and m != headline]
     head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
     rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
     return table(head, rows)

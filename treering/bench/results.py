@@ -107,10 +107,12 @@ def this_machine() -> dict[str, Any]:
 def _processor() -> str:
     """The processor's name as Linux tells it, elsewhere what the platform knows."""
     try:
-        told = _CPU_INFO.read_text(encoding="utf-8")
+        information = _CPU_INFO.read_text(encoding="utf-8")
     except OSError:
         return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in told.split("\n") if "model name" in line)
+    names = (
+        line.partition(":")[2].strip() for line in information.split("\n") if "model name" in line
+    )
     return next(names, platform.machine())
 
 
@@ -216,13 +218,13 @@ def _rounded(value: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    found = {"treering": treering.__version__, "python": platform.python_version()}
+    versions = {"treering": treering.__version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue  # an optional dependency that this run does not use
-    return found
+    return versions
 
 
 def _commit() -> str:

@@ -108,20 +108,20 @@ def run_benchmark(
     counts = level.counts
     if sample is not None:
         counts = drawn(_loaded(benchmark, data), counts, sample, results.run.seed)
-    done = known = 0
+    done = total = 0
     for task in limited(_loaded(benchmark, data), counts, limit):
-        known += len(task.questions)
+        total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, progress, done, known) as space:
-                for question, wanted in left:
-                    for policy in wanted:
+            with _remembered(task, embedder, summaries, progress, done, total) as space:
+                for question, due in left:
+                    for policy in due:
                         results.add(level.measure(policy, space, question))
                     done += 1
                     if progress:
-                        progress(done, known, task.space)
-        done = known
-    if not known:
+                        progress(done, total, task.space)
+        done = total
+    if not total:
         raise InputError(
             f"{data} holds no question {level.counted}; `treering bench data {benchmark.name}` "
             "says what the file should be"
@@ -187,10 +187,10 @@ def _remembered(
     summaries: LLM | None,
     progress: Progress | None,
     done: int,
-    known: int,
+    total: int,
 ) -> Iterator[TaskSpace]:
     if progress:
-        progress(done, known, f"adding {task.space}")
+        progress(done, total, f"adding {task.space}")
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
         Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
@@ -206,9 +206,9 @@ def _left(
     """Each question with the policies it has not been put to yet."""
     left = []
     for question in task.questions:
-        wanted = [p for p in policies if (p.name, task.space, question.id) not in results]
-        if wanted:
-            left.append((question, wanted))
+        due = [p for p in policies if (p.name, task.space, question.id) not in results]
+        if due:
+            left.append((question, due))
     return left
 
 

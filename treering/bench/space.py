@@ -27,18 +27,18 @@ DEPTH = 100
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
 CountTokens = Callable[[str], int]
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPassage:
     """A passage with the raw scores and the time that baselines weigh it by.
 
-    ``said`` is its text as it was embedded: with the speaker, without the day.
+    ``embedded`` is its text as it was embedded: with the speaker, without the day.
     """
 
     passage: RetrievedPassage
-    said: str
+    embedded: str
     bm25: float
     cosine: float
     at: datetime | None
@@ -59,7 +59,7 @@ class TaskSpace:
         self.count = cache(count)  # policies find the same passages over and over
         self._memory = memory
         self._last: tuple[TaskQuestion, list[ScoredPassage]] | None = None
-        self._made: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         self._quoted: dict[int, tuple[str, ...]] = {}
         self._opened = ExitStack()
 
@@ -74,12 +74,12 @@ class TaskSpace:
     ) -> None:
         self._opened.close()
 
-    def once(self, name: str, make: Callable[[ExitStack], Made]) -> Made:
+    def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
         """What ``make`` made when ``name`` was first asked for; it lives as long as the space."""
-        if name not in self._made:
-            self._made[name] = make(self._opened)
-        made: Made = self._made[name]
-        return made
+        if name not in self._values:
+            self._values[name] = make(self._opened)
+        value: T = self._values[name]
+        return value
 
     def remember(self) -> None:
         """Add every document of the task, one source each."""
@@ -108,8 +108,8 @@ class TaskSpace:
         """
         if self._last is None or self._last[0] != question:
             hits = self._memory.search(question.text, k=self._fragments, relations=())
-            found = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
-            self._last = question, found
+            in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
+            self._last = question, in_order
         return self._last[1]
 
     def context(self, question: TaskQuestion, budget: int, **how: Any) -> RetrievedPassage:
@@ -141,8 +141,8 @@ class TaskSpace:
             return (str(hit.metadata[UNIT]),)
         if hit.node not in self._quoted:
             leaves = self._memory.tree.leaves(hit.node)
-            found = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
-            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in found if entry)
+            quoted = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
+            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in quoted if entry)
             self._quoted[hit.node] = tuple(dict.fromkeys(units))
         return self._quoted[hit.node]
 
@@ -172,10 +172,9 @@ class TaskSpace:
         return {document.source: n for n, document in enumerate(self.task.documents)}
 
     def _scored(self, hit: Hit) -> ScoredPassage:
-        said = embedded_text(hit.text, hit.speaker)
-        return ScoredPassage(
-            self._passage(hit), said, hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at
-        )
+        why = hit.why
+        text = embedded_text(hit.text, hit.speaker)
+        return ScoredPassage(self._passage(hit), text, why.bm25 or 0.0, why.cosine or 0.0, hit.at)
 
     def _passage(self, hit: Hit) -> RetrievedPassage:
         text = _shown(hit.text, hit.speaker, hit.at)
@@ -197,5 +196,5 @@ def _message(piece: DocumentPiece, document: Document) -> dict[str, Any]:
 def _shown(text: str, speaker: str | None, at: datetime | None) -> str:
     """A piece as every policy shows it to a model: with its day and who said it."""
     day = f"({at:%Y-%m-%d}) " if at else ""
-    said = f"{speaker}: " if speaker else ""
-    return f"{day}{said}{text}"
+    who = f"{speaker}: " if speaker else ""
+    return f"{day}{who}{text}"

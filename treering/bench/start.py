@@ -73,45 +73,45 @@ Shown = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress display for a benchmark of that name."""
 
 
-def start(chosen: AnyBenchmark, wanted: RunOptions, shown: Shown) -> RunReport:
+def start(chosen: AnyBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     """Run ``chosen``. What its results file holds already is not measured again."""
     match chosen:
-        case Benchmark(instructions=True) if wanted.llm:
-            return _instructions(chosen, wanted, wanted.llm, shown)
+        case Benchmark(instructions=True) if options.llm:
+            return _instructions(chosen, options, options.llm, shown)
         case Benchmark():
-            return _questions(chosen, wanted, shown)
+            return _questions(chosen, options, shown)
         case CodeBenchmark():
-            return _code(chosen, wanted, shown)
+            return _code(chosen, options, shown)
         case Replay():
-            return _replay(chosen, wanted)
+            return _replay(chosen, options)
 
 
-def _questions(chosen: Benchmark, wanted: RunOptions, shown: Shown) -> RunReport:
-    _refuse(chosen.name, sources=wanted.sources)
-    if wanted.llm is None:
-        asked = {"judge": wanted.judge, "temperature": wanted.temperature}
-        _refuse(f"{chosen.name} without --llm", budget=wanted.budget, **asked)
-    budget = DEFAULT_BUDGET if wanted.budget is None else wanted.budget
-    model = open_embedder(wanted.embedder)
+def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunReport:
+    _refuse(chosen.name, sources=options.sources)
+    if options.llm is None:
+        asked = {"judge": options.judge, "temperature": options.temperature}
+        _refuse(f"{chosen.name} without --llm", budget=options.budget, **asked)
+    budget = DEFAULT_BUDGET if options.budget is None else options.budget
+    model = open_embedder(options.embedder)
     with ExitStack() as opened:
-        how = _answering(opened, chosen, wanted)
+        how = _answering(opened, chosen, options)
         level = answer_level(how, budget) if how else evidence_level()
-        replies = _path(chosen, wanted, level.name).with_suffix(".replies.jsonl")
-        writer = _writer(opened, wanted, replies)
+        replies = _path(chosen, options, level.name).with_suffix(".replies.jsonl")
+        writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
-        picking = policies(wanted.policies, wanted.seed, rater, writer)
+        picking = policies(options.policies, options.seed, rater, writer)
         decided = settings(level, model.name, budget, how, writer)
-        path, results = _results(opened, chosen, wanted, level.name, decided)
+        path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
             chosen,
-            wanted.data,
+            options.data,
             picking,
             level,
             results,
             QuestionCache(model),
-            limit=wanted.limit,
-            sample=wanted.sample,
+            limit=options.limit,
+            sample=options.sample,
             summaries=writer,
             progress=opened.enter_context(shown(chosen.name)),
         )
@@ -119,70 +119,72 @@ def _questions(chosen: Benchmark, wanted: RunOptions, shown: Shown) -> RunReport
     return RunReport(_summary(chosen, level.name, path, scores), scores, held)
 
 
-def _writer(opened: ExitStack, wanted: RunOptions, replies: Path) -> LLM | None:
+def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None:
     """The model of the memories, whose replies are kept: a run that goes on finds the same ones."""
-    if wanted.summaries is None:
+    if options.summaries is None:
         return None
-    return KeptReplies(opened.enter_context(closing(open_llm(wanted.summaries))), replies)
+    return KeptReplies(opened.enter_context(closing(open_llm(options.summaries))), replies)
 
 
-def _instructions(chosen: Benchmark, wanted: RunOptions, llm: str, shown: Shown) -> RunReport:
-    asked = {"judge": wanted.judge, "summaries": wanted.summaries, "sources": wanted.sources}
-    policy = None if wanted.policies == (DEFAULT,) else wanted.policies
-    _refuse(f"{chosen.name} with --llm", sample=wanted.sample, policy=policy, **asked)
-    rows = list(read_as(chosen.name, wanted.data, instructions(wanted.data, wanted.limit)))
+def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
+    asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
+    policy = None if options.policies == (DEFAULT,) else options.policies
+    _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
+    rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
-        raise InputError(f"{wanted.data} holds no row for writing, retrieval or chatting")
+        raise InputError(f"{options.data} holds no row for writing, retrieval or chatting")
     with ExitStack() as opened:
         model = opened.enter_context(closing(open_llm(llm)))
-        temperature = TEMPERATURE if wanted.temperature is None else wanted.temperature
+        temperature = TEMPERATURE if options.temperature is None else options.temperature
         decided = {
             "level": INSTRUCTIONS,
             "model": model.model,
             "temperature": temperature,
             "embedder": MiniLM.name,
         }
-        path, results = _results(opened, chosen, wanted, INSTRUCTIONS, decided)
+        path, results = _results(opened, chosen, options, INSTRUCTIONS, decided)
         progress = opened.enter_context(shown(chosen.name))
         similarity = bert_score(MiniLM().token_vectors)
-        found = evaluate(rows, model, similarity, results, temperature, progress)
+        scores = evaluate(rows, model, similarity, results, temperature, progress)
     head = _head(chosen, INSTRUCTIONS, results.run, path)
-    return RunReport(head | {"rows": len(rows)} | figures(found))
+    return RunReport(head | {"rows": len(rows)} | figures(scores))
 
 
-def _code(chosen: CodeBenchmark, wanted: RunOptions, shown: Shown) -> RunReport:
-    asked = {"llm": wanted.llm, "judge": wanted.judge, "summaries": wanted.summaries}
-    _refuse(chosen.name, sample=wanted.sample, **asked)
-    picking = code_policies(wanted.policies)
-    beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
-    sources = wanted.sources or beside / SOURCES
-    read = list(read_as(chosen.name, wanted.data, chosen.load(wanted.data, sources)))
-    tasks = [one for one in read if isinstance(one, CodeTask)]
+def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
+    asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
+    _refuse(chosen.name, sample=options.sample, **asked)
+    picking = code_policies(options.policies)
+    beside = options.data if options.data.is_dir() else options.data.parent
+    sources = options.sources or beside / SOURCES
+    read = list(read_as(chosen.name, options.data, chosen.load(options.data, sources)))
+    tasks = [task for task in read if isinstance(task, CodeTask)]
     if not tasks:
-        reasons = Counter(one.reason for one in read if isinstance(one, LeftOut)).most_common(3)
+        reasons = Counter(task.reason for task in read if isinstance(task, LeftOut)).most_common(3)
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons) or "it holds none"
-        raise InputError(f"{wanted.data} holds no task that can be run with {sources}: {why}")
+        raise InputError(f"{options.data} holds no task that can be run with {sources}: {why}")
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
-    model = TextCache(open_embedder(wanted.embedder))
+    model = TextCache(open_embedder(options.embedder))
     with ExitStack() as opened:
         decided = {"level": RETRIEVAL, "embedder": model.name, "sources": sha256_of(sources)}
-        path, results = _results(opened, chosen, wanted, RETRIEVAL, decided)
+        path, results = _results(opened, chosen, options, RETRIEVAL, decided)
         progress = opened.enter_context(shown(chosen.name))
-        run_code(tasks, sources, picking, results, model, limit=wanted.limit, progress=progress)
+        run_code(tasks, sources, picking, results, model, limit=options.limit, progress=progress)
         scores = Scores.of(results.run, results.measured.values())
-    found = _summary(chosen, RETRIEVAL, path, scores)
-    return RunReport(found | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores)
+    figures_of_policies = _summary(chosen, RETRIEVAL, path, scores)
+    return RunReport(
+        figures_of_policies | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores
+    )
 
 
-def _replay(chosen: Replay, wanted: RunOptions) -> RunReport:
-    unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
-    _refuse(chosen.name, sample=wanted.sample, summaries=wanted.summaries, **unused)
-    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
-    figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
-    told = _head(chosen, REPLAY, header)
-    if wanted.out:
-        wanted.out.write_text(json.dumps(told | figures) + "\n", encoding="utf-8")
-    return RunReport(told | figures)
+def _replay(chosen: Replay, options: RunOptions) -> RunReport:
+    unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
+    _refuse(chosen.name, sample=options.sample, summaries=options.summaries, **unused)
+    header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
+    figures = chosen.replay(options.data, options.policies, options.limit)
+    head = _head(chosen, REPLAY, header)
+    if options.out:
+        options.out.write_text(json.dumps(head | figures) + "\n", encoding="utf-8")
+    return RunReport(head | figures)
 
 
 def _refuse(what: str, /, **options: object) -> None:
@@ -193,31 +195,35 @@ def _refuse(what: str, /, **options: object) -> None:
 
 
 def _results(
-    opened: ExitStack, chosen: AnyBenchmark, wanted: RunOptions, level: str, decided: dict[str, Any]
+    opened: ExitStack,
+    chosen: AnyBenchmark,
+    options: RunOptions,
+    level: str,
+    decided: dict[str, Any],
 ) -> tuple[Path, Results]:
-    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, decided)
-    path = _path(chosen, wanted, level)
+    header = this_run(chosen.name, sha256_of(options.data), options.seed, decided)
+    path = _path(chosen, options, level)
     return path, opened.enter_context(Results(path, header))
 
 
-def _path(chosen: AnyBenchmark, wanted: RunOptions, level: str) -> Path:
-    return wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
+def _path(chosen: AnyBenchmark, options: RunOptions, level: str) -> Path:
+    return options.out or Path("results") / f"{chosen.name}-{level}.jsonl"
 
 
-def _answering(opened: ExitStack, chosen: Benchmark, wanted: RunOptions) -> Answering | None:
+def _answering(opened: ExitStack, chosen: Benchmark, options: RunOptions) -> Answering | None:
     """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
-    if wanted.llm is None:
+    if options.llm is None:
         return None
-    answering = opened.enter_context(closing(open_llm(wanted.llm)))
+    answering = opened.enter_context(closing(open_llm(options.llm)))
     judging = answering
-    if wanted.judge is not None and wanted.judge != wanted.llm:
-        judging = opened.enter_context(closing(open_llm(wanted.judge)))
+    if options.judge is not None and options.judge != options.llm:
+        judging = opened.enter_context(closing(open_llm(options.judge)))
     return Answering(
         llm=answering,
         prompt=answer_prompt(chosen.prompt),
-        judge=None if wanted.judge is None else judging,
-        temperature=wanted.temperature or 0.0,
-        seed=wanted.seed,
+        judge=None if options.judge is None else judging,
+        temperature=options.temperature or 0.0,
+        seed=options.seed,
     )
 
 

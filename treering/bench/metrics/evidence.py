@@ -37,13 +37,13 @@ def ranked_units(passages: Iterable[RetrievedPassage]) -> list[str]:
 
 def within_budget(passages: Iterable[RetrievedPassage], budget: int) -> list[RetrievedPassage]:
     """The longest head of a ranking whose texts together have at most ``budget`` tokens."""
-    kept, spent = [], 0
+    head, spent = [], 0
     for passage in passages:
         spent += passage.tokens
         if spent > budget:
             break
-        kept.append(passage)
-    return kept
+        head.append(passage)
+    return head
 
 
 def recall(ranking: Sequence[str], evidence: frozenset[str], k: int | None = None) -> float:
@@ -80,8 +80,8 @@ def by_rank(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> d
 
 def overall(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> dict[str, float]:
     """Recall of all the passages together, and their tokens. ``evidence`` must not be empty."""
-    found = recall(ranked_units(passages), evidence)
-    return {"recall@all": found, "tokens@all": float(_tokens(passages))}
+    share = recall(ranked_units(passages), evidence)
+    return {"recall@all": share, "tokens@all": float(_tokens(passages))}
 
 
 def _tokens(passages: Iterable[RetrievedPassage]) -> int:

@@ -67,7 +67,9 @@ class MatchCounts:
 
 def topics(predicted: Sequence[MemoEntry], reference: Sequence[MemoEntry]) -> MatchCounts:
     """Topics that equal the reference's of the same range, case and white space aside."""
-    return _matched(predicted, reference, lambda one, other: float(_plain(one) == _plain(other)))
+    return _matched(
+        predicted, reference, lambda ours, theirs: float(_plain(ours) == _plain(theirs))
+    )
 
 
 def summaries(
@@ -110,10 +112,10 @@ def _matched(
     text: Callable[[MemoEntry], str] = lambda span: span.topic,
 ) -> MatchCounts:
     by_range = {(span.start, span.end): span for span in reference}
-    found = {
+    same_range = {
         (span.start, span.end): span for span in predicted if (span.start, span.end) in by_range
     }
-    matched = sum(alike(text(span), text(by_range[place])) for place, span in found.items())
+    matched = sum(alike(text(span), text(by_range[place])) for place, span in same_range.items())
     return MatchCounts(matched, len(predicted), len(reference))
 
 

@@ -33,7 +33,7 @@ def followed(outcomes: Sequence[Sequence[bool]]) -> Iterator[Followed]:
         lost = [at for at in before if not met[at]]
         ifr = len(lost) / len(before) if before else None
         yield Followed(float(met[-1]), fmean(map(float, met)), ifr)
-        before |= {at for at, one in enumerate(met) if one}
+        before |= {at for at, is_met in enumerate(met) if is_met}
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:

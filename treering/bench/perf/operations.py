@@ -76,13 +76,13 @@ def ingest(world: World) -> list[Timing]:
     with Memory.open(world.path, embedder=world.model) as memory:
         for first in range(rounds):
             batch = texts[first::rounds]  # long and short ones in each
-            said = [{"role": "user", "name": "Ana", "content": text} for text in batch]
+            messages = [{"role": "user", "name": "Ana", "content": text} for text in batch]
             bare = seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in batch]))  # noqa: B023
-            ours = seconds_of(lambda: memory.add(said, source=SENTENCES))  # noqa: B023 - run at once
+            ours = seconds_of(lambda: memory.add(messages, source=SENTENCES))  # noqa: B023
             times[LIMIT].append(bare / len(batch))
             times[OURS].append(ours / len(batch))
         memory.forget(source=SENTENCES)
-    return compared("ingest", world.n, {name: found[1:] for name, found in times.items()})
+    return compared("ingest", world.n, {name: seconds[1:] for name, seconds in times.items()})
 
 
 def forget(world: World) -> list[Timing]:

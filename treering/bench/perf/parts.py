@@ -158,13 +158,13 @@ def _copied(to: Path, lines: int) -> list[bytes]:
     """Copy files of the standard library until they have so many lines; their contents."""
     sources: list[bytes] = []
     left = lines
-    for one in scan(Path(sysconfig.get_paths()["stdlib"])):
-        if not isinstance(one, SourceFile) or one.path.startswith(_NOT_CODE):
+    for file in scan(Path(sysconfig.get_paths()["stdlib"])):
+        if not isinstance(file, SourceFile) or file.path.startswith(_NOT_CODE):
             continue
-        if language_of(one.path) == "python" and left > 0:
-            target = to / one.path
+        if language_of(file.path) == "python" and left > 0:
+            target = to / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(one.content)
-            sources.append(one.content)
-            left -= one.content.count(b"\n")
+            target.write_bytes(file.content)
+            sources.append(file.content)
+            left -= file.content.count(b"\n")
     return sources

@@ -44,27 +44,29 @@ class Timings:
     @property
     def by_key(self) -> Mapping[Key, Timing]:
         """The timings by operation, size and system."""
-        return {one.key: one for one in self.timed}
+        return {timing.key: timing for timing in self.timed}
 
     @property
     def done(self) -> frozenset[Done]:
         """The operations and the sizes they are timed at."""
-        return frozenset(done_as(one.operation, one.n) for one in self.timed)
+        return frozenset(done_as(timing.operation, timing.n) for timing in self.timed)
 
     @property
     def operations(self) -> list[str]:
         """The operations in the order in which they were timed."""
-        return list(dict.fromkeys(one.operation for one in self.timed))
+        return list(dict.fromkeys(timing.operation for timing in self.timed))
 
     def systems(self, operation: str) -> list[str]:
         """Those that an operation was timed with, treering first."""
-        found = dict.fromkeys(one.system for one in self.timed if one.operation == operation)
-        return sorted(found, key=lambda name: (name != OURS, name != LIMIT))
+        systems = dict.fromkeys(
+            timing.system for timing in self.timed if timing.operation == operation
+        )
+        return sorted(systems, key=lambda name: (name != OURS, name != LIMIT))
 
     def of(self, operation: str, system: str) -> list[Timing]:
         """An operation's timings with a system, by size."""
-        found = (o for o in self.timed if (o.operation, o.system) == (operation, system))
-        return sorted(found, key=lambda one: one.n)
+        matching = (o for o in self.timed if (o.operation, o.system) == (operation, system))
+        return sorted(matching, key=lambda timing: timing.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def write(path: Path, timings: Timings) -> None:
     """Save as JSON lines: the header, then a line a timing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [{"kind": "run", **asdict(timings.run)}]
-    rows += [{"kind": "timed", **asdict(one)} for one in timings.timed]
+    rows += [{"kind": "timed", **asdict(timing)} for timing in timings.timed]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
@@ -108,28 +110,28 @@ def goes_on(path: Path, run: RunHeader) -> Timings:
     """
     if not path.exists():
         return Timings(run, ())
-    found = read(path)
-    differing = [key for key, value in run.identity.items() if found.run.identity[key] != value]
+    saved = read(path)
+    differing = [key for key, value in run.identity.items() if saved.run.identity[key] != value]
     if differing:
         raise InputError(
             f"{path} holds timings with another {' and '.join(differing)}; give another --out, or "
             "remove the file"
         )
-    return found
+    return saved
 
 
-def better(one: Timings, other: Timings) -> Timings:
+def better(first: Timings, second: Timings) -> Timings:
     """The timings of one run, or of another where treering's ratio to the limit is lower there:
     what else a machine did meanwhile is what differs.
     """
-    known, again = one.by_key, other.by_key
+    before, again = first.by_key, second.by_key
 
     def is_lower(operation: str, n: int) -> bool:
         key = operation, n, OURS
-        return key in again and again[key].ratio < known[key].ratio
+        return key in again and again[key].ratio < before[key].ratio
 
-    chosen = (again.get(o.key, o) if is_lower(o.operation, o.n) else o for o in one.timed)
-    return Timings(one.run, tuple(chosen))
+    chosen = (again.get(o.key, o) if is_lower(o.operation, o.n) else o for o in first.timed)
+    return Timings(first.run, tuple(chosen))
 
 
 def usual(path: Path) -> Timings:
@@ -140,27 +142,29 @@ def usual(path: Path) -> Timings:
     runs = [read(file) for file in sorted(path.glob("*.jsonl"))] if path.is_dir() else [read(path)]
     if not runs:
         raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
-    found: dict[Key, list[Timing]] = {}
-    for one in (one for run in runs for one in run.timed):
-        found.setdefault(one.key, []).append(one)
-    return Timings(runs[0].run, tuple(map(_median, found.values())))
+    by_key: dict[Key, list[Timing]] = {}
+    for timing in (timing for run in runs for timing in run.timed):
+        by_key.setdefault(timing.key, []).append(timing)
+    return Timings(runs[0].run, tuple(map(_median, by_key.values())))
 
 
-def _median(found: Sequence[Timing]) -> Timing:
-    value, ratio = (median(getattr(one, name) for one in found) for name in ("value", "ratio"))
-    return replace(found[0], value=value, ratio=ratio)
+def _median(repeated: Sequence[Timing]) -> Timing:
+    value, ratio = (
+        median(getattr(timing, name) for timing in repeated) for name in ("value", "ratio")
+    )
+    return replace(repeated[0], value=value, ratio=ratio)
 
 
 def table(timings: Timings) -> str:
     """Markdown: a row an operation and size; what a thing takes, and in how many limits' time."""
-    known = timings.by_key
-    peers = sorted({one.system for one in timings.timed} - {OURS, LIMIT})
+    timings_by_key = timings.by_key
+    peers = sorted({timing.system for timing in timings.timed} - {OURS, LIMIT})
     head = ["operation", "n", "treering", "× limit", *(f"{peer} × limit" for peer in peers)]
     lines = [head, ["---"] * len(head)]
     for operation in timings.operations:
         for ours in timings.of(operation, OURS):
-            theirs = (known.get((operation, ours.n, peer)) for peer in peers)
-            cells = [f"{one.ratio:.1f}" if one else "–" for one in theirs]
+            theirs = (timings_by_key.get((operation, ours.n, peer)) for peer in peers)
+            cells = [f"{timing.ratio:.1f}" if timing else "–" for timing in theirs]
             lines.append([operation, f"{ours.n:,}", value(ours), ratio(ours), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -178,22 +182,22 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
     """
     before = old.by_key
     return [
-        Slowdown(one.operation, one.n, before[one.key].ratio, one.ratio)
-        for one in new.timed
-        if one.system == OURS
-        and one.key in before
-        and one.ratio > tolerance * before[one.key].ratio
+        Slowdown(timing.operation, timing.n, before[timing.key].ratio, timing.ratio)
+        for timing in new.timed
+        if timing.system == OURS
+        and timing.key in before
+        and timing.ratio > tolerance * before[timing.key].ratio
     ]
 
 
 def summary(timings: Timings, slowed: Sequence[Slowdown]) -> dict[str, Any]:
     """One JSON object: ratios to the limit by operation, size and system, and what got slower."""
     ratios: dict[str, dict[str, dict[str, float]]] = {}
-    for one in timings.timed:
-        by_size = ratios.setdefault(one.operation, {})
-        by_size.setdefault(str(one.n), {})[one.system] = round(one.ratio, _DECIMALS)
-    told = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
-    return told | {"slower": [asdict(one) for one in slowed]}
+    for timing in timings.timed:
+        by_size = ratios.setdefault(timing.operation, {})
+        by_size.setdefault(str(timing.n), {})[timing.system] = round(timing.ratio, _DECIMALS)
+    figures = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
+    return figures | {"slower": [asdict(slowdown) for slowdown in slowed]}
 
 
 def plot(timings: Timings, operation: str, path: Path) -> None:
@@ -204,8 +208,8 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
         for system in timings.systems(operation):
             at = timings.of(operation, system)
             axes.plot(
-                [one.n for one in at],
-                [one.value for one in at],
+                [timing.n for timing in at],
+                [timing.value for timing in at],
                 linestyle="--" if system == LIMIT else "-",
                 marker="o",
                 label=limit if system == LIMIT else system,

@@ -102,11 +102,11 @@ def run(
 
 
 def again(
-    wanted: Collection[Done], most: int, model: Embedder, folder: Path | None = None
+    due: Collection[Done], most: int, model: Embedder, folder: Path | None = None
 ) -> Iterator[list[Timing]]:
     """Time operations again, each at its sizes only; those at ``most`` in the memory kept."""
-    for n in sorted({n for _, n in wanted}):
-        names = [name for name in OPERATIONS if (name, n) in wanted]
+    for n in sorted({n for _, n in due}):
+        names = [name for name in OPERATIONS if (name, n) in due]
         smaller = [(name, size) for name in names for size in sizes(n) if size < n]
         yield from run(names, n, model, {}, smaller, folder if n == most else None)
 

@@ -51,7 +51,7 @@ def in_turn(
             start = time.perf_counter()
             way()
             times[name].append(time.perf_counter() - start)
-    return compared(operation, n, {name: [min(found[1:])] for name, found in times.items()})
+    return compared(operation, n, {name: [min(seconds[1:])] for name, seconds in times.items()})
 
 
 def compared(
@@ -60,7 +60,7 @@ def compared(
     """The mean of each system, and its ratio to the limit's: over all rounds, so that no round in
     which one of them was lucky decides.
     """
-    means = {system: statistics.fmean(found) for system, found in taken.items()}
+    means = {system: statistics.fmean(values) for system, values in taken.items()}
     return [
         Timing(operation, n, system, value=mean, ratio=mean / means[LIMIT], unit=unit)
         for system, mean in means.items()

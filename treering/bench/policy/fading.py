@@ -49,7 +49,7 @@ def memory_stream() -> RetrievalPolicy:
 
     Without the paper's third term: equal for all pieces, importance drops out.
     """
-    return RetrievalPolicy("memory-stream", _stream(lambda _, found: np.zeros(len(found))))
+    return RetrievalPolicy("memory-stream", _stream(lambda _, scored: np.zeros(len(scored))))
 
 
 def memory_stream_by_rarity() -> RetrievalPolicy:
@@ -67,14 +67,14 @@ def memory_stream_rated(llm: LLM, seed: int) -> RetrievalPolicy:
     warning.
     """
 
-    def rate(found: Sequence[ScoredPassage]) -> NDArray[np.float64]:
-        ratings = [_rating(one.said, llm, seed) for one in found]
+    def rate(scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+        ratings = [_rating(passage.embedded, llm, seed) for passage in scored]
         if unread := ratings.count(None):
             log.warning("%s: %d of %d ratings could not be read", RATED, unread, len(ratings))
         return np.array([_FAIL_SAFE if rating is None else rating for rating in ratings])
 
-    def rated(space: TaskSpace, found: Sequence[ScoredPassage]) -> NDArray[np.float64]:
-        return space.once(RATED, lambda _: rate(found))
+    def rated(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+        return space.once(RATED, lambda _: rate(scored))
 
     return RetrievalPolicy(RATED, _stream(rated))
 
@@ -83,22 +83,22 @@ def _stream(importance: Importance) -> Pick:
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         everything = space.scored(question)
         now = question.at or space.now
-        hours = [_age_s(found, now) / _HOUR_S for found in everything]
+        hours = [_age_s(scored, now) / _HOUR_S for scored in everything]
         recency = _scaled(np.power(HOURLY_DECAY, hours))
-        relevance = _scaled(np.array([found.cosine for found in everything]))
+        relevance = _scaled(np.array([scored.cosine for scored in everything]))
         return ranked(everything, recency + relevance + _scaled(importance(space, everything)))
 
     return pick
 
 
-def _rarity(space: TaskSpace, found: Sequence[ScoredPassage]) -> NDArray[np.float64]:
-    def made(_: ExitStack) -> NDArray[np.float64]:
-        said = [frozenset(terms(one.said)[:, 0].tolist()) for one in found]
-        having = Counter(term for one in said for term in one)
-        rarity = {term: math.log(len(said) / count) for term, count in having.items()}
-        return np.array([sum(rarity[term] for term in one) for one in said])
+def _rarity(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+    def rarities(_: ExitStack) -> NDArray[np.float64]:
+        words = [frozenset(terms(passage.embedded)[:, 0].tolist()) for passage in scored]
+        having = Counter(term for of_passage in words for term in of_passage)
+        rarity = {term: math.log(len(words) / count) for term, count in having.items()}
+        return np.array([sum(rarity[term] for term in of_passage) for of_passage in words])
 
-    return space.once("rarity", made)
+    return space.once("rarity", rarities)
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
@@ -119,24 +119,25 @@ def memory_bank(seed: int) -> RetrievalPolicy:
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         now = question.at or space.now
-        kept = [found for found in space.scored(question) if _kept(found, now, seed)]
-        return ranked(kept, np.array([found.cosine for found in kept]))
+        remembered = [scored for scored in space.scored(question) if _kept(scored, now, seed)]
+        return ranked(remembered, np.array([scored.cosine for scored in remembered]))
 
     return RetrievalPolicy("memory-bank", pick)
 
 
-def _kept(found: ScoredPassage, now: datetime | None, seed: int) -> bool:
+def _kept(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
     """Whether a piece is still remembered: drawn once a piece, whatever the question."""
-    retention = math.exp(-_age_s(found, now) / _DAY_S / RETENTION_DAYS)
-    drawn = hashlib.sha256(f"{seed}\0{found.passage.place}\0{found.passage.text}".encode()).digest()
+    retention = math.exp(-_age_s(scored, now) / _DAY_S / RETENTION_DAYS)
+    passage = scored.passage
+    drawn = hashlib.sha256(f"{seed}\0{passage.place}\0{passage.text}".encode()).digest()
     return int.from_bytes(drawn[:8], "big") / 2**64 < retention
 
 
-def _age_s(found: ScoredPassage, now: datetime | None) -> float:
+def _age_s(scored: ScoredPassage, now: datetime | None) -> float:
     """Seconds since a piece was said; 0 where times are not known."""
-    if now is None or found.at is None:
+    if now is None or scored.at is None:
         return 0.0
-    return max(0.0, (now - found.at).total_seconds())
+    return max(0.0, (now - scored.at).total_seconds())
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -39,7 +39,8 @@ def _reciprocal_ranks(space: TaskSpace, question: TaskQuestion) -> Sequence[Retr
 
 
 def _raw(scored: Sequence[ScoredPassage]) -> tuple[Scores, Scores]:
-    return np.array([one.bm25 for one in scored]), np.array([one.cosine for one in scored])
+    bm25 = np.array([passage.bm25 for passage in scored])
+    return bm25, np.array([passage.cosine for passage in scored])
 
 
 def _standardised(scores: Scores) -> Scores:

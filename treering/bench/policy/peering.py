@@ -40,7 +40,7 @@ def searching_with(name: str, factory: PeerFactory) -> RetrievalPolicy:
 def _filled(
     factory: PeerFactory, space: TaskSpace, fragments: Sequence[ScoredPassage], opened: ExitStack
 ) -> Peer:
-    texts = [fragment.said for fragment in fragments]
+    texts = [fragment.embedded for fragment in fragments]
     space.embedder.embed(texts)  # in one batch, also for peers that embed text by text
     folder = Path(opened.enter_context(TemporaryDirectory(prefix="treering-peer-")))
     system = opened.enter_context(closing(factory(folder, space.embedder)))

@@ -26,18 +26,20 @@ def mpc() -> RetrievalPolicy:
     """Persona summaries, ranked by the cosine of the turns they are made of."""
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-        told = [
-            replace(one, passage=short)
-            for one in space.scored(question)
-            if (short := _persona(space, one.passage)) is not None
+        personal = [
+            replace(scored, passage=short)
+            for scored in space.scored(question)
+            if (short := _persona(space, scored.passage)) is not None
         ]
-        return ranked(told, np.array([one.cosine for one in told]))
+        return ranked(personal, np.array([scored.cosine for scored in personal]))
 
     return RetrievalPolicy("mpc", pick)
 
 
 def _persona(space: TaskSpace, passage: RetrievedPassage) -> RetrievedPassage | None:
     """What a passage tells of its speaker, at its own length; None if that is nothing."""
-    kept = [found for found in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(found)]
-    text = " ".join(sentence.strip() for sentence in kept)
-    return replace(passage, text=text, tokens=space.count(text)) if kept else None
+    sentences = [
+        sentence for sentence in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(sentence)
+    ]
+    text = " ".join(sentence.strip() for sentence in sentences)
+    return replace(passage, text=text, tokens=space.count(text)) if sentences else None

@@ -75,20 +75,20 @@ def raptor() -> RetrievalPolicy:
 def _nodes(
     space: TaskSpace, fragments: Sequence[ScoredPassage]
 ) -> tuple[list[RetrievedPassage], Floats]:
-    said = [fragment.said for fragment in fragments]
+    texts = [fragment.embedded for fragment in fragments]
     tree = build(
-        said,
-        space.embedder.embed(said),
+        texts,
+        space.embedder.embed(texts),
         lambda groups: extractive(groups, space.count),
         space.embedder.embed,
     )
     passages = [fragment.passage for fragment in fragments]
     for level in tree[1:]:
-        for text, leaves in zip(level.texts, level.leaves, strict=True):
-            quoted = [fragments[n].passage for n in leaves if said[n] in text]
-            units = tuple(dict.fromkeys(unit for one in quoted for unit in one.units))
+        for summary, leaves in zip(level.texts, level.leaves, strict=True):
+            quoted = [fragments[n].passage for n in leaves if texts[n] in summary]
+            units = tuple(dict.fromkeys(unit for passage in quoted for unit in passage.units))
             place = min(fragments[n].passage.place for n in leaves)
-            passages.append(RetrievedPassage(units, space.count(text), text, place))
+            passages.append(RetrievedPassage(units, space.count(summary), summary, place))
     vectors = np.concatenate([level.vectors for level in tree])
     return passages, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -96,5 +96,5 @@ def _nodes(
 def _clusters(vectors: Floats) -> list[list[int]]:
     count = max(len(vectors) // CLUSTER, 1)
     _, label = kmeans2(vectors.astype(np.float64), count, minit="++", seed=0)
-    groups = (np.flatnonzero(label == one).tolist() for one in np.unique(label))
+    groups = (np.flatnonzero(label == cluster).tolist() for cluster in np.unique(label))
     return list(groups)

@@ -66,9 +66,9 @@ def policies(
     wholes = mpc(), raptor(), *UNRANKED
     built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
     rated = (memory_stream_rated(rater, seed),) if rater else ()
-    known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
+    by_name = built_in | {p.name: p for p in (*PARTIAL, *rated)}
     chosen: dict[str, RetrievalPolicy] = {}
-    for name in (one for given in names for one in GROUPS.get(given, [given])):
+    for name in (member for given in names for member in GROUPS.get(given, [given])):
         if name == DEFAULT:
             chosen |= built_in
         elif name.startswith(PREFIX):
@@ -77,12 +77,12 @@ def policies(
             chosen[name] = with_relations(name)
         elif name.startswith(PEER_PREFIX):
             chosen[name] = peer_policy(name)
-        elif name in known:
-            chosen[name] = known[name]
+        elif name in by_name:
+            chosen[name] = by_name[name]
         elif name == RATED:
             raise InputError(f"policy {name!r} needs ratings; name a model with --summaries")
         else:
-            there = ", ".join([DEFAULT, *known, *GROUPS])
+            there = ", ".join([DEFAULT, *by_name, *GROUPS])
             raise UnknownName(
                 f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
                 f"and {PEER_PREFIX}{'|'.join(PEERS)}"

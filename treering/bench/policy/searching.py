@@ -69,9 +69,9 @@ class _Part:
         if self.name in OF_A_SPACE:
             return [self.name]
         if self.name != DEFAULT_RELATIONS:
-            made = BUILT_IN[self.name](**self.parameters)
-            return [Weighted(made, ALPHA if self.alpha is None else self.alpha)]
-        return [self._changed(one) for one in DEFAULTS[kind]]
+            relation = BUILT_IN[self.name](**self.parameters)
+            return [Weighted(relation, ALPHA if self.alpha is None else self.alpha)]
+        return [self._changed(default) for default in DEFAULTS[kind]]
 
     def _changed(self, default: Weighted) -> Weighted:
         relation = default.relation
@@ -96,7 +96,7 @@ def with_relations(text: str) -> RetrievalPolicy:
     }
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-        chosen = [one for part in parts for one in part.relations(space.kind)]
+        chosen = [relation for part in parts for relation in part.relations(space.kind)]
         return space.search(question, relations=chosen, alpha=weights or None)
 
     return RetrievalPolicy(text, pick)
@@ -112,18 +112,18 @@ def _parts(text: str) -> list[_Part]:
 
 
 def _part(part: str, text: str) -> _Part:
-    found = _RELATION.fullmatch(part)
-    if found is None:
+    match = _RELATION.fullmatch(part)
+    if match is None:
         raise InputError(f"policy {text!r}: {part!r} is not of the form context(w=0.3)@0.5")
-    name = found["name"]
-    parameters = {found["key"]: float(found["value"])} if found["key"] else {}
+    name = match["name"]
+    parameters = {match["key"]: float(match["value"])} if match["key"] else {}
     takes = _parameters(name, text)
     if not parameters.keys() <= takes:
         named = ", ".join(sorted(takes)) or "no parameters"
-        raise InputError(f"policy {text!r}: {name} takes {named}, not {found['key']}")
-    made = _Part(name, parameters, float(found["alpha"]) if found["alpha"] else None)
-    made.relations("text")  # refuses values that the relation refuses
-    return made
+        raise InputError(f"policy {text!r}: {name} takes {named}, not {match['key']}")
+    spelled = _Part(name, parameters, float(match["alpha"]) if match["alpha"] else None)
+    spelled.relations("text")  # refuses values that the relation refuses
+    return spelled
 
 
 def _parameters(name: str, text: str) -> set[str]:
@@ -132,6 +132,6 @@ def _parameters(name: str, text: str) -> set[str]:
     if name in OF_A_SPACE:
         return set()
     if name not in BUILT_IN:
-        known = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
-        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {known}")
+        relations = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
+        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {relations}")
     return set(inspect.signature(BUILT_IN[name]).parameters) - {"name"}

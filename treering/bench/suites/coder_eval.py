@@ -54,7 +54,7 @@ def _task(row: Row, sources: Path) -> CodeTask | LeftOut:
 def _oracle(row: Row) -> frozenset[str]:
     """The names of the oracle context: a JSON object of lists that Python printed."""
     printed: dict[str, str] = json.loads(row["oracle_context"])
-    return frozenset(name for one in printed.values() for name in _QUOTED.findall(one))
+    return frozenset(name for names in printed.values() for name in _QUOTED.findall(names))
 
 
 register(

@@ -50,10 +50,10 @@ def _messages(lines: list[str]) -> Iterator[tuple[str | None, str]]:
     """Speaker and words of each message; a line without a speaker goes on with the message."""
     speaker, words = None, list[str]()
     for line in lines:
-        if said := _MESSAGE.match(line):
+        if spoken := _MESSAGE.match(line):
             if words:
                 yield speaker, "\n".join(words)
-            speaker, words = said[1], [said[2]]
+            speaker, words = spoken[1], [spoken[2]]
         elif line.strip():
             words.append(line.strip())
     if words:
@@ -72,7 +72,7 @@ def _from_lines(path: Path) -> Iterator[TaskQuestion]:
 
 def evidence_files(text: str) -> frozenset[str]:
     """The log files that ``20260121_10:00<and>20260701_10:00`` names."""
-    return frozenset("{}_{}{}".format(*found) for found in _EVIDENCE.findall(text))
+    return frozenset("{}_{}{}".format(*files) for files in _EVIDENCE.findall(text))
 
 
 def _from_published(path: Path) -> Iterator[TaskQuestion]:

@@ -33,8 +33,8 @@ def _sessions(conversation: Row) -> Iterator[Document]:
     numbers = sorted(int(m[1]) for key in conversation if (m := _SESSION.fullmatch(key)))
     for number in numbers:
         name = f"session_{number}"
-        said = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
-        at = said.replace(tzinfo=UTC)
+        began = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
+        at = began.replace(tzinfo=UTC)
         pieces = tuple(_turn(turn, at) for turn in conversation[name])
         if pieces:
             yield Document(source=name, pieces=pieces, chat=True)

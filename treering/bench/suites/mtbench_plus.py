@@ -31,10 +31,10 @@ def load(path: Path) -> Iterator[Task]:
 def _rounds(messages: list[Row]) -> Iterator[tuple[str, list[DocumentPiece]]]:
     for user, bot in zip(messages[::2], messages[1::2], strict=True):
         label = user["turn-info"]
-        said = [DocumentPiece(label, user["value"], speaker="user")]
+        pieces = [DocumentPiece(label, user["value"], speaker="user")]
         if bot["value"]:
-            said.append(DocumentPiece(label, bot["value"], speaker="bot", role="assistant"))
-        yield label, said
+            pieces.append(DocumentPiece(label, bot["value"], speaker="bot", role="assistant"))
+        yield label, pieces
 
 
 register(

@@ -82,14 +82,14 @@ class FigureOptions:
         under ``--json`` and after a table, else spread over several for a reader.
         """
         run = this_run(benchmark, sha256_of(data) if data else "", 0, settings or {})
-        told = with_header(run, figures)
+        printed = with_header(run, figures)
         if table and not self.as_json:
             typer.echo(f"{table}\n")
         indent = None if self.as_json or table else 2
-        typer.echo(json.dumps(told, indent=indent, ensure_ascii=False))
+        typer.echo(json.dumps(printed, indent=indent, ensure_ascii=False))
         if self.out:
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            self.out.write_text(json.dumps(told, ensure_ascii=False) + "\n", encoding="utf-8")
+            self.out.write_text(json.dumps(printed, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def chosen_among(names: list[str], allowed: Mapping[str, Any] | tuple[str, ...]) -> tuple[str, ...]:
