@@ -22,10 +22,10 @@ from treering.bench.policy.searching import (
     PARTIAL,
     PREFIX,
     SEARCHING,
+    SUMMARISED,
     draws_on_memos,
     with_relations,
 )
-from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM

@@ -1,4 +1,4 @@
-"""Policies that are one call of a memory: treering, plain scorers, and chosen relations."""
+"""Policies that are one call of a memory: treering, plain scorers, trees, chosen relations."""
 
 from __future__ import annotations
 
@@ -54,6 +54,18 @@ PARTIAL = (
     search_policy("dense+relations", mode="dense"),
 )
 """Half of treering's own score with its relations, for ablations."""
+
+
+def _mixed(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
+    return [space.context(question, budget, altitude="mixed")]
+
+
+SUMMARISED = (
+    search_policy("tree", level="all"),
+    RetrievalPolicy("tree-mixed", fill=_mixed),
+    search_policy("tree-collapsed", level="all", mode="dense", relations=()),  # the paper's
+)
+"""Policies that draw on the memory's tree of summaries (MemTree)."""
 
 
 @dataclass(frozen=True, slots=True)

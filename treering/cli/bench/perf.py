@@ -28,27 +28,32 @@ app = typer.Typer()
 AGAIN = 2  # times that what seems slower is timed again
 
 
+Operations = Annotated[
+    list[str] | None, typer.Option(help="Time this only; may be repeated. [default: all]")
+]
+TimingsFile = Annotated[Path | None, typer.Option(help="Save the timings; continued if there.")]
+Kept = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Keep what is filled here, for a run that is cut short and goes on; no peers.",
+    ),
+]
+Against = Annotated[
+    Path | None, typer.Option(help="Fail if a ratio is worse than in these timings, or a folder's.")
+]
+
+
 @app.command()
 def perf(
     max_n: Annotated[int, typer.Option(min=LEAST_N, help="The largest size.")] = 100_000,
-    operation: Annotated[
-        list[str], typer.Option(help="Time this only; may be repeated. [default: all]")
-    ] = [],  # noqa: B006 - typer copies it
+    operation: Operations = None,
     peers: Annotated[
         bool, typer.Option(help="Time other systems too, as far as installed.")
     ] = True,
-    out: Annotated[Path | None, typer.Option(help="Save the timings; continued if there.")] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep what is filled here, for a run that is cut short and goes on; no peers.",
-        ),
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(help="Fail if a ratio is worse than in these timings, or a folder's."),
-    ] = None,
+    out: TimingsFile = None,
+    keep: Kept = None,
+    against: Against = None,
     tolerance: Annotated[
         float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
     ] = TOLERANCE,
@@ -74,13 +79,17 @@ def perf(
     for name in timings.operations if plot else ():
         speed.plot(timings, name, Path(plot or ".") / f"perf-{name.replace(' ', '-')}.{form}")
     slower = speed.slower(timings, earlier, tolerance) if earlier else []
+    _show(timings, slower, as_json)
+    if slower:
+        raise typer.Exit(FOUND)
+
+
+def _show(timings: speed.Timings, slower: list[speed.Slowdown], as_json: bool) -> None:
     if not as_json:
         typer.echo(f"{speed.table(timings)}\n\n{speed.limits(timings.operations)}\n")
         for slowdown in slower:
             typer.echo(f"slower: {slowdown}")
     typer.echo(json.dumps(speed.summary(timings, slower)))
-    if slower:
-        raise typer.Exit(FOUND)
 
 
 def _again(
