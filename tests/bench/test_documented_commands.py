@@ -112,3 +112,7 @@ def test_the_help_of_bench_says_what_each_command_says_of_itself() -> None:
             deferred = bench.get_command(context, name)
             assert deferred.help
             assert deferred.load().help
+
+
+def test_benchmarks_holds_results_and_no_program() -> None:
+    assert not list((ROOT / "benchmarks").rglob("*.py"))

@@ -28,15 +28,17 @@ def kept_model(
     replies: Path,
     minutes: float | None = None,
     environ: Mapping[str, str] | None = None,
+    *,
+    estimating: bool = True,
 ) -> Iterator[KeptReplies]:
     """The model that ``spec`` names, its replies kept in ``replies``, closed at the end.
 
     With ``minutes`` it raises LLMUnavailable instead of starting a reply after that time; what was
-    replied by then is kept.
+    replied by then is kept. Its tokens are estimated, unless ``estimating`` is False.
     """
     with closing(open_llm(spec, environ=environ)) as model:
         limited = model if minutes is None else TimeLimitedModel(model, 60 * minutes)
-        yield KeptReplies(EstimatingModel(limited), replies)
+        yield KeptReplies(EstimatingModel(limited) if estimating else limited, replies)
 
 
 class _Wrapped:

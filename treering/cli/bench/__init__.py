@@ -23,6 +23,7 @@ COMMANDS: dict[str, SubApp] = {
     "facts": SubApp("treering.cli.bench.facts", "How well changes of facts are noticed."),
     "prompts": SubApp("treering.cli.bench.prompts", "Do treering's prompts work with a model?"),
     "tree": SubApp("treering.cli.bench.tree", "What the tree gives, its shape, its speed."),
+    "code": SubApp("treering.cli.bench.code", "Code: written with a model, guarded, indexed."),
     "server": SubApp("treering.cli.bench.server", "The server under load."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),

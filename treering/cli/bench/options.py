@@ -53,9 +53,11 @@ class ModelOptions:
     replies: RepliesPath = REPLIES
     minutes: MinutesLimit = None
 
-    def open(self, environ: Mapping[str, str] | None = None) -> AbstractContextManager[KeptReplies]:
-        """The model."""
-        return kept_model(self.llm, self.replies, self.minutes, environ)
+    def open(
+        self, environ: Mapping[str, str] | None = None, *, estimating: bool = True
+    ) -> AbstractContextManager[KeptReplies]:
+        """The model; its tokens are estimated, so that all models are shown the same."""
+        return kept_model(self.llm, self.replies, self.minutes, environ, estimating=estimating)
 
 
 @option_group
