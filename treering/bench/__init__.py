@@ -1,1 +1,1 @@
-"""Measuring: public benchmarks, honest baselines, paired statistics, speed. Needs the extra ``bench``."""
+"""Measuring: public benchmarks, honest baselines, paired statistics, speed (extra ``bench``)."""
