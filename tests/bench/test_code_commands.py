@@ -13,7 +13,8 @@ from tests.bench.test_forgetting import KEPT, PLAIN, dialogue
 from tests.bench.test_suites import lines, write
 from tests.code.repositories import SHOP
 from tests.code.working import commit, repository
-from treering.bench.coding import completion, sessions
+from treering.bench.coding import completion_trial as completion
+from treering.bench.coding import sessions
 from treering.bench.coding.sessions import CodingDialogue, ProjectSources
 
 PASSES = "def test_one():\n    assert Cart().total() == 0"

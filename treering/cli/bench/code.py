@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from treering.bench.coding import completion as completing
+from treering.bench.coding import completion_trial as completing
 from treering.bench.coding import guard as guarding
 from treering.bench.coding import sessions as playing
 from treering.bench.coding import speed as timing
