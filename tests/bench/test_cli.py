@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from treering.bench.results import read
 from treering.cli import bench
 from treering.cli.bench import generated, quality
 from treering.cli.failures import FOUND
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, MissingExtra, UnknownName
 from treering.llm.scripted import ScriptedLLM
 
 STORY = {
@@ -263,3 +265,23 @@ def test_a_chat_line_without_words_is_named(tmp_path: Path) -> None:
     chat.write_text('{"name": "Alex"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no 'content'"):
         generated.questions(chat)
+
+
+def test_the_help_of_bench_imports_no_numerics_and_nothing_that_measures() -> None:
+    program = (
+        "import sys; from treering.cli.main import app;"
+        "app(['bench', '--help'], standalone_mode=False);"
+        "loaded = {'numpy', 'treering.memory', 'treering.bench'} & set(sys.modules);"
+        "assert not loaded, loaded"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_whose_extra_is_missing_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.py", "def a():\n    return 1\n")
+    monkeypatch.setitem(sys.modules, "networkx", None)  # as where it is not installed
+    with pytest.raises(MissingExtra, match=r"networkx .* pip install 'treering\[bench\]'"):
+        invoke("code", "speed", tmp_path)
