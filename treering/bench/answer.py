@@ -36,8 +36,8 @@ class Answering:
 class ScoredAnswer:
     """A model's answer, what it scored, and what it cost; ``judging`` is the judge's cost.
 
-    A judge's verdict that cannot be read is no score: it is kept in ``unread`` and its metric is
-    missing, so that a report's ``n`` shows it.
+    A judge's verdict that cannot be read is not a score. It is kept in ``unread``, and its metric
+    is missing, so that the report's ``n`` shows it.
     """
 
     text: str
@@ -67,7 +67,7 @@ def answer(question: TaskQuestion, context: str, how: Answering) -> ScoredAnswer
 
 
 def score(question: TaskQuestion, text: str) -> dict[str, float]:
-    """Metrics that need no judge: of a choice its accuracy, else the overlap with references."""
+    """The metrics that need no judge: accuracy of a choice, or overlap with the references."""
     if not question.answers:
         return {}
     if question.options:
@@ -102,7 +102,7 @@ class _Verdict:
 def _judged(
     question: TaskQuestion, text: str, context: str, judge: LLM, seed: int
 ) -> tuple[_Verdict, Usage]:
-    """Match with the reference where there is one, else the 1–100 rating of faithfulness."""
+    """Whether the answer matches the reference; without one, a rating from 1 to 100."""
     if question.answers:
         name, read = "judged", _read_match
         prompt = load("memtree_match").fill(

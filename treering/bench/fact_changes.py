@@ -1,7 +1,7 @@
 """How well changes of facts are noticed: by rules and by a model, and false alarms in LoCoMo.
 
 LoCoMo's speakers hardly ever contradict what they said, so the pairs that the rules find in it are
-listed, to be read: each that is no contradiction is a false alarm.
+listed, to be read: each that is not a contradiction is a false alarm.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _entry(text: str, speaker: str | None, at: datetime | None = None) -> Entry:
 
 
 def _verdict(llm: LLM, pair: Pair) -> bool:
-    """Whether a model calls a pair a change; a verdict that cannot be read is none."""
+    """Whether a model calls a pair a change; a verdict that cannot be read is not one."""
     try:
         return read_verdict(ask(llm, *pair).text)
     except LLMReplyError:

@@ -150,7 +150,7 @@ def _asked(
 
 
 def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
-    """What one row scored; of a summary only where the reference has one."""
+    """What one row scored; a summary counts only where the reference has one."""
     if row.stage == "retrieval":
         return {"choice_f1": alone.choice.f1}
     if row.stage == "chatting":
@@ -160,7 +160,7 @@ def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
 
 
 def read_spans(text: str) -> list[MemoEntry] | None:
-    """The entries of a memo in a reply, those that cannot be read left out; None if no list."""
+    """The memo entries in a reply, without those that cannot be read; None if it is not a list."""
     try:
         entries = read_json(text)
     except ValueError:

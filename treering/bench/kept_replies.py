@@ -114,11 +114,11 @@ class NotedReplies(_Wrapped):
 
 
 class KeptReplies:
-    """``llm``, asked once for each request; what it answered is read from ``path`` after that.
+    """``llm``, asked once for each request; after that its reply is read from ``path``.
 
-    Kept are replies, not errors. A request is told by model, messages, and sampling; usage is
-    kept as it was measured, so that a repeated run reports what the first one cost. Safe to call
-    from several threads; of two processes, one should write.
+    Replies are kept, errors are not. Model, messages and sampling tell one request from another.
+    Usage is kept as it was measured, so that a repeated run reports what the first one cost. Safe
+    to call from several threads; of two processes, one should write.
     """
 
     def __init__(self, llm: LLM, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Conversations that a model plays its own part in: MT-Bench+ leaves the bot's turns empty."""
+"""Conversations in which a model plays the bot: MT-Bench+ leaves the bot's turns empty."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
 def converse(
     memory: Memory, conversation: Conversation, policy: str, budget: int, *, source: str
 ) -> str:
-    """The paper's run: the bot plays its own turns through the memory; the reply to the question.
+    """The reply to the question after the bot has played its turns through the memory.
 
     Raises the model's errors.
     """

@@ -27,7 +27,7 @@ _COLOURS, _STYLES = 10, ("-", "--", ":")  # matplotlib repeats its colours
 
 
 def plot_budgets(scores: Scores, path: Path) -> None:
-    """Recall at each token budget, one line a policy, as SVG or PNG by ``path``'s ending."""
+    """Recall at each token budget, one line per policy, as SVG or PNG by ``path``'s ending."""
 
     def draw(axes: Axes) -> None:
         for place, policy in enumerate(scores.by_policy):
@@ -68,7 +68,7 @@ def legend_beside(axes: Axes) -> None:
 
 
 def plot_sweeps(scores: Scores, folder: Path, stem: str, form: str) -> list[Path]:
-    """The headline over each parameter that policies sweep, with its interval; what was saved.
+    """Plot the headline over each parameter that policies sweep; the files that were saved.
 
     A sweep is two or more policies ``with:default@α`` or ``with:default(w=w)``.
     """

@@ -95,7 +95,7 @@ def summary(scores: Scores) -> dict[str, dict[str, float]]:
 
 
 def _measured(scores: Scores, policy: str) -> int:
-    """Questions that have the headline; where none has, as without a rank, any metric."""
+    """How many questions have the headline; if none has, as without a ranking, any metric."""
     lines = scores.by_policy[policy].values()
     return len(scores.values(policy, scores.headline)) or sum(bool(line.metrics) for line in lines)
 
@@ -247,7 +247,7 @@ def _mean(metric: str, values: Sequence[float]) -> str:
 
 
 def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = None) -> str:
-    """The mean, and over how many it is where that is not all ``questions``."""
+    """The mean; followed by how many questions it is over, if these are not all."""
     values = list(scores.values(policy, metric).values())
     differs = bool(values) and questions is not None and len(values) != questions
     return f"{_mean(metric, values)} ({len(values)})" if differs else _mean(metric, values)

@@ -94,7 +94,7 @@ def with_header(run: RunHeader, figures: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def this_machine() -> dict[str, Any]:
-    """The system, the processor and how many, threads of linear algebra, the memory in GiB."""
+    """System, processor, number of processors, threads of linear algebra, and memory in GiB."""
     return {
         "system": platform.platform(),
         "processor": _processor(),
@@ -202,7 +202,7 @@ def read(path: Path) -> tuple[RunHeader, list[QuestionResult]]:
 
 
 def drop_unfinished_line(path: Path) -> None:
-    """Cut off what a run that was interrupted left of a line."""
+    """Cut off the half-written line that an interrupted run left."""
     written = path.read_bytes()
     if not written.endswith(b"\n"):
         with path.open("r+b") as file:

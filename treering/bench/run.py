@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What is measured: which questions count, also in words, and how one is measured."""
+    """What is measured: which questions count (``counted`` says it in words), and how."""
 
     name: str
     counts: Callable[[TaskQuestion], bool]

@@ -54,7 +54,7 @@ def question(number: int) -> str:
 
 
 class RawConnection:
-    """One connection that is kept: little more than the bytes, so that the server is measured."""
+    """One connection that is kept open and does little, so that the server is measured."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)

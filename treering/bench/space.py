@@ -75,7 +75,7 @@ class TaskSpace:
         self._opened.close()
 
     def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
-        """What ``make`` made when ``name`` was first asked for; it lives as long as the space."""
+        """The value that ``make`` returned on the first call for ``name``; it lives as the space does."""
         if name not in self._values:
             self._values[name] = make(self._opened)
         value: T = self._values[name]
@@ -124,7 +124,7 @@ class TaskSpace:
 
     @property
     def kind(self) -> Kind:
-        """Of the task's documents: a benchmark has chats or texts, not both."""
+        """The kind of the task's documents: a benchmark has chats or texts, not both."""
         return "chat" if any(document.chat for document in self.task.documents) else "text"
 
     def _summarise(self) -> None:
@@ -136,7 +136,7 @@ class TaskSpace:
         self._memory.memos.settle()
 
     def _units(self, hit: Hit) -> tuple[str, ...]:
-        """The evidence units that a hit covers: its own; of a summary, of what it quotes whole."""
+        """The evidence units of a hit; a summary covers those of the texts that it quotes whole."""
         if hit.node is None:
             return (str(hit.metadata[UNIT]),)
         if hit.node not in self._quoted:

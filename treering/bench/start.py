@@ -61,7 +61,7 @@ class RunOptions:
 class RunReport:
     """What a run found: one JSON object, and the scores by question where there are any.
 
-    ``held`` are the results that the file held before; they count in what is told.
+    ``held`` is how many results the file held before; they count in the figures.
     """
 
     summary: dict[str, Any]
@@ -188,7 +188,7 @@ def _replay(chosen: Replay, options: RunOptions) -> RunReport:
 
 
 def _refuse(what: str, /, **options: object) -> None:
-    """Options that a kind of benchmark has no use for are a mistake, not to be passed over."""
+    """Raise InputError for options that this kind of benchmark has no use for."""
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise InputError(f"{what} takes no {' or '.join(given)}; leave it out")
@@ -234,7 +234,7 @@ def _summary(chosen: AnyBenchmark, level: str, path: Path, scores: Scores) -> di
 def _head(
     chosen: AnyBenchmark, level: str, run: RunHeader, path: Path | None = None
 ) -> dict[str, Any]:
-    """What the object of every run begins with; ``path`` is its results file."""
+    """The first fields of every run's object; ``path`` is its results file."""
     return {
         "benchmark": chosen.name,
         "level": level,

@@ -68,7 +68,7 @@ def opening(world: World) -> list[Timing]:
 
 def ingest(world: World) -> list[Timing]:
     """Adding sentences with the bundled model to what is there, against the bare embedder;
-    seconds a sentence.
+    seconds per sentence.
     """
     rounds = FEW_ROUNDS + 1
     texts = sentences(rounds * INGESTED)
@@ -97,14 +97,14 @@ def forget(world: World) -> list[Timing]:
 
 
 def size(world: World) -> list[Timing]:
-    """Bytes of the file a fragment, against those of the same texts and vectors in SQLite."""
+    """Bytes of the file per fragment, against those of the same texts and vectors in SQLite."""
     taken = {LIMIT: world.bare.path, OURS: world.path}
     per_turn = {name: [path.stat().st_size / world.n] for name, path in taken.items()}
     return compared("size", world.n, per_turn, "B")
 
 
 def resident(world: World) -> list[Timing]:
-    """Memory that opening and a first search take a fragment, against the vectors' own bytes.
+    """Main memory per fragment of opening and a first search, against the vectors' own bytes.
 
     Measured where the system tells a process its exact size, which is Linux.
     """

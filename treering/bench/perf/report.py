@@ -121,8 +121,9 @@ def goes_on(path: Path, run: RunHeader) -> Timings:
 
 
 def better(first: Timings, second: Timings) -> Timings:
-    """The timings of one run, or of another where treering's ratio to the limit is lower there:
-    what else a machine did meanwhile is what differs.
+    """The timings of the first run, but those of the second where treering's ratio is lower there.
+
+    What differs between the two is what else the machine did meanwhile.
     """
     before, again = first.by_key, second.by_key
 
@@ -135,7 +136,7 @@ def better(first: Timings, second: Timings) -> Timings:
 
 
 def usual(path: Path) -> Timings:
-    """The timings of a file, or of a folder's files the median of each.
+    """The timings of a file; of a folder, the median over its files.
 
     One run on a machine with other work has a figure or two that are far off. Raises InputError.
     """
@@ -156,7 +157,7 @@ def _median(repeated: Sequence[Timing]) -> Timing:
 
 
 def table(timings: Timings) -> str:
-    """Markdown: a row an operation and size; what a thing takes, and in how many limits' time."""
+    """A Markdown table: what each operation takes at each size, and how many limits that is."""
     timings_by_key = timings.by_key
     peers = sorted({timing.system for timing in timings.timed} - {OURS, LIMIT})
     head = ["operation", "n", "treering", "× limit", *(f"{peer} × limit" for peer in peers)]
@@ -170,7 +171,7 @@ def table(timings: Timings) -> str:
 
 
 def limits(operations: Iterable[str]) -> str:
-    """What the limits are, for below a table."""
+    """What the limits are, as a line below a table."""
     first = dict.fromkeys(operation.split()[0] for operation in operations)
     return "; ".join(f"{name}: {LIMITS[name]}" for name in first)
 
@@ -229,7 +230,7 @@ def ratio(timed: Timing) -> str:
 
 
 def value(timed: Timing) -> str:
-    """What it takes, in a unit that suits it."""
+    """What the operation takes, in a unit that suits it."""
     for unit, factor in _UNITS[timed.unit]:
         if timed.value * factor >= 1:
             return f"{timed.value * factor:.3g} {unit}"

@@ -55,7 +55,7 @@ LIMITS: Mapping[str, str] = {
 
 
 def done_as(name: str, n: int) -> Done:
-    """What has been done where something of that name was timed: "rank dense" is of ``rank``."""
+    """The operation of a timed name, with the size: "rank dense" belongs to ``rank``."""
     return name.split()[0], n
 
 

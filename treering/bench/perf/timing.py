@@ -40,7 +40,7 @@ class Timing:
 def in_turn(
     operation: str, n: int, ways: Mapping[str, Callable[[], object]], rounds: int
 ) -> list[Timing]:
-    """Do each way once a round; the best of the rounds, after a first one that warms up.
+    """Do each way once per round; the best round counts, after a first one that warms up.
 
     What else a machine does only ever makes things slower, so the best is what a thing takes.
     ``ways`` holds the limit under the name ``limit``.

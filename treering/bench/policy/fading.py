@@ -53,7 +53,7 @@ def memory_stream() -> RetrievalPolicy:
 
 
 def memory_stream_by_rarity() -> RetrievalPolicy:
-    """With importance too, by a rule that needs no model: what a piece says that few others do.
+    """With importance, too, by a rule that needs no model: how rare a piece's words are.
 
     The sum of its terms' inverse document frequencies.
     """
@@ -102,7 +102,7 @@ def _rarity(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.flo
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
-    """The number of a reply but for the scale; None if it has not one from 1 to 10, asked twice."""
+    """The rating in a reply, the scale aside; None if two replies hold no number from 1 to 10."""
     prompt = load("memory_stream_importance").fill(memory=text)
     for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
         reply = llm.complete(
@@ -141,6 +141,6 @@ def _age_s(scored: ScoredPassage, now: datetime | None) -> float:
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """To [0, 1]; all equal become 0."""
+    """The values scaled to [0, 1]; equal ones become 0."""
     span = np.ptp(values) if len(values) else 0.0
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)

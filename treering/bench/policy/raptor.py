@@ -40,7 +40,7 @@ class RaptorLevel:
 def build(
     texts: Sequence[str], vectors: Floats, summarise: Summarise, embed: Callable[..., Floats]
 ) -> list[RaptorLevel]:
-    """The levels of a tree over ``texts``, these first; each has a seventh of the one below."""
+    """The levels of a tree, ``texts`` first; each level has a seventh of the one below."""
     levels = [RaptorLevel(tuple(texts), vectors, tuple((n,) for n in range(len(texts))))]
     while len(levels[-1].texts) > 1:
         below = levels[-1]

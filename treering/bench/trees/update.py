@@ -120,7 +120,7 @@ def _while_settling(memory: Memory, model: SlowModel, texts: Sequence[str]) -> d
 
 
 def _inserts(memory: Memory, texts: Iterator[str], go_on: Callable[[], bool]) -> list[float]:
-    """Milliseconds of adding each text and giving it its leaf, as long as there is reason to."""
+    """Milliseconds of adding each text and giving it its leaf, while ``go_on`` says so."""
     taken = []
     while go_on() and (text := next(texts, None)):
         started = time.perf_counter()
