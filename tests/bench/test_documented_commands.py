@@ -112,7 +112,14 @@ def test_the_help_of_bench_says_what_each_command_says_of_itself() -> None:
             deferred = bench.get_command(context, name)
             assert deferred.help
             assert deferred.load().help
+            assert "[default" not in _help_texts(deferred.load())  # rich takes it for markup
 
 
 def test_benchmarks_holds_results_and_no_program() -> None:
     assert not list((ROOT / "benchmarks").rglob("*.py"))
+
+
+def _help_texts(command: Any) -> str:
+    below = list(getattr(command, "commands", {}).values())
+    options = [option.help or "" for option in command.params]
+    return " ".join([*options, *map(_help_texts, below)])

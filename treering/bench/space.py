@@ -75,7 +75,7 @@ class TaskSpace:
         self._opened.close()
 
     def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
-        """The value that ``make`` returned on the first call for ``name``; closed with the space."""
+        """What ``make`` returned when ``name`` was first asked for; closed with the space."""
         if name not in self._values:
             self._values[name] = make(self._opened)
         value: T = self._values[name]

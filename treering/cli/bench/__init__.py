@@ -36,7 +36,7 @@ class Bench(LazyGroup):
     sub_apps = COMMANDS
 
 
-app = typer.Typer(cls=Bench, no_args_is_help=True)
+app = typer.Typer(cls=Bench, add_completion=False, no_args_is_help=True)
 
 
 @app.callback()

@@ -39,7 +39,7 @@ from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 
-app = typer.Typer(no_args_is_help=True, help="Chat policies side by side.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Chat policies side by side.")
 
 _DEFAULTS = ", ".join(name for name in POLICIES if name != WITH_MEMOS)
 
@@ -54,7 +54,7 @@ class PolicyOptions:
         list[str] | None,
         typer.Option(
             help=f"One of {', '.join(POLICIES)}; may be repeated. The model writes memos for "
-            f"{WITH_MEMOS}. [default: {_DEFAULTS}]"
+            f"{WITH_MEMOS}. Default: {_DEFAULTS}."
         ),
     ] = None
     budget: Budget = 2000
@@ -142,7 +142,7 @@ def rated(
     count: Count = 14,
     judge: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="The model that rates. [default: the model itself]"),
+        typer.Option(metavar="SPEC", help="The model that rates. Default: the model itself."),
     ] = None,
 ) -> None:
     """A judge's rating, 1 to 100, of the replies from each policy's prompt (MT-Bench+)."""

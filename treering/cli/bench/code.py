@@ -20,7 +20,9 @@ from treering.cli.options import command
 from treering.code.check import DEPTH
 from treering.errors import InputError, MissingExtra
 
-app = typer.Typer(no_args_is_help=True, help="Code: written with a model, guarded, indexed.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Code: written with a model, guarded, indexed."
+)
 
 SourcesPath = Annotated[Path, typer.Option("--sources", help="A folder with a folder a project.")]
 
@@ -92,7 +94,7 @@ def guard(
 def speed(
     figures: FigureOptions,
     repository: Annotated[
-        Path | None, typer.Argument(help="A folder of code. [default: Python's library]")
+        Path | None, typer.Argument(help="A folder of code. Default: Python's library.")
     ] = None,
     sources: Annotated[int, typer.Option(min=1, help="Sources to time Dijkstra from.")] = 20,
     clock: Annotated[

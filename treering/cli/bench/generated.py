@@ -14,7 +14,7 @@ from treering.bench import generate
 from treering.cli.bench.options import Seed
 from treering.llm.settings import open_llm
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Chat = Annotated[Path, typer.Argument(help="JSON lines with `name` (Alex, Bob) and `content`.")]
 

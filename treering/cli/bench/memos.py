@@ -33,7 +33,9 @@ from treering.llm.settings import CONTEXT_WINDOW
 from treering.memo.claims import Check
 from treering.memo.write import Wording
 
-app = typer.Typer(no_args_is_help=True, help="How well memos are written and checked.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="How well memos are written and checked."
+)
 
 Limit = Annotated[int, typer.Option(min=1, help="The first so many dialogues.")]
 PromptWording = Annotated[

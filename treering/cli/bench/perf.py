@@ -23,13 +23,13 @@ from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 AGAIN = 2  # times that what seems slower is timed again
 
 
 Operations = Annotated[
-    list[str] | None, typer.Option(help="Time this only; may be repeated. [default: all]")
+    list[str] | None, typer.Option(help="Time this only; may be repeated. Default: all.")
 ]
 TimingsFile = Annotated[Path | None, typer.Option(help="Save the timings; continued if there.")]
 Kept = Annotated[

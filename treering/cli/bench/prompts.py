@@ -18,7 +18,7 @@ from treering.cli.bench.options import FigureOptions, LlmSpec
 from treering.cli.options import command
 from treering.llm.settings import open_llm
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @command(app)

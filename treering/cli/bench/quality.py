@@ -25,7 +25,7 @@ from treering.cli.bench.options import (
 from treering.cli.output import note
 from treering.embed.registry import DEFAULT as EMBEDDER
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering bench data` lists them.")]
 Policies = Annotated[
@@ -60,16 +60,16 @@ Summaries = Annotated[
 ]
 ContextBudget = Annotated[
     int | None,
-    typer.Option(min=1, help=f"Tokens of context for an answer. [default: {DEFAULT_BUDGET}]"),
+    typer.Option(min=1, help=f"Tokens of context for an answer. Default: {DEFAULT_BUDGET}."),
 ]
 Sources = Annotated[
     Path | None,
-    typer.Option(help="Of a code benchmark: a folder a project. [default: beside --data]"),
+    typer.Option(help="Of a code benchmark: a folder a project. Default: beside --data."),
 ]
 Temperature = Annotated[
     float | None,
     typer.Option(
-        min=0.0, help="Of the answering model. [default: 0; the paper's 0.2 for instructions]"
+        min=0.0, help="Of the answering model. Default: 0; the paper's 0.2 for instructions."
     ),
 ]
 

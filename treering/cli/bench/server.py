@@ -19,7 +19,7 @@ from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="The server under load.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="The server under load.")
 
 
 @option_group
@@ -29,7 +29,7 @@ class ServedMemory:
 
     memory: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Serve a copy of this file. [default: made-up turns]"),
+        typer.Option(metavar="PATH", help="Serve a copy of this file. Default: made-up turns."),
     ] = None
     fragments: Annotated[int, typer.Option(min=1, help="Made-up turns, if no file is named.")] = (
         100_000

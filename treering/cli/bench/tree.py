@@ -44,10 +44,13 @@ from treering.errors import InputError
 from treering.llm.settings import open_llm
 from treering.tree.shape import Route
 
-app = typer.Typer(no_args_is_help=True, help="What the tree gives, its shape, its speed.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="What the tree gives, its shape, its speed."
+)
 
 TOKEN_F1 = "token_f1"
 BUDGETS = (150, 400, 1000)
+_BUDGETS = ", ".join(map(str, BUDGETS))
 
 
 @command(app)
@@ -56,7 +59,7 @@ def breadth(
     data: DataPath,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Compare this metric; may be repeated. [default: token_f1]"),
+        typer.Option(help="Compare this metric; may be repeated. Default: token_f1."),
     ] = None,
     reference: Annotated[
         str, typer.Option(help="The policy others are compared with.")
@@ -81,11 +84,11 @@ def words(
     figures: FigureOptions,
     way: Annotated[
         list[str] | None,
-        typer.Option(help=f"One of {', '.join(WAYS)}; may be repeated. [default: all]"),
+        typer.Option(help=f"One of {', '.join(WAYS)}; may be repeated. Default: all."),
     ] = None,
     budget: Annotated[
         list[int] | None,
-        typer.Option(min=1, help=f"Tokens of a context; may be repeated. [default: {BUDGETS}]"),
+        typer.Option(min=1, help=f"Tokens of a context; may be repeated. Default: {_BUDGETS}."),
     ] = None,
     sample: Annotated[
         int, typer.Option(min=1, help="Questions of a group of a corpus, at most.")
@@ -96,7 +99,7 @@ def words(
     ] = None,
     summaries: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="Write the summaries with this model. [default: none]"),
+        typer.Option(metavar="SPEC", help="Write the summaries with this model, else none does."),
     ] = None,
     embedder: EmbedderName = EMBEDDER,
 ) -> None:
