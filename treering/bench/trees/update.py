@@ -125,7 +125,7 @@ def _inserts(memory: Memory, texts: Iterator[str], go_on: Callable[[], bool]) ->
     while go_on() and (text := next(texts, None)):
         started = time.perf_counter()
         memory.add(text, source="meanwhile")
-        memory.tree.grow()
+        memory.tree._grow()
         taken.append(1000 * (time.perf_counter() - started))
     return taken
 
