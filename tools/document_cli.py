@@ -32,7 +32,7 @@ def document(text: str) -> str:
     for name, found in commands():
         parts.append(f"## `{name}`\n\n{found.help}")
         parts.append(f"`{name} {' '.join(_usage(found))}`")
-        parts.append(_table(one for one in found.params if one.name not in _EVERYWHERE))
+        parts.append(_table(one for one in found.params if not _is_shared(one, root)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -54,6 +54,13 @@ def _usage(found: Any) -> Iterator[str]:
             shown = f"{_argument(one)}..." if one.nargs == -1 else _argument(one)
             yield shown if one.required else f"[{shown}]"
     yield "[OPTIONS]"
+
+
+def _is_shared(option: Any, root: Any) -> bool:
+    """Whether it is an option of every command, and not one of its own with such a name."""
+    everywhere = {one.name: one.help for one in root.params if one.name in _EVERYWHERE}
+    same = option.name in everywhere and option.help in (everywhere[option.name], None)
+    return same or option.name in ("help", "as_json")
 
 
 def _table(parameters: Any) -> str:

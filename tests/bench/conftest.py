@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
-from treering.bench.space import Space
-from treering.bench.task import Document, Piece, Question, Task
+from tests.cli.conftest import PLUGINS
+from treering.bench.space import TaskSpace
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
+from treering.cli.main import app
 from treering.llm.contract import LLM
 from treering.memory import Memory
 from treering.relate.contract import Floats
@@ -51,7 +56,7 @@ class BagOfWords:
 
 def chat_task(space: str = "chat") -> Task:
     pieces = tuple(
-        Piece(f"D{n}", text, speaker, at=START + timedelta(days=n))
+        DocumentPiece(f"D{n}", text, speaker, at=START + timedelta(days=n))
         for n, (speaker, text) in enumerate(SAID)
     )
     documents = (
@@ -59,9 +64,11 @@ def chat_task(space: str = "chat") -> Task:
         Document("session 2", pieces[3:], chat=True),
     )
     questions = (
-        Question("1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"),
-        Question("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
-        Question("3", "What is the weather?", ("not said",), frozenset(), "none"),
+        TaskQuestion(
+            "1", "Where did my sister go in spring?", ("Porto",), frozenset({"D0"}), "one"
+        ),
+        TaskQuestion("2", "Who has a bicycle?", ("Ben",), frozenset({"D3", "D4"}), "two"),
+        TaskQuestion("3", "What is the weather?", ("not said",), frozenset(), "none"),
     )
     return Task(space, documents, questions)
 
@@ -74,17 +81,48 @@ def embedder() -> BagOfWords:
 @contextmanager
 def remembered(
     folder: Path, task: Task, embedder: BagOfWords, llm: LLM | None = None
-) -> Iterator[Space]:
+) -> Iterator[TaskSpace]:
     """A task in a memory of its own."""
     with (
         Memory.open(folder / "bench.db", embedder=embedder, llm=llm) as memory,
-        Space(memory, task, embedder, count=len) as space,
+        TaskSpace(memory, task, embedder, count=len) as space,
     ):
         space.remember()
         yield space
 
 
 @pytest.fixture
-def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[Space]:
+def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[TaskSpace]:
     with remembered(tmp_path, chat_task(), embedder) as found:
         yield found
+
+
+class Bench:
+    """Runs ``treering bench`` in this process, with models that need no weights."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, *arguments: object) -> Result:
+        return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+    def model(self, replies: str) -> tuple[str, ...]:
+        """Options for a model that gives these replies, one a line; they are kept."""
+        script = self._folder / "script"
+        script.write_text(replies)
+        kept = self._folder / "kept" / "replies.jsonl"
+        return "--llm", f"scripted#{script}", "--replies", str(kept)
+
+    def object(self, *arguments: object) -> dict[str, Any]:
+        """The object that a command prints under ``--json``."""
+        result = self(*arguments)
+        assert result.exit_code == 0, result.output
+        printed: dict[str, Any] = json.loads(result.stdout)
+        return printed
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.syspath_prepend(PLUGINS)
+    monkeypatch.chdir(tmp_path)
+    return Bench(tmp_path)

@@ -2,12 +2,12 @@ import pytest
 
 from treering.bench.answer import Answering, answer, score
 from treering.bench.prompts import answer_prompt
-from treering.bench.task import Question
+from treering.bench.task import TaskQuestion
 from treering.errors import LLMUnavailable, UnknownName
 from treering.llm.scripted import ScriptedLLM
 
-OPEN = Question("1", "Where {does} Ana live?", answers=("Porto", "in Porto, Portugal"))
-CHOICE = Question("2", "Which?", answers=("a cat",), options=("a dog", "a cat"))
+OPEN = TaskQuestion("1", "Where {does} Ana live?", answers=("Porto", "in Porto, Portugal"))
+CHOICE = TaskQuestion("2", "Which?", answers=("a cat",), options=("a dog", "a cat"))
 
 
 def test_an_answer_is_scored_against_every_reference() -> None:
@@ -32,7 +32,7 @@ def test_the_prompt_is_the_papers_with_context_and_question_as_they_are() -> Non
 
 def test_chat_has_the_papers_system_prompt() -> None:
     llm = ScriptedLLM(["Hi"])
-    answer(Question("1", "Hello?"), "", Answering(llm, answer_prompt("chat")))
+    answer(TaskQuestion("1", "Hello?"), "", Answering(llm, answer_prompt("chat")))
     assert [message.role for message in llm.requests[0].messages] == ["system", "user"]
 
 
@@ -75,7 +75,7 @@ def test_a_choice_needs_no_judge() -> None:
 def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved() -> None:
     judge = ScriptedLLM(["Faithful on the whole. [[85]]"])
     how = Answering(ScriptedLLM(["Hi Ana"]), answer_prompt("chat"), judge)
-    answered = answer(Question("1", "Who am I?"), "user: I am Ana", how)
+    answered = answer(TaskQuestion("1", "Who am I?"), "user: I am Ana", how)
     assert answered.metrics == {"rating": 0.85}
     assert "Related Conversation History\n\nuser: I am Ana\n" in judge.requests[0].text
 
@@ -83,7 +83,7 @@ def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved(
 @pytest.mark.parametrize("verdict", ["Well, yes.", "[[850]]"])
 def test_a_verdict_that_cannot_be_read_is_kept_and_is_no_score(verdict: str) -> None:
     how = Answering(ScriptedLLM(["x"]), answer_prompt("chat"), ScriptedLLM([verdict]))
-    answered = answer(Question("1", "?"), "", how)
+    answered = answer(TaskQuestion("1", "?"), "", how)
     assert answered.metrics == {}
     assert answered.unread == {"rating": verdict}
 

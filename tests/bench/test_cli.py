@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from tests.code.repositories import SHOP
 from treering.bench.perf import report as speed
 from treering.bench.results import read
 from treering.cli import bench
+from treering.cli.bench import generated, quality
 from treering.cli.failures import FOUND
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, MissingExtra, UnknownName
 from treering.llm.scripted import ScriptedLLM
 
 STORY = {
@@ -93,7 +96,7 @@ def test_run_with_a_model_answers(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     llm, out = ScriptedLLM(["A fox."]), tmp_path / "r.jsonl"
-    bench.run("fairytaleqa", data, ["dense"], out, llm=llm, temperature=1.0)  # type: ignore[arg-type]
+    quality.run("fairytaleqa", data, ["dense"], out, llm=llm, temperature=1.0)  # type: ignore[arg-type]
     found = last_object(capsys.readouterr().out)
     assert found["level"] == "answers"
     assert found["policies"]["dense"]["exact_match"] == 1.0
@@ -107,7 +110,7 @@ def test_what_a_model_writes_for_a_memory_is_kept_for_a_run_that_goes_on(
     out = tmp_path / "r.jsonl"
     first, again = ScriptedLLM(["5"] * 9), ScriptedLLM([])
     for llm in (first, again):
-        bench.run("fairytaleqa", data, ["memory-stream+rated"], out, summaries=llm)  # type: ignore[arg-type]
+        quality.run("fairytaleqa", data, ["memory-stream+rated"], out, summaries=llm)  # type: ignore[arg-type]
         assert last_object(capsys.readouterr().out)["policies"]["memory-stream+rated"]["n"] > 0
         out.write_text(out.read_text().splitlines()[0] + "\n")  # cut short before its first line
     kept = (tmp_path / "r.replies.jsonl").read_text().splitlines()
@@ -250,10 +253,10 @@ def test_extend_and_questions_write_json_lines(
     chat.write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
     pairs = [{"question": "Who?", "response": "Alex"}]
     llm = ScriptedLLM(["Alex: A.\nBob: B.", json.dumps(pairs)])
-    bench.extend(chat, rounds=2, llm=llm)  # type: ignore[arg-type]
+    generated.extend(chat, rounds=2, llm=llm)  # type: ignore[arg-type]
     extended = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["name"] for line in extended] == ["Alex", "Bob"]
-    bench.questions(chat, count=1, llm=llm)  # type: ignore[arg-type]
+    generated.questions(chat, count=1, llm=llm)  # type: ignore[arg-type]
     assert last_object(capsys.readouterr().out) == pairs[0]
 
 
@@ -261,4 +264,24 @@ def test_a_chat_line_without_words_is_named(tmp_path: Path) -> None:
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"name": "Alex"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no 'content'"):
-        bench.questions(chat)
+        generated.questions(chat)
+
+
+def test_the_help_of_bench_imports_no_numerics_and_nothing_that_measures() -> None:
+    program = (
+        "import sys; from treering.cli.main import app;"
+        "app(['bench', '--help'], standalone_mode=False);"
+        "loaded = {'numpy', 'treering.memory', 'treering.bench'} & set(sys.modules);"
+        "assert not loaded, loaded"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_whose_extra_is_missing_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.py", "def a():\n    return 1\n")
+    monkeypatch.setitem(sys.modules, "networkx", None)  # as where it is not installed
+    with pytest.raises(MissingExtra, match=r"networkx .* pip install 'treering\[bench\]'"):
+        invoke("code", "speed", tmp_path)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from treering.bench.metrics.evidence import (
-    Passage,
+    RetrievedPassage,
     by_rank,
     ndcg,
     overall,
@@ -36,7 +36,7 @@ def test_an_empty_place_of_a_short_ranking_holds_no_evidence() -> None:
 
 
 def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
-    measured = by_rank([Passage(("a",), 3)], frozenset("z"))
+    measured = by_rank([RetrievedPassage(("a",), 3)], frozenset("z"))
     assert measured.pop("tokens@10") == 3
     assert set(measured.values()) == {0.0}
 
@@ -62,19 +62,27 @@ def test_recall_never_falls_as_more_is_looked_at(
 
 
 def test_units_are_ranked_by_the_first_passage_that_reaches_them() -> None:
-    passages = [Passage(("b", "c"), 1), Passage(("a", "b"), 1), Passage(("d",), 1)]
+    passages = [
+        RetrievedPassage(("b", "c"), 1),
+        RetrievedPassage(("a", "b"), 1),
+        RetrievedPassage(("d",), 1),
+    ]
     assert ranked_units(passages) == ["b", "c", "a", "d"]
 
 
 def test_a_budget_keeps_the_head_that_fits_and_stops_at_the_first_that_does_not() -> None:
-    passages = [Passage(("a",), 60), Passage(("b",), 50), Passage(("c",), 10)]
+    passages = [
+        RetrievedPassage(("a",), 60),
+        RetrievedPassage(("b",), 50),
+        RetrievedPassage(("c",), 10),
+    ]
     assert within_budget(passages, 110) == passages[:2]
     assert within_budget(passages, 109) == passages[:1]
     assert within_budget(passages, 59) == []
 
 
 def test_tokens_are_those_of_the_passages_not_of_the_units() -> None:
-    passages = [Passage((f"u{n}", "again"), 100) for n in range(12)]
+    passages = [RetrievedPassage((f"u{n}", "again"), 100) for n in range(12)]
     evidence = frozenset({"u1", "u11"})
     assert by_rank(passages, evidence)["tokens@10"] == 1000
     assert overall(passages, evidence) == {"recall@all": 1.0, "tokens@all": 1200.0}

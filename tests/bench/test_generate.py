@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from treering.bench.generate import Asked, Turn, ask_about, extend_chat
+from treering.bench.generate import GeneratedQuestion, GeneratedTurn, ask_about, extend_chat
 from treering.errors import InputError, LLMReplyError
 from treering.llm.scripted import ScriptedLLM
 
-CHAT = [Turn("Alex", "Hi!"), Turn("Bob", "Hello.")]
+CHAT = [GeneratedTurn("Alex", "Hi!"), GeneratedTurn("Bob", "Hello.")]
 
 
 def test_a_chat_is_carried_on_two_rounds_a_call_to_the_length_asked_for() -> None:
@@ -19,7 +19,7 @@ def test_a_chat_is_carried_on_two_rounds_a_call_to_the_length_asked_for() -> Non
 
 
 def test_the_model_sees_only_the_last_eight_turns() -> None:
-    chat = [Turn(("Alex", "Bob")[n % 2], f"number {n}.") for n in range(12)]
+    chat = [GeneratedTurn(("Alex", "Bob")[n % 2], f"number {n}.") for n in range(12)]
     llm = ScriptedLLM(["Alex: A.\nBob: B."])
     list(extend_chat(chat, 7, llm))
     assert "number 3." not in llm.requests[0].text
@@ -51,5 +51,8 @@ def test_a_chat_that_does_not_end_with_bob_is_refused() -> None:
 def test_questions_about_a_chat_come_as_pairs() -> None:
     rows = [{"question": f"Q{n}?", "response": f"A{n}"} for n in range(3)]
     llm = ScriptedLLM([f"```json\n{json.dumps(rows)}\n```"])
-    assert ask_about(CHAT, 2, llm) == [Asked("Q0?", "A0"), Asked("Q1?", "A1")]
+    assert ask_about(CHAT, 2, llm) == [
+        GeneratedQuestion("Q0?", "A0"),
+        GeneratedQuestion("Q1?", "A1"),
+    ]
     assert "Alex: Hi!\nBob: Hello." in llm.requests[0].text

@@ -11,20 +11,20 @@ import pytest
 
 from treering.bench.instructions import evaluate, instructions, read_spans
 from treering.bench.metrics.memos import (
-    Matched,
-    Span,
+    MatchCounts,
+    MemoEntry,
     bert_score,
     choices,
     summaries,
     topics,
 )
 from treering.bench.results import Results, read, this_run
-from treering.cli import bench
+from treering.cli.bench import quality
 from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
 from treering.relate.contract import Floats
 
-REFERENCE = [Span("Porto", "user moved.", 1, 4), Span("numbers", "user counts.", 5, 8)]
+REFERENCE = [MemoEntry("Porto", "user moved.", 1, 4), MemoEntry("numbers", "user counts.", 5, 8)]
 WORDS = {"user": 0, "moved": 1, "counts": 2, "sleeps": 3}
 
 
@@ -34,7 +34,11 @@ def one_hot(text: str) -> Floats:
 
 
 def test_topics_count_where_the_range_and_the_words_are_the_reference_s() -> None:
-    predicted = [Span("porto ", "", 1, 4), Span("digits", "", 5, 8), Span("Porto", "", 9, 9)]
+    predicted = [
+        MemoEntry("porto ", "", 1, 4),
+        MemoEntry("digits", "", 5, 8),
+        MemoEntry("Porto", "", 9, 9),
+    ]
     found = topics(predicted, REFERENCE)
     assert found.precision == pytest.approx(1 / 3)
     assert found.recall == 1 / 2
@@ -42,14 +46,14 @@ def test_topics_count_where_the_range_and_the_words_are_the_reference_s() -> Non
 
 
 def test_summaries_count_by_range_and_then_by_likeness() -> None:
-    predicted = [Span("a", "user moved.", 1, 4), Span("b", "user sleeps.", 5, 8)]
+    predicted = [MemoEntry("a", "user moved.", 1, 4), MemoEntry("b", "user sleeps.", 5, 8)]
     assert summaries(predicted, REFERENCE).f1 == 1.0
     # "user sleeps" shares one of two tokens with "user counts": precision, recall and F1 are 1/2.
     assert summaries(predicted, REFERENCE, bert_score(one_hot)).f1 == pytest.approx(0.75)
 
 
 def test_a_range_that_is_off_by_one_matches_nothing() -> None:
-    assert topics([Span("Porto", "", 1, 5)], REFERENCE).f1 == 0.0
+    assert topics([MemoEntry("Porto", "", 1, 5)], REFERENCE).f1 == 0.0
 
 
 def test_bert_score_matches_every_token_with_its_likeliest() -> None:
@@ -63,16 +67,16 @@ def test_bert_score_matches_every_token_with_its_likeliest() -> None:
 
 def test_sums_of_rows_are_micro_averaged() -> None:
     total = choices(frozenset({1, 2}), frozenset({1})) + choices(frozenset(), frozenset({3}))
-    assert total == Matched(1, 2, 2)
+    assert total == MatchCounts(1, 2, 2)
     assert (total.precision, total.recall, total.f1) == (0.5, 0.5, 0.5)
-    assert Matched().f1 == 0.0
+    assert MatchCounts().f1 == 0.0
 
 
 def test_a_reply_without_a_list_is_unread_and_bad_entries_are_left_out() -> None:
     assert read_spans("I cannot do that.") is None
     assert read_spans('{"topic": "a"}') is None
     assert read_spans('[{"topic": "a", "start": 1, "end": 2}, {"topic": "b"}, 3]') == [
-        Span("a", "", 1, 2)
+        MemoEntry("a", "", 1, 2)
     ]
 
 
@@ -104,9 +108,9 @@ def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
     with Results(tmp_path / "r.jsonl", this_run("memo-instructions", "0" * 64, 0, {})) as results:
         scores = evaluate(rows, llm, bert_score(one_hot), results)
         assert evaluate(rows, llm, bert_score(one_hot), results) == scores  # asks nothing again
-    assert scores.topic == Matched(1, 1, 2)
-    assert scores.summary == scores.summary_similar == Matched(1, 1, 1)
-    assert scores.choice == Matched(1, 1, 2)
+    assert scores.topic == MatchCounts(1, 1, 2)
+    assert scores.summary == scores.summary_similar == MatchCounts(1, 1, 1)
+    assert scores.choice == MatchCounts(1, 1, 2)
     assert scores.chat_similarity == pytest.approx(0.5)
     assert (scores.unread, scores.chats, scores.usage.calls) == (1, 1, 4)
     assert [request.text for request in llm.requests] == [row.text for row in rows]
@@ -125,7 +129,7 @@ def test_with_a_model_the_instructions_are_run_as_printed(
 ) -> None:
     data, out = written(tmp_path / "test.jsonl"), tmp_path / "r.jsonl"
     llm = ScriptedLLM(REPLIES)
-    bench.run("memo-instructions", data, ["all"], out, llm=llm, as_json=True)  # type: ignore[arg-type]
+    quality.run("memo-instructions", data, ["all"], out, llm=llm, as_json=True)  # type: ignore[arg-type]
     found = json.loads(capsys.readouterr().out)
     assert (found["level"], found["rows"]) == ("instructions", 4)
     assert found["topic"] == {"precision": 1.0, "recall": 0.5, "f1": 0.6667}
@@ -150,4 +154,4 @@ def test_instructions_take_no_options_of_questions(tmp_path: Path, options: dict
     data = written(tmp_path / "test.jsonl")
     llm = ScriptedLLM([])
     with pytest.raises(InputError, match=f"with --llm takes no --{name}"):
-        bench.run("memo-instructions", data, llm=llm, **options)  # type: ignore[arg-type]
+        quality.run("memo-instructions", data, llm=llm, **options)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import pytest
 from tests.bench.conftest import BagOfWords
 from treering.bench.perf import operations
 from treering.bench.perf.report import (
-    Slower,
+    Slowdown,
     Timings,
     better,
     goes_on,
@@ -27,7 +27,7 @@ from treering.bench.perf.report import (
 )
 from treering.bench.perf.run import LIMITS, OPERATIONS, again, run, sizes
 from treering.bench.perf.texts import RandomVectors, questions, sentences, turns
-from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, in_turn
+from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, in_turn
 from treering.bench.perf.world import World, vectors_in
 from treering.bench.results import this_run
 from treering.embed.contract import Embedder
@@ -60,15 +60,15 @@ def world() -> Iterator[World]:
 
 def timings(ratio: float, operation: str = "search", system: str = OURS) -> Timings:
     found = [
-        Timed(operation, 1000, LIMIT, 0.001, 1.0),
-        Timed(operation, 1000, system, 0.001 * ratio, ratio),
+        Timing(operation, 1000, LIMIT, 0.001, 1.0),
+        Timing(operation, 1000, system, 0.001 * ratio, ratio),
     ]
     return Timings(HEADER, tuple(found))
 
 
 def test_ratios_are_of_the_means_so_that_their_order_is_that_of_the_values() -> None:
     found = compared("store", 7, {LIMIT: [1.0, 2.0, 3.0], OURS: [2.0, 6.0, 4.0]})
-    assert found == [Timed("store", 7, LIMIT, 2.0, 1.0), Timed("store", 7, OURS, 4.0, 2.0)]
+    assert found == [Timing("store", 7, LIMIT, 2.0, 1.0), Timing("store", 7, OURS, 4.0, 2.0)]
 
 
 def test_ways_take_turns_and_the_first_round_only_warms_up() -> None:
@@ -148,7 +148,7 @@ def test_only_what_is_not_done_is_timed_and_in_a_memory_that_is_kept(tmp_path: P
     assert timed(*((name, n) for name in ("size", "store") for n in (1_000, 2_000))) == []
 
 
-def names(found: Iterable[list[Timed]]) -> list[tuple[str, int]]:
+def names(found: Iterable[list[Timing]]) -> list[tuple[str, int]]:
     return sorted({(one.operation, one.n) for each in found for one in each})
 
 
@@ -209,7 +209,7 @@ def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
 def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> None:
     old = timings(2.0)
     assert slower(timings(2.9), old) == []
-    assert slower(timings(3.1), old) == [Slower("search", 1000, 2.0, 3.1)]
+    assert slower(timings(3.1), old) == [Slowdown("search", 1000, 2.0, 3.1)]
     assert slower(timings(3.1), old, tolerance=2.0) == []
     assert slower(timings(9.0, operation="open"), old) == []
     assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
@@ -246,14 +246,14 @@ def test_timings_go_on_only_with_those_of_the_same_run(tmp_path: Path) -> None:
 
 
 def test_the_table_has_peers_where_they_were_timed() -> None:
-    found = (*timings(2.5).timed, Timed("search", 1000, "shelf", 0.004, 4.0))
+    found = (*timings(2.5).timed, Timing("search", 1000, "shelf", 0.004, 4.0))
     page = table(Timings(HEADER, (*found, *timings(1.25, "open").timed)))
     assert "| search | 1,000 | 2.5 ms | 2.50 | 4.0 |" in page
     assert "| open | 1,000 | 1.25 ms | 1.25 | – |" in page
 
 
 def test_the_summary_names_what_got_slower() -> None:
-    told = summary(timings(3.0), [Slower("search", 1000, 1.0, 3.0)])
+    told = summary(timings(3.0), [Slowdown("search", 1000, 1.0, 3.0)])
     assert told["ratios"]["search"]["1000"] == {LIMIT: 1.0, OURS: 3.0}
     assert told["slower"] == [{"operation": "search", "n": 1000, "before": 1.0, "now": 3.0}]
 

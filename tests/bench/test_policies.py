@@ -8,13 +8,13 @@ from statistics import fmean, pstdev
 import pytest
 
 from tests.bench.conftest import SAID, BagOfWords, remembered
-from treering.bench.metrics.evidence import Passage, ranked_units
-from treering.bench.policy.contract import Policy
+from treering.bench.metrics.evidence import RetrievedPassage, ranked_units
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.peering import searching_with
 from treering.bench.policy.raptor import build
 from treering.bench.policy.registry import policies
-from treering.bench.space import Space
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.space import TaskSpace
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
@@ -25,18 +25,18 @@ from treering.relate.defaults import DEFAULTS, Weighted
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
 
-def named(name: str, seed: int = 0) -> Policy:
+def named(name: str, seed: int = 0) -> RetrievalPolicy:
     [policy] = policies([name], seed)
     return policy
 
 
-def units(space: Space, name: str, question: int = 0, seed: int = 0) -> list[str]:
+def units(space: TaskSpace, name: str, question: int = 0, seed: int = 0) -> list[str]:
     policy = named(name, seed)
     assert policy.pick is not None
     return ranked_units(policy.pick(space, space.task.questions[question]))
 
 
-def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: Space) -> None:
+def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: TaskSpace) -> None:
     asked = space.task.questions[0]
     first = space.search(asked)[0]
     assert first.units == ("D0",)
@@ -46,26 +46,28 @@ def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: Spa
     assert [scored.passage.units[0] for scored in space.scored(asked)] == ALL_UNITS
 
 
-def test_whole_is_everything_in_reading_order(space: Space) -> None:
+def test_whole_is_everything_in_reading_order(space: TaskSpace) -> None:
     assert units(space, "whole") == ALL_UNITS
 
 
-def test_the_window_begins_with_the_latest(space: Space) -> None:
+def test_the_window_begins_with_the_latest(space: TaskSpace) -> None:
     assert units(space, "window") == ALL_UNITS[::-1]
 
 
-def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: Space) -> None:
+def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: TaskSpace) -> None:
     assert units(space, "middle-cut") == ["D0", "D5", "D1", "D4", "D2", "D3"]
 
 
 @pytest.mark.parametrize("name", ["treering", "own", "bm25", "dense", "fusion", "rank-fusion"])
-def test_every_searching_policy_ranks_all_and_finds_the_obvious(space: Space, name: str) -> None:
+def test_every_searching_policy_ranks_all_and_finds_the_obvious(
+    space: TaskSpace, name: str
+) -> None:
     found = units(space, name)
     assert found[0] == "D0"
     assert sorted(found) == ALL_UNITS
 
 
-def test_spelled_relations_replace_the_defaults(space: Space) -> None:
+def test_spelled_relations_replace_the_defaults(space: TaskSpace) -> None:
     asked = space.task.questions[1]
     spelled = named("with:context(w=0.9)@2").pick
     assert spelled is not None
@@ -74,7 +76,7 @@ def test_spelled_relations_replace_the_defaults(space: Space) -> None:
     assert spelled(space, asked) != space.search(asked, relations=())
 
 
-def test_default_stands_for_the_relations_of_the_kind_of_content(space: Space) -> None:
+def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpace) -> None:
     asked = space.task.questions[1]
     assert units(space, "with:default", 1) == units(space, "treering", 1)
     assert units(space, "with:default@0", 1) == units(space, "own", 1)
@@ -84,7 +86,7 @@ def test_default_stands_for_the_relations_of_the_kind_of_content(space: Space) -
     assert faded(space, asked) == space.search(asked, relations=related)
 
 
-def test_relations_that_a_memory_makes_itself_can_be_named(space: Space) -> None:
+def test_relations_that_a_memory_makes_itself_can_be_named(space: TaskSpace) -> None:
     spelled = named("with:default+tree@2").pick
     asked = space.task.questions[1]
     assert spelled is not None
@@ -96,8 +98,8 @@ def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     tmp_path: Path, embedder: BagOfWords
 ) -> None:
     said = [*(f"Number {n}." for n in range(8)), "The boat leaks.", "A pity.", "It dries.", "So."]
-    pieces = tuple(Piece(f"D{n}", text, "Ana") for n, text in enumerate(said))
-    asked = Question("1", "Where does the boat leak?")
+    pieces = tuple(DocumentPiece(f"D{n}", text, "Ana") for n, text in enumerate(said))
+    asked = TaskQuestion("1", "Where does the boat leak?")
     task = Task("chat", (Document("session", pieces, chat=True),), (asked,))
     numbers = {"topic": "numbers", "summary": "Ana says numbers.", "start": 1, "end": 8}
     boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
@@ -119,7 +121,7 @@ def test_a_group_stands_for_its_policies() -> None:
     assert "with:default+tree" in parts
 
 
-def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
+def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
     asked = space.task.questions[1]
     scored = space.scored(asked)
     bm25 = [one.bm25 for one in scored]
@@ -140,7 +142,7 @@ def test_plain_fusions_order_by_the_formulas(space: Space) -> None:
     )
 
 
-def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: Space) -> None:
+def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: TaskSpace) -> None:
     asked, policy = space.task.questions[0], named("context")
     assert policy.pick is None
     [filled] = policy.within(space, asked, (), 120)
@@ -149,22 +151,25 @@ def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: Space
     assert "Porto" in filled.text
 
 
-def test_other_policies_fill_a_budget_with_the_head_of_their_ranking(space: Space) -> None:
-    picked: Sequence[Passage] = [Passage(("a",), 10), Passage(("b",), 10)]
+def test_other_policies_fill_a_budget_with_the_head_of_their_ranking(space: TaskSpace) -> None:
+    picked: Sequence[RetrievedPassage] = [
+        RetrievedPassage(("a",), 10),
+        RetrievedPassage(("b",), 10),
+    ]
     assert named("dense").within(space, space.task.questions[0], picked, 15) == picked[:1]
 
 
-def test_memory_stream_adds_recency_to_relevance(space: Space) -> None:
+def test_memory_stream_adds_recency_to_relevance(space: TaskSpace) -> None:
     # "Who has a bicycle?" is like D3 only; of the rest, the later a turn the higher.
-    nothing_alike = Question("x", "zebra")
+    nothing_alike = TaskQuestion("x", "zebra")
     picked = named("memory-stream").pick
     assert picked is not None
     ranking = ranked_units(picked(space, nothing_alike))
     assert ranking.index("D5") < ranking.index("D0")
 
 
-def test_rarity_stands_for_importance_without_a_model(space: Space) -> None:
-    nothing_alike = Question("x", "zebra")
+def test_rarity_stands_for_importance_without_a_model(space: TaskSpace) -> None:
+    nothing_alike = TaskQuestion("x", "zebra")
     picked = named("memory-stream+rarity").pick
     assert picked is not None
     # Said on the same day, what says more that nobody else says would come first; here D5, the
@@ -176,7 +181,7 @@ def test_rarity_stands_for_importance_without_a_model(space: Space) -> None:
     assert shortest >= ranked_units(plain(space, nothing_alike)).index("D1")
 
 
-def test_a_model_rates_each_piece_once(space: Space) -> None:
+def test_a_model_rates_each_piece_once(space: TaskSpace) -> None:
     llm = ScriptedLLM(["1", "Rating: 10", "1", "1", "1", "1"])
     [policy] = policies(["memory-stream+rated"], 0, llm)
     assert policy.pick is not None
@@ -184,11 +189,11 @@ def test_a_model_rates_each_piece_once(space: Space) -> None:
         policy.pick(space, question)
     assert len(llm.requests) == len(SAID)
     assert "Memory: Ana: My sister moved" in llm.requests[0].text
-    ranking = ranked_units(policy.pick(space, Question("x", "zebra")))
+    ranking = ranked_units(policy.pick(space, TaskQuestion("x", "zebra")))
     assert ranking.index("D1") < ranking.index("D0")
 
 
-def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: Space) -> None:
+def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: TaskSpace) -> None:
     llm = ScriptedLLM(["Based on this", *(["1"] * len(SAID))])
     [policy] = policies(["memory-stream+rated"], 0, llm)
     assert policy.pick is not None
@@ -198,7 +203,7 @@ def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: Space) -> N
 
 
 def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
-    space: Space, caplog: pytest.LogCaptureFixture
+    space: TaskSpace, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = ["4", "very poignant", "quite", *(["4"] * (len(SAID) - 2))]
     [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(said))
@@ -221,7 +226,7 @@ def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
     ],
 )
 def test_a_rating_is_the_only_number_but_for_the_scale(
-    space: Space, reply: str, rating: float | None
+    space: TaskSpace, reply: str, rating: float | None
 ) -> None:
     other = "4" if rating is None else str(int(rating))
     asked = [reply, *(["none"] if rating is None else []), *([other] * (len(SAID) - 1))]
@@ -233,7 +238,7 @@ def test_a_rating_is_the_only_number_but_for_the_scale(
     assert policy.pick(space, question) == plain.pick(space, question)  # all have one rating
 
 
-def test_a_weight_of_zero_is_no_default(space: Space) -> None:
+def test_a_weight_of_zero_is_no_default(space: TaskSpace) -> None:
     asked = space.task.questions[1]
     spelled = named("with:tree@0").pick
     assert spelled is not None
@@ -241,16 +246,16 @@ def test_a_weight_of_zero_is_no_default(space: Space) -> None:
 
 
 def test_memos_of_texts_are_refused(tmp_path: Path, embedder: BagOfWords) -> None:
-    task = Task("story", (Document("book", (Piece("D0", "It rains."),)),), ())
+    task = Task("story", (Document("book", (DocumentPiece("D0", "It rains."),)),), ())
     llm = ScriptedLLM([])
     [policy] = policies(["with:default+topic"], 0, writer=llm)
     with remembered(tmp_path, task, embedder, llm) as space:
         assert policy.pick is not None
         with pytest.raises(InputError, match="memos are of chats"):
-            policy.pick(space, Question("1", "Does it rain?"))
+            policy.pick(space, TaskQuestion("1", "Does it rain?"))
 
 
-def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: Space) -> None:
+def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: TaskSpace) -> None:
     kept = [set(units(space, "memory-bank", question)) for question in (0, 1, 2)]
     assert kept[0] == kept[1] == kept[2]
     assert "D5" in kept[0]  # said at the time of asking: R = 1
@@ -281,7 +286,7 @@ class Backwards:
 
 
 def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
-    space: Space, embedder: BagOfWords
+    space: TaskSpace, embedder: BagOfWords
 ) -> None:
     opened: list[Backwards] = []
 
@@ -301,7 +306,7 @@ def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
     assert not system.folder.exists()
 
 
-def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space: Space) -> None:
+def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space: TaskSpace) -> None:
     policy = named("raptor")
     assert policy.pick is not None
     picked = policy.pick(space, space.task.questions[0])

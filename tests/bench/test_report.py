@@ -6,10 +6,10 @@ import pytest
 
 from treering.bench.plots import plot_budgets, plot_policies, plot_sweeps
 from treering.bench.report import Scores, compare, overview, report, summary
-from treering.bench.results import Measured, Run
+from treering.bench.results import QuestionResult, RunHeader
 from treering.errors import InputError
 
-RUN = Run(
+RUN = RunHeader(
     benchmark="locomo",
     data_sha256="d" * 64,
     seed=0,
@@ -21,9 +21,9 @@ RUN = Run(
 )
 
 
-def scores(run: Run = RUN, **recalls: list[float]) -> Scores:
+def scores(run: RunHeader = RUN, **recalls: list[float]) -> Scores:
     lines = [
-        Measured(policy, "chat", str(n), "ab"[n % 2], _metrics(value))
+        QuestionResult(policy, "chat", str(n), "ab"[n % 2], _metrics(value))
         for policy, values in recalls.items()
         for n, value in enumerate(values)
     ]
@@ -55,8 +55,8 @@ def test_a_report_says_no_difference_when_there_is_none() -> None:
 
 
 def test_a_report_counts_the_questions_that_have_a_verdict() -> None:
-    rated = [Measured("dense", "chat", str(n), "", {"rating": 0.9}) for n in range(3)]
-    unread = Measured("dense", "chat", "3", "", {}, {"unread": {"rating": "Good."}})
+    rated = [QuestionResult("dense", "chat", str(n), "", {"rating": 0.9}) for n in range(3)]
+    unread = QuestionResult("dense", "chat", "3", "", {}, {"unread": {"rating": "Good."}})
     page = report(Scores.of(RUN, [*rated, unread]))
     assert rows(page)["dense"][:2] == ["3", "90.0 [90.0, 90.0]"]
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from treering.bench.results import Measured, Results, read, this_run
+from treering.bench.results import QuestionResult, Results, read, this_run
 from treering.errors import InputError
 
 RUN = this_run("locomo", "0" * 64, seed=0, settings={"level": "evidence"})
 
 
-def line(question: str, policy: str = "dense", recall: float = 0.5) -> Measured:
-    return Measured(policy, "chat", question, "temporal", {"recall@10": recall})
+def line(question: str, policy: str = "dense", recall: float = 0.5) -> QuestionResult:
+    return QuestionResult(policy, "chat", question, "temporal", {"recall@10": recall})
 
 
 def test_what_is_added_is_read_back_with_its_header(tmp_path: Path) -> None:

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.bench.metrics.rounds import Followed, followed, pass_at_k
+from treering.bench.metrics.rounds import RoundScore, followed, pass_at_k
 from treering.errors import InputError
 
 
 def test_a_dialogue_worked_by_hand() -> None:
     outcomes = [[True], [True, True], [False, True, True], [True, True, True, False]]
     assert list(followed(outcomes)) == [
-        Followed(1.0, 1.0, None),
-        Followed(1.0, 1.0, 0.0),
-        Followed(1.0, 2 / 3, 0.5),
-        Followed(0.0, 0.75, 0.0),
+        RoundScore(1.0, 1.0, None),
+        RoundScore(1.0, 1.0, 0.0),
+        RoundScore(1.0, 2 / 3, 0.5),
+        RoundScore(0.0, 0.75, 0.0),
     ]
 
 

@@ -7,15 +7,15 @@ import pytest
 from tests.bench.conftest import BagOfWords, chat_task
 from treering.bench.answer import Answering
 from treering.bench.embedding import QuestionCache
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.registry import policies
 from treering.bench.prompts import answer_prompt
-from treering.bench.registry import Benchmark, Data
+from treering.bench.registry import Benchmark, DataSource
 from treering.bench.report import Scores, summary
 from treering.bench.results import Results, this_run
 from treering.bench.run import (
-    Level,
+    Measurement,
     answer_level,
     drawn,
     evidence_level,
@@ -23,8 +23,8 @@ from treering.bench.run import (
     run_benchmark,
     settings,
 )
-from treering.bench.space import Space
-from treering.bench.task import Question, Task
+from treering.bench.space import TaskSpace
+from treering.bench.task import Task, TaskQuestion
 from treering.errors import InputError, LLMNotConfigured
 from treering.llm.scripted import ScriptedLLM
 
@@ -46,13 +46,13 @@ class Loader:
 def measure(
     out: Path,
     *names: str,
-    level: Level | None = None,
+    level: Measurement | None = None,
     limit: int | None = None,
     loader: Callable[[Path], Iterator[Task]] | None = None,
     embedder: BagOfWords | None = None,
 ) -> Scores:
     level = level or evidence_level()
-    bench = Benchmark("locomo", "ours", loader or Loader(), Data("https://x", "ours", "none"))
+    bench = Benchmark("locomo", "ours", loader or Loader(), DataSource("https://x", "ours", "none"))
     run = this_run("locomo", "0" * 64, 0, settings(level, "bag-of-words", None, None))
     with Results(out, run) as results:
         run_benchmark(
@@ -85,16 +85,16 @@ def test_a_model_that_the_environment_names_takes_no_part(
     monkeypatch.setenv("TREERING_LLM_BASE_URL", "http://localhost:1/v1#m")
     asked: list[str] = []
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         with pytest.raises(LLMNotConfigured):
             space._memory.ask(question.text)
         asked.append(question.id)
         return space.pieces
 
-    bench = Benchmark("locomo", "ours", Loader(), Data("https://x", "ours", "none"))
+    bench = Benchmark("locomo", "ours", Loader(), DataSource("https://x", "ours", "none"))
     run = this_run("locomo", "0" * 64, 0, {})
     with Results(tmp_path / "r.jsonl", run) as results:
-        spy = Policy("spy", pick)
+        spy = RetrievalPolicy("spy", pick)
         run_benchmark(bench, DATA, [spy], evidence_level(), results, QuestionCache(BagOfWords()))
     assert asked
 
@@ -128,7 +128,7 @@ def test_a_limit_skips_tasks_whose_questions_do_not_count() -> None:
 
 def test_a_sample_is_drawn_from_all_tasks_and_holds_every_smaller_one() -> None:
     tasks = [
-        replace(chat_task(), questions=tuple(Question(f"{n}-{m}", "?") for m in range(20)))
+        replace(chat_task(), questions=tuple(TaskQuestion(f"{n}-{m}", "?") for m in range(20)))
         for n in range(3)
     ]
     everything = [question for task in tasks for question in task.questions]
@@ -203,7 +203,7 @@ def test_progress_ends_with_all_questions_done(tmp_path: Path) -> None:
     run = this_run("locomo", "0" * 64, 0, {})
     with Results(tmp_path / "r.jsonl", run) as results:
         run_benchmark(
-            Benchmark("locomo", "ours", Loader(), Data("https://x", "ours", "none")),
+            Benchmark("locomo", "ours", Loader(), DataSource("https://x", "ours", "none")),
             DATA,
             policies(["bm25"], 0),
             level,

@@ -1,1 +1,1 @@
-"""Measuring: benchmarks in their own file formats, honest baselines, and paired statistics."""
+"""Measuring: public benchmarks, honest baselines, paired statistics, speed (extra ``bench``)."""

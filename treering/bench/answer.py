@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from treering.bench.metrics.answers import exact_match, rouge_l_recall, token_f1
 from treering.bench.prompts import AnswerPrompt, load
-from treering.bench.task import Question
+from treering.bench.task import TaskQuestion
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.judge import HIGHEST, judge_messages, read_rating
@@ -33,11 +33,11 @@ class Answering:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ScoredAnswer:
     """A model's answer, what it scored, and what it cost; ``judging`` is the judge's cost.
 
-    A judge's verdict that cannot be read is no score: it is kept in ``unread`` and its metric is
-    missing, so that a report's ``n`` shows it.
+    A judge's verdict that cannot be read is not a score. It is kept in ``unread``, and its metric
+    is missing, so that the report's ``n`` shows it.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Answered:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer(question: Question, context: str, how: Answering) -> Answered:
+def answer(question: TaskQuestion, context: str, how: Answering) -> ScoredAnswer:
     """Ask ``how.llm`` the question with ``context`` before it, and score its answer."""
     reply = how.llm.complete(
         how.prompt.fill(question.text, context, _options(question)),
@@ -63,11 +63,11 @@ def answer(question: Question, context: str, how: Answering) -> Answered:
         verdict, judging = _judged(question, text, context, how.judge, how.seed)
         metrics |= verdict.metrics
         unread |= verdict.unread
-    return Answered(text, metrics, reply.usage, judging, unread)
+    return ScoredAnswer(text, metrics, reply.usage, judging, unread)
 
 
-def score(question: Question, text: str) -> dict[str, float]:
-    """Metrics that need no judge: of a choice its accuracy, else the overlap with references."""
+def score(question: TaskQuestion, text: str) -> dict[str, float]:
+    """The metrics that need no judge: accuracy of a choice, or overlap with the references."""
     if not question.answers:
         return {}
     if question.options:
@@ -79,18 +79,18 @@ def score(question: Question, text: str) -> dict[str, float]:
     }
 
 
-def _options(question: Question) -> str:
+def _options(question: TaskQuestion) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in _lettered(question))
 
 
-def _lettered(question: Question) -> list[tuple[str, str]]:
+def _lettered(question: TaskQuestion) -> list[tuple[str, str]]:
     return list(zip(LETTERS, question.options, strict=False))
 
 
-def _chosen(question: Question, text: str) -> str | None:
+def _chosen(question: TaskQuestion, text: str) -> str | None:
     """The option whose letter comes first in a reply; a reply without one chooses nothing."""
     options = dict(_lettered(question))
-    return next((options[found] for found in _CHOICE.findall(text) if found in options), None)
+    return next((options[letter] for letter in _CHOICE.findall(text) if letter in options), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class _Verdict:
 
 
 def _judged(
-    question: Question, text: str, context: str, judge: LLM, seed: int
+    question: TaskQuestion, text: str, context: str, judge: LLM, seed: int
 ) -> tuple[_Verdict, Usage]:
-    """Match with the reference where there is one, else the 1–100 rating of faithfulness."""
+    """Whether the answer matches the reference; without one, a rating from 1 to 100."""
     if question.answers:
         name, read = "judged", _read_match
         prompt = load("memtree_match").fill(
@@ -120,10 +120,10 @@ def _judged(
 
 
 def _read_match(verdict: str) -> float:
-    found = _MATCH.search(verdict)
-    if found is None:
+    digit = _MATCH.search(verdict)
+    if digit is None:
         raise LLMReplyError(f"the judge answered neither 0 nor 1: {verdict[:200]!r}")
-    return float(found[1])
+    return float(digit[1])
 
 
 def _read_rating(verdict: str) -> float:

@@ -45,7 +45,7 @@ class _Keeping:
 class QuestionCache(_Keeping):
     """An embedder that keeps the vectors of queries: every policy asks the same questions.
 
-    Texts to be remembered go through uncached, so that ingest costs what it costs.
+    Texts to be remembered are not cached, so that taking them in costs what it costs.
     """
 
     def __init__(self, embedder: Embedder) -> None:

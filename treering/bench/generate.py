@@ -24,7 +24,7 @@ _QUESTIONS_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class GeneratedTurn:
     """One utterance of a generated chat."""
 
     speaker: str
@@ -39,17 +39,17 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GeneratedQuestion:
     """A generated question and the answer the chat gives it."""
 
     question: str
     response: str
 
 
-def read_chat(path: Path) -> list[Turn]:
+def read_chat(path: Path) -> list[GeneratedTurn]:
     """A chat from JSON lines with ``name`` and ``content``. Raises InputError."""
     try:
-        return [Turn(row["name"], row["content"]) for row in json_lines(path)]
+        return [GeneratedTurn(row["name"], row["content"]) for row in json_lines(path)]
     except KeyError as error:
         raise InputError(
             f"{path}: a line has no {error}; each needs a name and a content"
@@ -57,8 +57,8 @@ def read_chat(path: Path) -> list[Turn]:
 
 
 def extend_chat(
-    chat: Sequence[Turn], rounds: int, llm: LLM, *, temperature: float = 0.7, seed: int = 0
-) -> Iterator[Turn]:
+    chat: Sequence[GeneratedTurn], rounds: int, llm: LLM, *, temperature: float = 0.7, seed: int = 0
+) -> Iterator[GeneratedTurn]:
     """The turns that carry ``chat`` on until it has ``rounds`` rounds, two rounds a call.
 
     Raises:
@@ -74,7 +74,9 @@ def extend_chat(
             yield turn
 
 
-def ask_about(chat: Sequence[Turn], count: int, llm: LLM, *, seed: int = 0) -> list[Asked]:
+def ask_about(
+    chat: Sequence[GeneratedTurn], count: int, llm: LLM, *, seed: int = 0
+) -> list[GeneratedQuestion]:
     """``count`` questions, or as many as the model makes, whose answers are in ``chat``.
 
     Raises:
@@ -84,14 +86,18 @@ def ask_about(chat: Sequence[Turn], count: int, llm: LLM, *, seed: int = 0) -> l
 
     prompt = load("memtree_questions").fill(n_q=str(count), chat_hist="\n".join(map(str, chat)))
     asked = ask_structured(
-        llm, [Message("user", prompt)], list[Asked], max_tokens=_QUESTIONS_TOKENS, seed=seed
+        llm,
+        [Message("user", prompt)],
+        list[GeneratedQuestion],
+        max_tokens=_QUESTIONS_TOKENS,
+        seed=seed,
     )
     return asked.value[:count]
 
 
 def _continuation(
-    recent: Sequence[Turn], rounds: int, llm: LLM, temperature: float, seed: int
-) -> list[Turn]:
+    recent: Sequence[GeneratedTurn], rounds: int, llm: LLM, temperature: float, seed: int
+) -> list[GeneratedTurn]:
     history = "\n".join(map(str, recent))
     prompt = load("memtree_extend").fill(n_rounds=str(rounds), recent_chat_hist=history)
     text = ""
@@ -102,20 +108,20 @@ def _continuation(
             temperature=temperature,
             seed=seed * ATTEMPTS + attempt,
         ).text
-        turns = [Turn(speaker, said) for speaker, said in _TURN.findall(text)]
-        kept = turns[: _in_order(turns) // 2 * 2][: 2 * rounds]
-        if kept:
-            return kept
+        turns = [GeneratedTurn(speaker, utterance) for speaker, utterance in _TURN.findall(text)]
+        in_order = turns[: _in_order(turns) // 2 * 2][: 2 * rounds]
+        if in_order:
+            return in_order
     raise LLMReplyError(f"no turns of Alex and Bob in {ATTEMPTS} replies, the last: {text[:200]!r}")
 
 
-def _in_order(turns: Sequence[Turn]) -> int:
+def _in_order(turns: Sequence[GeneratedTurn]) -> int:
     """How many turns at the head alternate as they should, Alex first."""
     expected = (turn.speaker == SPEAKERS[place % 2] for place, turn in enumerate(turns))
     return next((place for place, right in enumerate(expected) if not right), len(turns))
 
 
-def _check_order(chat: Sequence[Turn]) -> None:
+def _check_order(chat: Sequence[GeneratedTurn]) -> None:
     if len(chat) % 2 or _in_order(chat) < len(chat):
         raise InputError(
             "the chat must alternate between Alex and Bob, begin with Alex, end with Bob"

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from treering.bench.metrics.memos import (
-    Matched,
+    MatchCounts,
+    MemoEntry,
     Similarity,
-    Span,
     choices,
     summaries,
     topics,
 )
 from treering.bench.read import json_lines, only_file
-from treering.bench.results import Measured, Results
+from treering.bench.results import QuestionResult, Results
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.structured import read_json
 from treering.memo.choose import read as read_choice
@@ -55,16 +55,16 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class InstructionScores:
     """What a model's replies scored. ``similar`` is the sum of chat similarities over ``chats``.
 
     ``unread`` are replies without a list of entries or an option number: they match nothing.
     """
 
-    topic: Matched = field(default_factory=Matched)
-    summary: Matched = field(default_factory=Matched)
-    summary_similar: Matched = field(default_factory=Matched)
-    choice: Matched = field(default_factory=Matched)
+    topic: MatchCounts = field(default_factory=MatchCounts)
+    summary: MatchCounts = field(default_factory=MatchCounts)
+    summary_similar: MatchCounts = field(default_factory=MatchCounts)
+    choice: MatchCounts = field(default_factory=MatchCounts)
     similar: float = 0.0
     chats: int = 0
     unread: int = 0
@@ -82,10 +82,10 @@ def instructions(path: Path, most: int | None = None) -> Iterator[Instruction]:
     for number, row in enumerate(json_lines(only_file(path, "test*.jsonl"))):
         stage, _, origin = str(row["type"]).partition("_")
         if stage in REPLY_TOKENS:
-            found = Instruction(number, stage, origin, row["text"], str(row["answer"]))
-            seen[found.kind] += 1
-            if most is None or seen[found.kind] <= most:
-                yield found
+            instruction = Instruction(number, stage, origin, row["text"], str(row["answer"]))
+            seen[instruction.kind] += 1
+            if most is None or seen[instruction.kind] <= most:
+                yield instruction
 
 
 def evaluate(
@@ -95,25 +95,27 @@ def evaluate(
     results: Results,
     temperature: float = TEMPERATURE,
     progress: Callable[[int, int, str], None] | None = None,
-) -> Scores:
+) -> InstructionScores:
     """Ask a model every row and score what it replies; what ``results`` holds is not asked again.
 
     Raises the model's errors.
     """
-    total = Scores()
+    total = InstructionScores()
     for done, row in enumerate(rows, 1):
         key = PROMPT, row.kind, str(row.number)
         if key not in results:
             results.add(_asked(row, llm, similarity, temperature, results.run.seed))
-        told = results.measured[key].details
-        usage = Usage(**{name: told[name] for name in _USAGE})
-        total = replace(_scored(total, row, told["reply"], similarity), usage=total.usage + usage)
+        details = results.measured[key].details
+        usage = Usage(**{name: details[name] for name in _USAGE})
+        total = replace(
+            _scored(total, row, details["reply"], similarity), usage=total.usage + usage
+        )
         if progress:
             progress(done, len(rows), row.kind)
     return total
 
 
-def figures(scores: Scores) -> dict[str, Any]:
+def figures(scores: InstructionScores) -> dict[str, Any]:
     """What table 3 of the paper reports, over all entries of all rows (a report's means are over
     rows), what could not be read, and what it cost.
     """
@@ -124,34 +126,31 @@ def figures(scores: Scores) -> dict[str, Any]:
         "choice": scores.choice,
     }
     return {
-        **{name: _prf(found) for name, found in by_range.items()},
+        **{name: counts.figures() for name, counts in by_range.items()},
         "chat_bert_score": round(scores.chat_similarity, 4),
         "unread": scores.unread,
         "usage": {name: getattr(scores.usage, name) for name in _USAGE},
     }
 
 
-def _prf(found: Matched) -> dict[str, float]:
-    parts = {"precision": found.precision, "recall": found.recall, "f1": found.f1}
-    return {name: round(value, 4) for name, value in parts.items()}
-
-
 def _asked(
     row: Instruction, llm: LLM, similarity: Similarity, temperature: float, seed: int
-) -> Measured:
+) -> QuestionResult:
     reply = llm.complete(
         [Message("user", row.text)],
         max_tokens=REPLY_TOKENS[row.stage],
         temperature=temperature,
         seed=seed,
     )
-    alone = _scored(Scores(), row, reply.text, similarity)
+    alone = _scored(InstructionScores(), row, reply.text, similarity)
     details = {"reply": reply.text} | {name: getattr(reply.usage, name) for name in _USAGE}
-    return Measured(PROMPT, row.kind, str(row.number), row.kind, _metrics(row, alone), details)
+    return QuestionResult(
+        PROMPT, row.kind, str(row.number), row.kind, _metrics(row, alone), details
+    )
 
 
-def _metrics(row: Instruction, alone: Scores) -> dict[str, float]:
-    """What one row scored; of a summary only where the reference has one."""
+def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
+    """What one row scored; a summary counts only where the reference has one."""
     if row.stage == "retrieval":
         return {"choice_f1": alone.choice.f1}
     if row.stage == "chatting":
@@ -160,18 +159,20 @@ def _metrics(row: Instruction, alone: Scores) -> dict[str, float]:
     return {"topic_f1": alone.topic.f1} | (summaries if alone.summary.reference else {})
 
 
-def read_spans(text: str) -> list[Span] | None:
-    """The entries of a memo in a reply, those that cannot be read left out; None if no list."""
+def read_spans(text: str) -> list[MemoEntry] | None:
+    """The memo entries in a reply, without those that cannot be read; None if it is not a list."""
     try:
-        found = read_json(text)
+        entries = read_json(text)
     except ValueError:
         return None
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         return None
-    return [span for one in found if (span := _span(one)) is not None]
+    return [span for entry in entries if (span := _span(entry)) is not None]
 
 
-def _scored(total: Scores, row: Instruction, reply: str, similarity: Similarity) -> Scores:
+def _scored(
+    total: InstructionScores, row: Instruction, reply: str, similarity: Similarity
+) -> InstructionScores:
     if row.stage == "chatting":
         alike = similarity(reply, row.answer)
         return replace(total, similar=total.similar + alike, chats=total.chats + 1)
@@ -194,10 +195,10 @@ def _scored(total: Scores, row: Instruction, reply: str, similarity: Similarity)
     )
 
 
-def _span(entry: object) -> Span | None:
+def _span(entry: object) -> MemoEntry | None:
     if not isinstance(entry, dict):
         return None
     start, end = entry.get("start"), entry.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
         return None
-    return Span(str(entry.get("topic", "")), str(entry.get("summary", "")), start, end)
+    return MemoEntry(str(entry.get("topic", "")), str(entry.get("summary", "")), start, end)

@@ -1,4 +1,4 @@
-"""Conversations that a model plays its own part in: MT-Bench+ leaves the bot's turns empty."""
+"""Conversations in which a model plays the bot: MT-Bench+ leaves the bot's turns empty."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERDICT_TOKENS = 256  # the short explanation that is asked for, and the rating
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class PlayedRound:
     """A user's turn, the bot's, and the label that says which topic it belongs to."""
 
     label: str
@@ -38,7 +38,7 @@ class Conversation:
 
     id: str
     kind: str
-    rounds: tuple[Round, ...]
+    rounds: tuple[PlayedRound, ...]
     question: str
     needed: frozenset[str]
 
@@ -54,15 +54,15 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
 
     No memory has a part in it, so that all policies are measured on the same words.
     """
-    played: list[Round] = []
-    for one in conversation.rounds:
+    played: list[PlayedRound] = []
+    for round_ in conversation.rounds:
         reply = llm.complete(
-            _messages(one.user, played[-1:]),
+            _messages(round_.user, played[-1:]),
             max_tokens=REPLY_TOKENS,
             temperature=TEMPERATURE,
             seed=seed,
         )
-        played.append(Round(one.label, one.user, reply.text.strip()))
+        played.append(PlayedRound(round_.label, round_.user, reply.text.strip()))
     return Conversation(
         conversation.id,
         conversation.kind,
@@ -75,12 +75,12 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
 def converse(
     memory: Memory, conversation: Conversation, policy: str, budget: int, *, source: str
 ) -> str:
-    """The paper's run: the bot plays its own turns through the memory; the reply to the question.
+    """The reply to the question after the bot has played its turns through the memory.
 
     Raises the model's errors.
     """
-    for one in conversation.rounds:
-        memory.chat(one.user, policy=policy, source=source, budget=budget)
+    for round_ in conversation.rounds:
+        memory.chat(round_.user, policy=policy, source=source, budget=budget)
     return memory.chat(conversation.question, policy=policy, source=source, budget=budget).text
 
 
@@ -97,22 +97,22 @@ def rate(conversation: Conversation, reply: str, judge: LLM) -> int:
 
 def needed_history(conversation: Conversation) -> str:
     """The rounds that the question needs, as a judge is shown them (MemoChat, table 9)."""
-    rounds = (one for one in conversation.rounds if one.label in conversation.needed)
-    return "\n\n".join(f"user: {one.user}\n\nbot: {one.bot}" for one in rounds)
+    rounds = (round_ for round_ in conversation.rounds if round_.label in conversation.needed)
+    return "\n\n".join(f"user: {round_.user}\n\nbot: {round_.bot}" for round_ in rounds)
 
 
 def messages(conversation: Conversation) -> list[dict[str, object]]:
     """The rounds as messages that a memory takes in, each with its round's label."""
-    found: list[dict[str, object]] = []
-    for one in conversation.rounds:
-        about = {"round": f"{conversation.id} {one.label}"}
-        found.append({"role": "user", "content": one.user, "metadata": about})
-        found.append({"role": "assistant", "content": one.bot, "metadata": about})
-    return found
+    turns: list[dict[str, object]] = []
+    for round_ in conversation.rounds:
+        about = {"round": f"{conversation.id} {round_.label}"}
+        turns.append({"role": "user", "content": round_.user, "metadata": about})
+        turns.append({"role": "assistant", "content": round_.bot, "metadata": about})
+    return turns
 
 
-def _messages(user: str, before: Sequence[Round]) -> list[Message]:
-    lines = [line for one in before for line in (f"user: {one.user}", f"bot: {one.bot}")]
+def _messages(user: str, before: Sequence[PlayedRound]) -> list[Message]:
+    lines = [line for it in before for line in (f"user: {it.user}", f"bot: {it.bot}")]
     asked = load("fragrel_chat_turn").fill(
         evidences="None.", recent=" ### ".join(lines) or "None.", input=f"user: {user} ### bot:"
     )
@@ -123,6 +123,6 @@ def _conversation(row: Row) -> Conversation:
     asked = row["conversations"][::2]
     *earlier, last = asked
     topics = set(TOPIC.findall(last["turn-info"]))
-    rounds = tuple(Round(one["turn-info"], one["value"]) for one in earlier)
-    needed = frozenset(one.label for one in rounds if one.label.rpartition("-")[0] in topics)
+    rounds = tuple(PlayedRound(turn["turn-info"], turn["value"]) for turn in earlier)
+    needed = frozenset(it.label for it in rounds if it.label.rpartition("-")[0] in topics)
     return Conversation(row["id"], row["type"], rounds, last["value"], needed)

@@ -27,13 +27,13 @@ _COLOURS, _STYLES = 10, ("-", "--", ":")  # matplotlib repeats its colours
 
 
 def plot_budgets(scores: Scores, path: Path) -> None:
-    """Recall at each token budget, one line a policy, as SVG or PNG by ``path``'s ending."""
+    """Recall at each token budget, one line per policy, as SVG or PNG by ``path``'s ending."""
 
     def draw(axes: Axes) -> None:
         for place, policy in enumerate(scores.by_policy):
-            found = [list(scores.values(policy, f"recall@{b}tokens").values()) for b in BUDGETS]
-            if all(found):
-                means = [100 * sum(values) / len(values) for values in found]
+            samples = [list(scores.values(policy, f"recall@{b}tokens").values()) for b in BUDGETS]
+            if all(samples):
+                means = [100 * sum(values) / len(values) for values in samples]
                 style = _STYLES[place // _COLOURS % len(_STYLES)]
                 axes.plot(BUDGETS, means, style, marker="o", label=policy)
         axes.set_xscale("log", base=2)
@@ -68,14 +68,14 @@ def legend_beside(axes: Axes) -> None:
 
 
 def plot_sweeps(scores: Scores, folder: Path, stem: str, form: str) -> list[Path]:
-    """The headline over each parameter that policies sweep, with its interval; what was saved.
+    """Plot the headline over each parameter that policies sweep; the files that were saved.
 
     A sweep is two or more policies ``with:default@α`` or ``with:default(w=w)``.
     """
     saved = []
     for parameter, spelled in _SWEEPS.items():
-        found = {p: spelled.fullmatch(p) for p in scores.by_policy}
-        swept = sorted((float(match[1]), p) for p, match in found.items() if match)
+        matches = {p: spelled.fullmatch(p) for p in scores.by_policy}
+        swept = sorted((float(match[1]), p) for p, match in matches.items() if match)
         if len(swept) > 1:
             path = folder / f"{stem}-{parameter}.{form}"
             _plot_sweep(scores, parameter, swept, path)
@@ -88,7 +88,7 @@ def _plot_sweep(
 ) -> None:
     metric = scores.headline
     values = [list(scores.values(policy, metric).values()) for _, policy in swept]
-    intervals = [bootstrap(found, seed=scores.run.seed) for found in values]
+    intervals = [bootstrap(sample, seed=scores.run.seed) for sample in values]
 
     def draw(axes: Axes) -> None:
         means = [100 * i.mean for i in intervals]

@@ -75,11 +75,11 @@ def only_file(path: Path, *patterns: str) -> Path:
     """
     if path.is_file():
         return path
-    found = sorted({match for pattern in patterns for match in _opened(path).glob(pattern)})
-    if len(found) != 1:
-        names = ", ".join(match.name for match in found) or "none"
+    matches = sorted({match for pattern in patterns for match in _opened(path).glob(pattern)})
+    if len(matches) != 1:
+        names = ", ".join(match.name for match in matches) or "none"
         raise InputError(f"{path} should hold one file {' or '.join(patterns)}; found: {names}")
-    return found[0]
+    return matches[0]
 
 
 def sha256_of(path: Path) -> str:

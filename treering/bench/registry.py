@@ -16,7 +16,7 @@ from treering.errors import InputError, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class DataSource:
     """Where a benchmark's files come from.
 
     ``sha256`` maps the names of the files the loader has been run on to their checksums. It is
@@ -41,7 +41,7 @@ class Benchmark:
     name: str
     title: str
     load: Callable[[Path], Iterator[Task]]
-    data: Data
+    data: DataSource
     prompt: str = "search-results"
     headline: str = "recall@10"
     instructions: bool = False
@@ -57,7 +57,7 @@ class CodeBenchmark:
     name: str
     title: str
     load: Callable[[Path, Path], Iterator[CodeTask | LeftOut]]
-    data: Data
+    data: DataSource
     headline: str = "recall@10"
 
 
@@ -71,15 +71,15 @@ class Replay:
     name: str
     title: str
     replay: Callable[[Path, Sequence[str], int | None], dict[str, Any]]
-    data: Data
+    data: DataSource
     headline: str = "f1"
 
 
-Registered = Benchmark | CodeBenchmark | Replay
-_REGISTERED: dict[str, Registered] = {}
+AnyBenchmark = Benchmark | CodeBenchmark | Replay
+_REGISTERED: dict[str, AnyBenchmark] = {}
 
 
-def register(benchmark: Registered) -> Registered:
+def register(benchmark: AnyBenchmark) -> AnyBenchmark:
     """Make ``benchmark`` known under its name, and return it."""
     if benchmark.name in _REGISTERED:
         raise InputError(f"a benchmark named {benchmark.name!r} is already registered")
@@ -87,22 +87,22 @@ def register(benchmark: Registered) -> Registered:
     return benchmark
 
 
-def benchmarks() -> dict[str, Registered]:
+def benchmarks() -> dict[str, AnyBenchmark]:
     """Every benchmark, by name, in alphabetical order."""
     _import_suites()
     return dict(sorted(_REGISTERED.items()))
 
 
-def benchmark(name: str) -> Registered:
+def benchmark(name: str) -> AnyBenchmark:
     """The benchmark called ``name``.
 
     Raises:
         UnknownName: there is none; the message lists those there are.
     """
-    known = benchmarks()
-    if name not in known:
-        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(known)}")
-    return known[name]
+    by_name = benchmarks()
+    if name not in by_name:
+        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(by_name)}")
+    return by_name[name]
 
 
 @cache

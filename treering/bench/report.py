@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from treering.bench.metrics.evidence import BUDGETS
 from treering.bench.registry import benchmark
-from treering.bench.results import Measured, Run
+from treering.bench.results import QuestionResult, RunHeader
 from treering.bench.stats import Interval, bootstrap, paired_difference
 from treering.errors import InputError
 
@@ -33,13 +33,13 @@ Key = tuple[str, str]
 class Scores:
     """All that one results file says, by policy and question."""
 
-    run: Run
-    by_policy: Mapping[str, Mapping[Key, Measured]]
+    run: RunHeader
+    by_policy: Mapping[str, Mapping[Key, QuestionResult]]
 
     @classmethod
-    def of(cls, run: Run, lines: Iterable[Measured]) -> Scores:
+    def of(cls, run: RunHeader, lines: Iterable[QuestionResult]) -> Scores:
         """Group ``lines`` by policy, in the order in which policies first appear."""
-        by_policy: dict[str, dict[Key, Measured]] = {}
+        by_policy: dict[str, dict[Key, QuestionResult]] = {}
         for line in lines:
             by_policy.setdefault(line.policy, {})[line.task, line.question] = line
         return cls(run, by_policy)
@@ -70,7 +70,7 @@ class Scores:
         lines = (line for scored in self.by_policy.values() for line in scored.values())
         return sorted({line.category for line in lines})
 
-    def _policy(self, policy: str) -> Mapping[Key, Measured]:
+    def _policy(self, policy: str) -> Mapping[Key, QuestionResult]:
         if policy not in self.by_policy:
             there = ", ".join(self.by_policy) or "none"
             raise InputError(f"no policy {policy!r} was measured; there are: {there}")
@@ -95,9 +95,9 @@ def summary(scores: Scores) -> dict[str, dict[str, float]]:
 
 
 def _measured(scores: Scores, policy: str) -> int:
-    """Questions that have the headline; where none has, as without a rank, any metric."""
+    """How many questions have the headline; if none has, as without a ranking, any metric."""
     lines = scores.by_policy[policy].values()
-    return len(scores.values(policy, scores.headline)) or sum(bool(one.metrics) for one in lines)
+    return len(scores.values(policy, scores.headline)) or sum(bool(line.metrics) for line in lines)
 
 
 def report(scores: Scores, reference: str | None = None) -> str:
@@ -124,17 +124,17 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     """
     head = ["benchmark", "questions", "metric", *policies]
     rows = [_overview_row(scores, policies, reference) for scores in runs]
-    return f"{_table(head, rows)}\n"
+    return f"{table(head, rows)}\n"
 
 
 def means_table(scores: Scores, reference: str) -> str:
     """A Markdown table of one benchmark: a row a policy, the headline with its interval first."""
     headline = scores.headline
-    known = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
-    others = [m for m in known if m in scores.metrics and m != headline]
+    columns = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
+    others = [m for m in columns if m in scores.metrics and m != headline]
     head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
     rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def budget_table(scores: Scores, policies: Sequence[str]) -> str:
@@ -144,7 +144,7 @@ def budget_table(scores: Scores, policies: Sequence[str]) -> str:
         [policy, *(_mean_of(scores, policy, f"recall@{budget}tokens") for budget in BUDGETS)]
         for policy in policies
     ]
-    return f"{_table(head, rows)}\n"
+    return f"{table(head, rows)}\n"
 
 
 def compare(new: Scores, old: Scores) -> str:
@@ -164,7 +164,7 @@ def compare(new: Scores, old: Scores) -> str:
     title = (
         f"### {benchmark(new.run.benchmark).title}: {old.run.commit[:12]} → {new.run.commit[:12]}"
     )
-    return f"{title}\n\n{_table(head, rows)}\n"
+    return f"{title}\n\n{table(head, rows)}\n"
 
 
 def difference(
@@ -226,7 +226,7 @@ def _category_table(scores: Scores) -> str:
         ]
         for policy in scores.by_policy
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _paired_cells(new: Scores, old: Scores, policy: str, metric: str) -> list[str]:
@@ -247,7 +247,7 @@ def _mean(metric: str, values: Sequence[float]) -> str:
 
 
 def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = None) -> str:
-    """The mean, and over how many it is where that is not all ``questions``."""
+    """The mean; followed by how many questions it is over, if these are not all."""
     values = list(scores.values(policy, metric).values())
     differs = bool(values) and questions is not None and len(values) != questions
     return f"{_mean(metric, values)} ({len(values)})" if differs else _mean(metric, values)
@@ -267,7 +267,8 @@ def _verdict(interval: Interval) -> str:
     return _signed(interval)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -32,7 +32,7 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunHeader:
     """What a results file was measured with.
 
     ``settings`` holds what else decides the figures: the level, the embedding model, the answering
@@ -56,7 +56,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QuestionResult:
     """What one policy scored on one question."""
 
     policy: str
@@ -72,9 +72,9 @@ class Measured:
         return self.policy, self.task, self.question
 
 
-def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str, Any]) -> Run:
+def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str, Any]) -> RunHeader:
     """A header that describes this process, this machine and this checkout."""
-    return Run(
+    return RunHeader(
         benchmark=benchmark,
         data_sha256=data_sha256,
         seed=seed,
@@ -86,8 +86,15 @@ def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str,
     )
 
 
+def with_header(run: RunHeader, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a measurement as one object that says what they were measured with."""
+    header = asdict(run)
+    settings = header.pop("settings")
+    return {"benchmark": header.pop("benchmark"), **settings, **header, **figures}
+
+
 def this_machine() -> dict[str, Any]:
-    """The system, the processor and how many, threads of linear algebra, the memory in GiB."""
+    """System, processor, number of processors, threads of linear algebra, and memory in GiB."""
     return {
         "system": platform.platform(),
         "processor": _processor(),
@@ -100,10 +107,12 @@ def this_machine() -> dict[str, Any]:
 def _processor() -> str:
     """The processor's name as Linux tells it, elsewhere what the platform knows."""
     try:
-        told = _CPU_INFO.read_text(encoding="utf-8")
+        information = _CPU_INFO.read_text(encoding="utf-8")
     except OSError:
         return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in told.split("\n") if "model name" in line)
+    names = (
+        line.partition(":")[2].strip() for line in information.split("\n") if "model name" in line
+    )
     return next(names, platform.machine())
 
 
@@ -122,9 +131,9 @@ class Results:
         InputError: the file holds another run, or is no results file.
     """
 
-    def __init__(self, path: Path, run: Run) -> None:
+    def __init__(self, path: Path, run: RunHeader) -> None:
         self.run = run
-        self.measured: dict[tuple[str, str, str], Measured] = {}
+        self.measured: dict[tuple[str, str, str], QuestionResult] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size:
             self._continue(path)
@@ -151,7 +160,7 @@ class Results:
     def __contains__(self, key: tuple[str, str, str]) -> bool:
         return key in self.measured
 
-    def add(self, measured: Measured) -> None:
+    def add(self, measured: QuestionResult) -> None:
         """Append one line; it is in the file when this returns. The first makes the file."""
         if self._file is None:
             self._file = self._path.open("a", encoding="utf-8")
@@ -178,20 +187,22 @@ def _write(file: TextIO, row: Mapping[str, Any]) -> None:
     file.flush()
 
 
-def read(path: Path) -> tuple[Run, list[Measured]]:
+def read(path: Path) -> tuple[RunHeader, list[QuestionResult]]:
     """The header and the lines of a finished results file."""
     rows = json_lines(path)
     header: object = next(rows, None)
     if not isinstance(header, dict) or header.pop("kind", None) != "run":
         raise InputError(f"{path} is not a results file: its first line describes no run")
     try:
-        return Run(**header), [Measured(**row) for row in rows if row.pop("kind") == "measured"]
+        return RunHeader(**header), [
+            QuestionResult(**row) for row in rows if row.pop("kind") == "measured"
+        ]
     except (TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path} is not a results file of this version: {error}") from error
 
 
 def drop_unfinished_line(path: Path) -> None:
-    """Cut off what a run that was interrupted left of a line."""
+    """Cut off the half-written line that an interrupted run left."""
     written = path.read_bytes()
     if not written.endswith(b"\n"):
         with path.open("r+b") as file:
@@ -207,13 +218,13 @@ def _rounded(value: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    found = {"treering": treering.__version__, "python": platform.python_version()}
+    versions = {"treering": treering.__version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue  # an optional dependency that this run does not use
-    return found
+    return versions
 
 
 def _commit() -> str:

@@ -11,44 +11,53 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from treering.bench.answer import Answering, answer
-from treering.bench.metrics.evidence import BUDGETS, Passage, by_rank, overall, ranked_units, recall
-from treering.bench.policy.contract import Policy
+from treering.bench.metrics.evidence import (
+    BUDGETS,
+    RetrievedPassage,
+    by_rank,
+    overall,
+    ranked_units,
+    recall,
+)
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.read import read_as
 from treering.bench.registry import Benchmark
-from treering.bench.results import Measured, Results
-from treering.bench.space import Space
-from treering.bench.task import Question, Task
+from treering.bench.results import QuestionResult, Results
+from treering.bench.space import TaskSpace
+from treering.bench.task import Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.memory import Memory
 
-Measure = Callable[[Policy, Space, Question], Measured]
+Measure = Callable[[RetrievalPolicy, TaskSpace, TaskQuestion], QuestionResult]
 Progress = Callable[[int, int, str], None]
 """Called with questions done and known so far, and what is being done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """What is measured: which questions count, also in words, and how one is measured."""
+class Measurement:
+    """What is measured: which questions count (``counted`` says it in words), and how."""
 
     name: str
-    counts: Callable[[Question], bool]
+    counts: Callable[[TaskQuestion], bool]
     counted: str
     measure: Measure
 
 
-def evidence_level() -> Level:
+def evidence_level() -> Measurement:
     """Evidence found, without any language model."""
     counted = "whose evidence is marked; where none is, measure answers, with --llm"
-    return Level("evidence", lambda question: bool(question.evidence), counted, _evidence)
+    return Measurement("evidence", lambda question: bool(question.evidence), counted, _evidence)
 
 
-def answer_level(how: Answering, budget: int) -> Level:
+def answer_level(how: Answering, budget: int) -> Measurement:
     """Answers by a model that sees ``budget`` tokens of what a policy picked."""
 
-    def measure(policy: Policy, space: Space, question: Question) -> Measured:
+    def measure(
+        policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion
+    ) -> QuestionResult:
         picked = policy.pick(space, question) if policy.pick else ()
         passages = policy.within(space, question, picked, budget)
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
@@ -66,18 +75,18 @@ def answer_level(how: Answering, budget: int) -> Level:
         }
         return _measured(policy, space, question, {**answered.metrics, **tokens}, details)
 
-    def counts(question: Question) -> bool:
+    def counts(question: TaskQuestion) -> bool:
         return bool(question.answers) or how.judge is not None
 
     counted = "that has an answer; where none has, let a model rate them, with --judge"
-    return Level("answers", counts, counted if how.judge is None else "of any kind", measure)
+    return Measurement("answers", counts, counted if how.judge is None else "of any kind", measure)
 
 
 def run_benchmark(
     benchmark: Benchmark,
     data: Path,
-    policies: Sequence[Policy],
-    level: Level,
+    policies: Sequence[RetrievalPolicy],
+    level: Measurement,
     results: Results,
     embedder: Embedder,
     *,
@@ -99,20 +108,20 @@ def run_benchmark(
     counts = level.counts
     if sample is not None:
         counts = drawn(_loaded(benchmark, data), counts, sample, results.run.seed)
-    done = known = 0
+    done = total = 0
     for task in limited(_loaded(benchmark, data), counts, limit):
-        known += len(task.questions)
+        total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, progress, done, known) as space:
-                for question, wanted in left:
-                    for policy in wanted:
+            with _remembered(task, embedder, summaries, progress, done, total) as space:
+                for question, due in left:
+                    for policy in due:
                         results.add(level.measure(policy, space, question))
                     done += 1
                     if progress:
-                        progress(done, known, task.space)
-        done = known
-    if not known:
+                        progress(done, total, task.space)
+        done = total
+    if not total:
         raise InputError(
             f"{data} holds no question {level.counted}; `treering bench data {benchmark.name}` "
             "says what the file should be"
@@ -124,7 +133,7 @@ def _loaded(benchmark: Benchmark, data: Path) -> Iterator[Task]:
 
 
 def limited(
-    tasks: Iterable[Task], counts: Callable[[Question], bool], limit: int | None
+    tasks: Iterable[Task], counts: Callable[[TaskQuestion], bool], limit: int | None
 ) -> Iterator[Task]:
     """The tasks with the questions that count, up to ``limit`` questions in all."""
     room = limit
@@ -139,8 +148,8 @@ def limited(
 
 
 def drawn(
-    tasks: Iterable[Task], counts: Callable[[Question], bool], size: int, seed: int
-) -> Callable[[Question], bool]:
+    tasks: Iterable[Task], counts: Callable[[TaskQuestion], bool], size: int, seed: int
+) -> Callable[[TaskQuestion], bool]:
     """Whether a question is among ``size`` drawn from all that count.
 
     The draw goes by a digest of each question, so a larger sample holds every smaller one, and a
@@ -152,12 +161,12 @@ def drawn(
     return lambda question: counts(question) and _draw(question, seed) <= last
 
 
-def _draw(question: Question, seed: int) -> bytes:
+def _draw(question: TaskQuestion, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\0{question.id}\0{question.text}".encode()).digest()
 
 
 def settings(
-    level: Level,
+    level: Measurement,
     embedder: str,
     budget: int | None,
     how: Answering | None,
@@ -178,34 +187,34 @@ def _remembered(
     summaries: LLM | None,
     progress: Progress | None,
     done: int,
-    known: int,
-) -> Iterator[Space]:
+    total: int,
+) -> Iterator[TaskSpace]:
     if progress:
-        progress(done, known, f"adding {task.space}")
+        progress(done, total, f"adding {task.space}")
     with (
         TemporaryDirectory(prefix="treering-bench-") as folder,
         Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
-        Space(memory, task, embedder) as space,
+        TaskSpace(memory, task, embedder) as space,
     ):
         space.remember()
         yield space
 
 
 def _left(
-    task: Task, policies: Sequence[Policy], results: Results
-) -> list[tuple[Question, list[Policy]]]:
+    task: Task, policies: Sequence[RetrievalPolicy], results: Results
+) -> list[tuple[TaskQuestion, list[RetrievalPolicy]]]:
     """Each question with the policies it has not been put to yet."""
     left = []
     for question in task.questions:
-        wanted = [p for p in policies if (p.name, task.space, question.id) not in results]
-        if wanted:
-            left.append((question, wanted))
+        due = [p for p in policies if (p.name, task.space, question.id) not in results]
+        if due:
+            left.append((question, due))
     return left
 
 
-def _evidence(policy: Policy, space: Space, question: Question) -> Measured:
+def _evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) -> QuestionResult:
     metrics: dict[str, float] = {}
-    picked: Sequence[Passage] = ()
+    picked: Sequence[RetrievedPassage] = ()
     if policy.pick is not None:
         picked = policy.pick(space, question)
         if policy.ranked:
@@ -218,10 +227,12 @@ def _evidence(policy: Policy, space: Space, question: Question) -> Measured:
 
 
 def _measured(
-    policy: Policy,
-    space: Space,
-    question: Question,
+    policy: RetrievalPolicy,
+    space: TaskSpace,
+    question: TaskQuestion,
     metrics: Mapping[str, float],
     details: Mapping[str, object],
-) -> Measured:
-    return Measured(policy.name, space.task.space, question.id, question.category, metrics, details)
+) -> QuestionResult:
+    return QuestionResult(
+        policy.name, space.task.space, question.id, question.category, metrics, details
+    )

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from treering.bench.embedding import TextCache
-from treering.bench.metrics.evidence import Passage
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments.build import embedded_text
@@ -26,24 +26,24 @@ DEPTH = 100
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
 CountTokens = Callable[[str], int]
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPassage:
     """A passage with the raw scores and the time that baselines weigh it by.
 
-    ``said`` is its text as it was embedded: with the speaker, without the day.
+    ``embedded`` is its text as it was embedded: with the speaker, without the day.
     """
 
-    passage: Passage
-    said: str
+    passage: RetrievedPassage
+    embedded: str
     bm25: float
     cosine: float
     at: datetime | None
 
 
-class Space:
+class TaskSpace:
     """One task, remembered. Searching goes through the memory and nothing else."""
 
     def __init__(
@@ -57,8 +57,8 @@ class Space:
         self.embedder = TextCache(embedder)
         self.count = cache(count)  # policies find the same passages over and over
         self._memory = memory
-        self._last: tuple[Question, list[Scored]] | None = None
-        self._made: dict[str, Any] = {}
+        self._last: tuple[TaskQuestion, list[ScoredPassage]] | None = None
+        self._values: dict[str, Any] = {}
         self._quoted: dict[int, tuple[str, ...]] = {}
         self._opened = ExitStack()
 
@@ -73,12 +73,12 @@ class Space:
     ) -> None:
         self._opened.close()
 
-    def once(self, name: str, make: Callable[[ExitStack], Made]) -> Made:
-        """What ``make`` made when ``name`` was first asked for; it lives as long as the space."""
-        if name not in self._made:
-            self._made[name] = make(self._opened)
-        made: Made = self._made[name]
-        return made
+    def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
+        """What ``make`` returned when ``name`` was first asked for; closed with the space."""
+        if name not in self._values:
+            self._values[name] = make(self._opened)
+        value: T = self._values[name]
+        return value
 
     def remember(self) -> None:
         """Add every document of the task, one source each."""
@@ -89,7 +89,7 @@ class Space:
                 kind="chat" if document.chat else "text",
             )
 
-    def search(self, question: Question, **how: Any) -> list[Passage]:
+    def search(self, question: TaskQuestion, **how: Any) -> list[RetrievedPassage]:
         """The best fragments for a question; ``how`` goes to ``Memory.search``.
 
         Where it asks for summaries or memos, the memory has made them all before.
@@ -100,18 +100,18 @@ class Space:
             self.once("memos", lambda _: self._memoise())
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 
-    def scored(self, question: Question) -> list[Scored]:
+    def scored(self, question: TaskQuestion) -> list[ScoredPassage]:
         """Every fragment with its raw scores for a question, in reading order.
 
         Kept for the last question, which several baselines ask one after the other.
         """
         if self._last is None or self._last[0] != question:
             hits = self._memory.search(question.text, k=self._fragments, relations=())
-            found = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
-            self._last = question, found
+            in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
+            self._last = question, in_order
         return self._last[1]
 
-    def context(self, question: Question, budget: int, **how: Any) -> Passage:
+    def context(self, question: TaskQuestion, budget: int, **how: Any) -> RetrievedPassage:
         """``Memory.context`` for a question, as one passage; ``how`` goes there too."""
         if "altitude" in how:
             self._summarise()
@@ -119,11 +119,11 @@ class Space:
         units = (
             unit for shown in context.passages for hit in shown.hits for unit in self._units(hit)
         )
-        return Passage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+        return RetrievedPassage(tuple(dict.fromkeys(units)), context.tokens, str(context))
 
     @property
     def kind(self) -> Kind:
-        """Of the task's documents: a benchmark has chats or texts, not both."""
+        """The kind of the task's documents: a benchmark has chats or texts, not both."""
         return "chat" if any(document.chat for document in self.task.documents) else "text"
 
     def _summarise(self) -> None:
@@ -135,13 +135,13 @@ class Space:
         self._memory.memos.settle()
 
     def _units(self, hit: Hit) -> tuple[str, ...]:
-        """The evidence units that a hit covers: its own; of a summary, of what it quotes whole."""
+        """The evidence units of a hit; a summary covers those of the texts that it quotes whole."""
         if hit.node is None:
             return (str(hit.metadata[UNIT]),)
         if hit.node not in self._quoted:
             leaves = self._memory.tree.leaves(hit.node)
-            found = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
-            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in found if entry)
+            quoted = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
+            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in quoted if entry)
             self._quoted[hit.node] = tuple(dict.fromkeys(units))
         return self._quoted[hit.node]
 
@@ -150,12 +150,12 @@ class Space:
         return self._memory.stats().fragments
 
     @cached_property
-    def pieces(self) -> Sequence[Passage]:
+    def pieces(self) -> Sequence[RetrievedPassage]:
         """Everything that was added, in reading order."""
         everything = [piece for document in self.task.documents for piece in document.pieces]
         shown = [_shown(piece.text, piece.speaker, piece.at) for piece in everything]
         return [
-            Passage((piece.unit,), self.count(text), text, (place,))
+            RetrievedPassage((piece.unit,), self.count(text), text, (place,))
             for place, (piece, text) in enumerate(zip(everything, shown, strict=True))
         ]
 
@@ -170,17 +170,18 @@ class Space:
         """The place of each source in reading order."""
         return {document.source: n for n, document in enumerate(self.task.documents)}
 
-    def _scored(self, hit: Hit) -> Scored:
-        said = embedded_text(hit.text, hit.speaker)
-        return Scored(self._passage(hit), said, hit.why.bm25 or 0.0, hit.why.cosine or 0.0, hit.at)
+    def _scored(self, hit: Hit) -> ScoredPassage:
+        why = hit.why
+        text = embedded_text(hit.text, hit.speaker)
+        return ScoredPassage(self._passage(hit), text, why.bm25 or 0.0, why.cosine or 0.0, hit.at)
 
-    def _passage(self, hit: Hit) -> Passage:
+    def _passage(self, hit: Hit) -> RetrievedPassage:
         text = _shown(hit.text, hit.speaker, hit.at)
         place = (self._order[hit.source], hit.position, hit.start)
-        return Passage(self._units(hit), self.count(text), text, place)
+        return RetrievedPassage(self._units(hit), self.count(text), text, place)
 
 
-def _message(piece: Piece, document: Document) -> dict[str, Any]:
+def _message(piece: DocumentPiece, document: Document) -> dict[str, Any]:
     message: dict[str, Any] = {"content": piece.text, "metadata": {UNIT: piece.unit}}
     if document.chat:
         message |= {"role": piece.role, "session": document.source}
@@ -194,5 +195,5 @@ def _message(piece: Piece, document: Document) -> dict[str, Any]:
 def _shown(text: str, speaker: str | None, at: datetime | None) -> str:
     """A piece as every policy shows it to a model: with its day and who said it."""
     day = f"({at:%Y-%m-%d}) " if at else ""
-    said = f"{speaker}: " if speaker else ""
-    return f"{day}{said}{text}"
+    who = f"{speaker}: " if speaker else ""
+    return f"{day}{who}{text}"

@@ -21,9 +21,9 @@ from treering.bench.metrics.memos import bert_score
 from treering.bench.policy.registry import DEFAULT, policies
 from treering.bench.prompts import answer_prompt
 from treering.bench.read import read_as, sha256_of
-from treering.bench.registry import Benchmark, CodeBenchmark, Registered, Replay
+from treering.bench.registry import AnyBenchmark, Benchmark, CodeBenchmark, Replay
 from treering.bench.report import Scores, summary
-from treering.bench.results import Results, Run, this_run
+from treering.bench.results import Results, RunHeader, this_run
 from treering.bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
@@ -39,7 +39,7 @@ SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunOptions:
     """What a run was asked for, as on the command line."""
 
     data: Path
@@ -58,10 +58,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunReport:
     """What a run found: one JSON object, and the scores by question where there are any.
 
-    ``held`` are the results that the file held before; they count in what is told.
+    ``held`` is how many results the file held before; they count in the figures.
     """
 
     summary: dict[str, Any]
@@ -73,160 +73,168 @@ Shown = Callable[[str], AbstractContextManager[Progress]]
 """Opens a progress display for a benchmark of that name."""
 
 
-def start(chosen: Registered, wanted: Wanted, shown: Shown) -> Outcome:
+def start(chosen: AnyBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     """Run ``chosen``. What its results file holds already is not measured again."""
     match chosen:
-        case Benchmark(instructions=True) if wanted.llm:
-            return _instructions(chosen, wanted, wanted.llm, shown)
+        case Benchmark(instructions=True) if options.llm:
+            return _instructions(chosen, options, options.llm, shown)
         case Benchmark():
-            return _questions(chosen, wanted, shown)
+            return _questions(chosen, options, shown)
         case CodeBenchmark():
-            return _code(chosen, wanted, shown)
+            return _code(chosen, options, shown)
         case Replay():
-            return _replay(chosen, wanted)
+            return _replay(chosen, options)
 
 
-def _questions(chosen: Benchmark, wanted: Wanted, shown: Shown) -> Outcome:
-    _refuse(chosen.name, sources=wanted.sources)
-    if wanted.llm is None:
-        asked = {"judge": wanted.judge, "temperature": wanted.temperature}
-        _refuse(f"{chosen.name} without --llm", budget=wanted.budget, **asked)
-    budget = DEFAULT_BUDGET if wanted.budget is None else wanted.budget
-    model = open_embedder(wanted.embedder)
+def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunReport:
+    _refuse(chosen.name, sources=options.sources)
+    if options.llm is None:
+        asked = {"judge": options.judge, "temperature": options.temperature}
+        _refuse(f"{chosen.name} without --llm", budget=options.budget, **asked)
+    budget = DEFAULT_BUDGET if options.budget is None else options.budget
+    model = open_embedder(options.embedder)
     with ExitStack() as opened:
-        how = _answering(opened, chosen, wanted)
+        how = _answering(opened, chosen, options)
         level = answer_level(how, budget) if how else evidence_level()
-        replies = _path(chosen, wanted, level.name).with_suffix(".replies.jsonl")
-        writer = _writer(opened, wanted, replies)
+        replies = _path(chosen, options, level.name).with_suffix(".replies.jsonl")
+        writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
-        picking = policies(wanted.policies, wanted.seed, rater, writer)
+        picking = policies(options.policies, options.seed, rater, writer)
         decided = settings(level, model.name, budget, how, writer)
-        path, results = _results(opened, chosen, wanted, level.name, decided)
+        path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
             chosen,
-            wanted.data,
+            options.data,
             picking,
             level,
             results,
             QuestionCache(model),
-            limit=wanted.limit,
-            sample=wanted.sample,
+            limit=options.limit,
+            sample=options.sample,
             summaries=writer,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
-    return Outcome(_summary(chosen, level.name, path, scores), scores, held)
+    return RunReport(_summary(chosen, level.name, path, scores), scores, held)
 
 
-def _writer(opened: ExitStack, wanted: Wanted, replies: Path) -> LLM | None:
+def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None:
     """The model of the memories, whose replies are kept: a run that goes on finds the same ones."""
-    if wanted.summaries is None:
+    if options.summaries is None:
         return None
-    return KeptReplies(opened.enter_context(closing(open_llm(wanted.summaries))), replies)
+    return KeptReplies(opened.enter_context(closing(open_llm(options.summaries))), replies)
 
 
-def _instructions(chosen: Benchmark, wanted: Wanted, llm: str, shown: Shown) -> Outcome:
-    asked = {"judge": wanted.judge, "summaries": wanted.summaries, "sources": wanted.sources}
-    policy = None if wanted.policies == (DEFAULT,) else wanted.policies
-    _refuse(f"{chosen.name} with --llm", sample=wanted.sample, policy=policy, **asked)
-    rows = list(read_as(chosen.name, wanted.data, instructions(wanted.data, wanted.limit)))
+def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
+    asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
+    policy = None if options.policies == (DEFAULT,) else options.policies
+    _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
+    rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
-        raise InputError(f"{wanted.data} holds no row for writing, retrieval or chatting")
+        raise InputError(f"{options.data} holds no row for writing, retrieval or chatting")
     with ExitStack() as opened:
         model = opened.enter_context(closing(open_llm(llm)))
-        temperature = TEMPERATURE if wanted.temperature is None else wanted.temperature
+        temperature = TEMPERATURE if options.temperature is None else options.temperature
         decided = {
             "level": INSTRUCTIONS,
             "model": model.model,
             "temperature": temperature,
             "embedder": MiniLM.name,
         }
-        path, results = _results(opened, chosen, wanted, INSTRUCTIONS, decided)
+        path, results = _results(opened, chosen, options, INSTRUCTIONS, decided)
         progress = opened.enter_context(shown(chosen.name))
         similarity = bert_score(MiniLM().token_vectors)
-        found = evaluate(rows, model, similarity, results, temperature, progress)
+        scores = evaluate(rows, model, similarity, results, temperature, progress)
     head = _head(chosen, INSTRUCTIONS, results.run, path)
-    return Outcome(head | {"rows": len(rows)} | figures(found))
+    return RunReport(head | {"rows": len(rows)} | figures(scores))
 
 
-def _code(chosen: CodeBenchmark, wanted: Wanted, shown: Shown) -> Outcome:
-    asked = {"llm": wanted.llm, "judge": wanted.judge, "summaries": wanted.summaries}
-    _refuse(chosen.name, sample=wanted.sample, **asked)
-    picking = code_policies(wanted.policies)
-    beside = wanted.data if wanted.data.is_dir() else wanted.data.parent
-    sources = wanted.sources or beside / SOURCES
-    read = list(read_as(chosen.name, wanted.data, chosen.load(wanted.data, sources)))
-    tasks = [one for one in read if isinstance(one, CodeTask)]
+def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
+    asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
+    _refuse(chosen.name, sample=options.sample, **asked)
+    picking = code_policies(options.policies)
+    beside = options.data if options.data.is_dir() else options.data.parent
+    sources = options.sources or beside / SOURCES
+    read = list(read_as(chosen.name, options.data, chosen.load(options.data, sources)))
+    tasks = [task for task in read if isinstance(task, CodeTask)]
     if not tasks:
-        reasons = Counter(one.reason for one in read if isinstance(one, LeftOut)).most_common(3)
+        reasons = Counter(task.reason for task in read if isinstance(task, LeftOut)).most_common(3)
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons) or "it holds none"
-        raise InputError(f"{wanted.data} holds no task that can be run with {sources}: {why}")
+        raise InputError(f"{options.data} holds no task that can be run with {sources}: {why}")
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
-    model = TextCache(open_embedder(wanted.embedder))
+    model = TextCache(open_embedder(options.embedder))
     with ExitStack() as opened:
         decided = {"level": RETRIEVAL, "embedder": model.name, "sources": sha256_of(sources)}
-        path, results = _results(opened, chosen, wanted, RETRIEVAL, decided)
+        path, results = _results(opened, chosen, options, RETRIEVAL, decided)
         progress = opened.enter_context(shown(chosen.name))
-        run_code(tasks, sources, picking, results, model, limit=wanted.limit, progress=progress)
+        run_code(tasks, sources, picking, results, model, limit=options.limit, progress=progress)
         scores = Scores.of(results.run, results.measured.values())
-    found = _summary(chosen, RETRIEVAL, path, scores)
-    return Outcome(found | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores)
+    figures_of_policies = _summary(chosen, RETRIEVAL, path, scores)
+    return RunReport(
+        figures_of_policies | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores
+    )
 
 
-def _replay(chosen: Replay, wanted: Wanted) -> Outcome:
-    unused = {"llm": wanted.llm, "judge": wanted.judge, "sources": wanted.sources}
-    _refuse(chosen.name, sample=wanted.sample, summaries=wanted.summaries, **unused)
-    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, {"level": REPLAY})
-    figures = chosen.replay(wanted.data, wanted.policies, wanted.limit)
-    told = _head(chosen, REPLAY, header)
-    if wanted.out:
-        wanted.out.write_text(json.dumps(told | figures) + "\n", encoding="utf-8")
-    return Outcome(told | figures)
+def _replay(chosen: Replay, options: RunOptions) -> RunReport:
+    unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
+    _refuse(chosen.name, sample=options.sample, summaries=options.summaries, **unused)
+    header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
+    figures = chosen.replay(options.data, options.policies, options.limit)
+    head = _head(chosen, REPLAY, header)
+    if options.out:
+        options.out.write_text(json.dumps(head | figures) + "\n", encoding="utf-8")
+    return RunReport(head | figures)
 
 
 def _refuse(what: str, /, **options: object) -> None:
-    """Options that a kind of benchmark has no use for are a mistake, not to be passed over."""
+    """Raise InputError for options that this kind of benchmark has no use for."""
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise InputError(f"{what} takes no {' or '.join(given)}; leave it out")
 
 
 def _results(
-    opened: ExitStack, chosen: Registered, wanted: Wanted, level: str, decided: dict[str, Any]
+    opened: ExitStack,
+    chosen: AnyBenchmark,
+    options: RunOptions,
+    level: str,
+    decided: dict[str, Any],
 ) -> tuple[Path, Results]:
-    header = this_run(chosen.name, sha256_of(wanted.data), wanted.seed, decided)
-    path = _path(chosen, wanted, level)
+    header = this_run(chosen.name, sha256_of(options.data), options.seed, decided)
+    path = _path(chosen, options, level)
     return path, opened.enter_context(Results(path, header))
 
 
-def _path(chosen: Registered, wanted: Wanted, level: str) -> Path:
-    return wanted.out or Path("results") / f"{chosen.name}-{level}.jsonl"
+def _path(chosen: AnyBenchmark, options: RunOptions, level: str) -> Path:
+    return options.out or Path("results") / f"{chosen.name}-{level}.jsonl"
 
 
-def _answering(opened: ExitStack, chosen: Benchmark, wanted: Wanted) -> Answering | None:
+def _answering(opened: ExitStack, chosen: Benchmark, options: RunOptions) -> Answering | None:
     """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
-    if wanted.llm is None:
+    if options.llm is None:
         return None
-    answering = opened.enter_context(closing(open_llm(wanted.llm)))
+    answering = opened.enter_context(closing(open_llm(options.llm)))
     judging = answering
-    if wanted.judge is not None and wanted.judge != wanted.llm:
-        judging = opened.enter_context(closing(open_llm(wanted.judge)))
+    if options.judge is not None and options.judge != options.llm:
+        judging = opened.enter_context(closing(open_llm(options.judge)))
     return Answering(
         llm=answering,
         prompt=answer_prompt(chosen.prompt),
-        judge=None if wanted.judge is None else judging,
-        temperature=wanted.temperature or 0.0,
-        seed=wanted.seed,
+        judge=None if options.judge is None else judging,
+        temperature=options.temperature or 0.0,
+        seed=options.seed,
     )
 
 
-def _summary(chosen: Registered, level: str, path: Path, scores: Scores) -> dict[str, Any]:
+def _summary(chosen: AnyBenchmark, level: str, path: Path, scores: Scores) -> dict[str, Any]:
     return _head(chosen, level, scores.run, path) | {"policies": summary(scores)}
 
 
-def _head(chosen: Registered, level: str, run: Run, path: Path | None = None) -> dict[str, Any]:
-    """What the object of every run begins with; ``path`` is its results file."""
+def _head(
+    chosen: AnyBenchmark, level: str, run: RunHeader, path: Path | None = None
+) -> dict[str, Any]:
+    """The first fields of every run's object; ``path`` is its results file."""
     return {
         "benchmark": chosen.name,
         "level": level,

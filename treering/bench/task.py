@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DocumentPiece:
     """A turn, a section or a fact: what a document is made of, in reading order.
 
     ``unit`` names the evidence unit the piece belongs to. Several pieces may share one, where a
@@ -26,12 +26,12 @@ class Document:
     """What is remembered under one source: a text made of sections, or a chat made of turns."""
 
     source: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DocumentPiece, ...]
     chat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TaskQuestion:
     """A question, its reference answers, and the units that hold the evidence.
 
     ``evidence`` is empty where the benchmark marks none; such a question counts at the answer
@@ -54,4 +54,4 @@ class Task:
 
     space: str
     documents: tuple[Document, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[TaskQuestion, ...]

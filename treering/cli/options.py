@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -227,6 +227,15 @@ _GROUPS: dict[object, type[Any]] = {
 }
 
 
+Group = TypeVar("Group", bound=type[Any])
+
+
+def option_group(group: Group) -> Group:
+    """Let commands take a frozen dataclass of options as one parameter."""
+    _GROUPS[group] = group
+    return group
+
+
 def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer wants to see it: one parameter an option, and the context."""
     hints = get_type_hints(function, include_extras=True)
@@ -268,8 +277,13 @@ def option_names(group: type[Any]) -> tuple[str, ...]:
 def _parameters(group: type[Any]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(group)
+        Parameter(
+            option.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if option.default is MISSING else option.default,
+            annotation=hints[option.name],
+        )
+        for option in fields(group)
     ]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
@@ -14,10 +15,14 @@ from treering.cli.failures import reported
 
 @dataclass(frozen=True, slots=True)
 class SubApp:
-    """Where the ``app`` of ``treering NAME`` is, and its line in ``treering --help``."""
+    """The module whose ``app`` is loaded for a name, and the line that the help has for it.
+
+    ``command`` names one command of that app; without it the name stands for the whole app.
+    """
 
     module: str
     help: str
+    command: str | None = None
 
 
 SUB_APPS: dict[str, SubApp] = {
@@ -26,7 +31,7 @@ SUB_APPS: dict[str, SubApp] = {
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
-    "bench": SubApp("treering.cli.bench", "Measure quality on public benchmarks."),
+    "bench": SubApp("treering.cli.bench", "Measure quality, speed and cost; repeat our figures."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
 
@@ -36,28 +41,37 @@ class _Deferred(TyperGroup):
 
     def __init__(self, name: str, sub_app: SubApp) -> None:
         super().__init__(name=name, help=sub_app.help)
-        self._module = sub_app.module
+        self._sub_app = sub_app
 
     def load(self) -> Any:
-        """The real command group."""
-        return typer.main.get_command(import_module(self._module).app)
+        """The real command, or group of commands."""
+        loaded: Any = typer.main.get_command(import_module(self._sub_app.module).app)
+        return loaded if self._sub_app.command is None else loaded.commands[self._sub_app.command]
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         return self.load().make_context(*args, **kwargs)
 
 
-class Root(TyperGroup):
-    """The commands of treering, the sub-apps among them; failures end as documented."""
+class LazyGroup(TyperGroup):
+    """Commands, some of them in modules that are imported when they are called and not before."""
+
+    sub_apps: ClassVar[Mapping[str, SubApp]] = {}
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The names, sub-apps last."""
-        return [*super().list_commands(ctx), *SUB_APPS]
+        return [*super().list_commands(ctx), *self.sub_apps]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """A command by name; a sub-app not imported yet."""
-        if cmd_name in SUB_APPS:
-            return _Deferred(cmd_name, SUB_APPS[cmd_name])
+        if cmd_name in self.sub_apps:
+            return _Deferred(cmd_name, self.sub_apps[cmd_name])
         return super().get_command(ctx, cmd_name)
+
+
+class Root(LazyGroup):
+    """The commands of treering, the sub-apps among them; failures end as documented."""
+
+    sub_apps = SUB_APPS
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command."""

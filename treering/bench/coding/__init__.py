@@ -1,1 +1,1 @@
-"""Code benchmarks at the retrieval level: what of a repository is found for code to be written."""
+"""Code benchmarks: what of a repository is found for code, what a model writes, what is noticed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from treering.bench.coding.policy import CodePolicy
 from treering.bench.coding.sources import Projects
 from treering.bench.coding.task import CodeTask
-from treering.bench.results import Measured, Results
+from treering.bench.results import QuestionResult, Results
 from treering.bench.run import Progress
 from treering.embed.contract import Embedder
 
@@ -53,4 +53,4 @@ def _measure(
     with projects.with_hole(task) as index:
         for policy in policies:
             metrics = policy.measure(index, task, vector)
-            results.add(Measured(policy.name, task.project, task.id, task.category, metrics))
+            results.add(QuestionResult(policy.name, task.project, task.id, task.category, metrics))

@@ -18,7 +18,7 @@ BUDGETS = (250, 500, 1000, 2000)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RetrievedPassage:
     """A retrieved text: the evidence units it covers, its length, and its place in what was read.
 
     ``place`` orders the passages of one task as they were said or written.
@@ -30,20 +30,20 @@ class Passage:
     place: tuple[int, ...] = ()
 
 
-def ranked_units(passages: Iterable[Passage]) -> list[str]:
+def ranked_units(passages: Iterable[RetrievedPassage]) -> list[str]:
     """Units in the order in which the passages first reach them."""
     return list(dict.fromkeys(unit for passage in passages for unit in passage.units))
 
 
-def within_budget(passages: Iterable[Passage], budget: int) -> list[Passage]:
+def within_budget(passages: Iterable[RetrievedPassage], budget: int) -> list[RetrievedPassage]:
     """The longest head of a ranking whose texts together have at most ``budget`` tokens."""
-    kept, spent = [], 0
+    head, spent = [], 0
     for passage in passages:
         spent += passage.tokens
         if spent > budget:
             break
-        kept.append(passage)
-    return kept
+        head.append(passage)
+    return head
 
 
 def recall(ranking: Sequence[str], evidence: frozenset[str], k: int | None = None) -> float:
@@ -67,7 +67,7 @@ def reciprocal_rank(ranking: Sequence[str], evidence: frozenset[str]) -> float:
     return next((1 / rank for rank, unit in enumerate(ranking, 1) if unit in evidence), 0.0)
 
 
-def by_rank(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, float]:
+def by_rank(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> dict[str, float]:
     """The metrics of a ranking at every cut-off. ``evidence`` must not be empty."""
     ranking = ranked_units(passages)
     measured = {"mrr": reciprocal_rank(ranking, evidence)}
@@ -78,13 +78,13 @@ def by_rank(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, 
     return measured | {"tokens@10": float(_tokens(passages[:10]))}
 
 
-def overall(passages: Sequence[Passage], evidence: frozenset[str]) -> dict[str, float]:
+def overall(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> dict[str, float]:
     """Recall of all the passages together, and their tokens. ``evidence`` must not be empty."""
-    found = recall(ranked_units(passages), evidence)
-    return {"recall@all": found, "tokens@all": float(_tokens(passages))}
+    share = recall(ranked_units(passages), evidence)
+    return {"recall@all": share, "tokens@all": float(_tokens(passages))}
 
 
-def _tokens(passages: Iterable[Passage]) -> int:
+def _tokens(passages: Iterable[RetrievedPassage]) -> int:
     return sum(passage.tokens for passage in passages)
 
 

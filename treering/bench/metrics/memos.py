@@ -19,7 +19,7 @@ TokenVectors = Callable[[str], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MemoEntry:
     """One entry of a memo: lines ``start`` to ``end``, counted from 1, both included."""
 
     topic: str
@@ -29,15 +29,15 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchCounts:
     """What matched, of how many predicted and how many in the reference; sums over rows add up."""
 
     matched: float = 0.0
     predicted: int = 0
     reference: int = 0
 
-    def __add__(self, other: Matched) -> Matched:
-        return Matched(
+    def __add__(self, other: MatchCounts) -> MatchCounts:
+        return MatchCounts(
             self.matched + other.matched,
             self.predicted + other.predicted,
             self.reference + other.reference,
@@ -59,22 +59,31 @@ class Matched:
         total = self.predicted + self.reference
         return 2 * self.matched / total if total else 0.0
 
+    def figures(self) -> dict[str, float]:
+        """Precision, recall and F1, rounded."""
+        parts = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {name: round(value, 4) for name, value in parts.items()}
 
-def topics(predicted: Sequence[Span], reference: Sequence[Span]) -> Matched:
+
+def topics(predicted: Sequence[MemoEntry], reference: Sequence[MemoEntry]) -> MatchCounts:
     """Topics that equal the reference's of the same range, case and white space aside."""
-    return _matched(predicted, reference, lambda one, other: float(_plain(one) == _plain(other)))
+    return _matched(
+        predicted, reference, lambda ours, theirs: float(_plain(ours) == _plain(theirs))
+    )
 
 
 def summaries(
-    predicted: Sequence[Span], reference: Sequence[Span], similarity: Similarity | None = None
-) -> Matched:
+    predicted: Sequence[MemoEntry],
+    reference: Sequence[MemoEntry],
+    similarity: Similarity | None = None,
+) -> MatchCounts:
     """Summaries like the reference's of the same range; by default every one of them counts 1."""
     return _matched(predicted, reference, similarity or _same_range, lambda span: span.summary)
 
 
-def choices(predicted: frozenset[int], reference: frozenset[int]) -> Matched:
+def choices(predicted: frozenset[int], reference: frozenset[int]) -> MatchCounts:
     """Chosen options that are in the reference; NOTO is an option like any other."""
-    return Matched(len(predicted & reference), len(predicted), len(reference))
+    return MatchCounts(len(predicted & reference), len(predicted), len(reference))
 
 
 def bert_score(vectors: TokenVectors) -> Similarity:
@@ -97,17 +106,17 @@ def bert_score(vectors: TokenVectors) -> Similarity:
 
 
 def _matched(
-    predicted: Sequence[Span],
-    reference: Sequence[Span],
+    predicted: Sequence[MemoEntry],
+    reference: Sequence[MemoEntry],
     alike: Similarity,
-    text: Callable[[Span], str] = lambda span: span.topic,
-) -> Matched:
+    text: Callable[[MemoEntry], str] = lambda span: span.topic,
+) -> MatchCounts:
     by_range = {(span.start, span.end): span for span in reference}
-    found = {
+    same_range = {
         (span.start, span.end): span for span in predicted if (span.start, span.end) in by_range
     }
-    matched = sum(alike(text(span), text(by_range[place])) for place, span in found.items())
-    return Matched(matched, len(predicted), len(reference))
+    matched = sum(alike(text(span), text(by_range[place])) for place, span in same_range.items())
+    return MatchCounts(matched, len(predicted), len(reference))
 
 
 def _same_range(_: str, __: str) -> float:

@@ -11,7 +11,7 @@ from treering.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class RoundScore:
     """One round: IA, CA and IFR.
 
     ``ia`` is 1 if the round's own instruction is met, ``ca`` the share of all instructions so far
@@ -24,7 +24,7 @@ class Followed:
     ifr: float | None
 
 
-def followed(outcomes: Sequence[Sequence[bool]]) -> Iterator[Followed]:
+def followed(outcomes: Sequence[Sequence[bool]]) -> Iterator[RoundScore]:
     """The figures of every round; ``outcomes[r]`` says of the instructions 0 to r which are met."""
     before: set[int] = set()
     for round_, met in enumerate(outcomes):
@@ -32,8 +32,8 @@ def followed(outcomes: Sequence[Sequence[bool]]) -> Iterator[Followed]:
             raise InputError(f"round {round_} has {len(met)} outcomes; it must have {round_ + 1}")
         lost = [at for at in before if not met[at]]
         ifr = len(lost) / len(before) if before else None
-        yield Followed(float(met[-1]), fmean(map(float, met)), ifr)
-        before |= {at for at, one in enumerate(met) if one}
+        yield RoundScore(float(met[-1]), fmean(map(float, met)), ifr)
+        before |= {at for at, is_met in enumerate(met) if is_met}
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:

@@ -42,8 +42,8 @@ class Chroma:
     def search(self, query: str, k: int) -> list[int]:
         """The nearest texts by approximate search."""
         vector = self._embedder.embed([query], query=True)
-        found = self._texts.query(query_embeddings=vector, n_results=min(k, self._count))
-        return [int(name) for name in found["ids"][0]]
+        answer = self._texts.query(query_embeddings=vector, n_results=min(k, self._count))
+        return [int(name) for name in answer["ids"][0]]
 
     def close(self) -> None:
         """Release the database."""

@@ -1,4 +1,4 @@
-"""What another system needs to be able to do to be measured beside treering."""
+"""What another system must be able to do to be measured beside treering."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Peer(Protocol):
     """A system that holds texts and finds them again, with the embedder it was given."""
 
     def add(self, texts: Sequence[str]) -> None:
-        """Take in texts after those that are there; the first text ever has the number 0."""
+        """Take in texts after those that are there; the first text of all has the number 0."""
         ...
 
     def search(self, query: str, k: int) -> list[int]:

@@ -52,8 +52,8 @@ class Lance:
             asked = asked.distance_type("cosine").rerank(self._reranker)
         else:
             asked = self._table.search(vector).distance_type("cosine")
-        found = asked.limit(k).select(["number"]).to_list()
-        return [int(row["number"]) for row in found]
+        rows = asked.limit(k).select(["number"]).to_list()
+        return [int(row["number"]) for row in rows]
 
     def close(self) -> None:
         """Nothing is held."""

@@ -48,8 +48,8 @@ class LlamaIndex:
         [vector] = self._embedder.embed([query], query=True)
         asked = QueryBundle(query, embedding=vector.tolist())
         nearest = self._index.as_retriever(similarity_top_k=k)
-        found = self._fused(nearest, k).retrieve(asked) if self._hybrid else nearest.retrieve(asked)
-        return [int(one.node.node_id) for one in found]
+        nodes = self._fused(nearest, k).retrieve(asked) if self._hybrid else nearest.retrieve(asked)
+        return [int(scored.node.node_id) for scored in nodes]
 
     def _fused(self, nearest: Any, k: int) -> Any:
         from llama_index.core.llms import MockLLM

@@ -42,8 +42,8 @@ class Mem0:
 
     def search(self, query: str, k: int) -> list[int]:
         """What Mem0 finds, without its lower bound on similarity."""
-        found = self._memory.search(query, top_k=k, filters={"user_id": _USER}, threshold=0.0)
-        return [int(one["metadata"]["number"]) for one in found["results"]]
+        answer = self._memory.search(query, top_k=k, filters={"user_id": _USER}, threshold=0.0)
+        return [int(result["metadata"]["number"]) for result in answer["results"]]
 
     def close(self) -> None:
         """Release Qdrant's files."""

@@ -17,7 +17,7 @@ from treering.bench.perf.timing import (
     LIMIT,
     OURS,
     ROUNDS,
-    Timed,
+    Timing,
     compared,
     in_turn,
     seconds_of,
@@ -31,7 +31,7 @@ SENTENCES, DOOMED = PASSING
 INGESTED = 64  # sentences a round of ``ingest``: some tenths of a second of the bundled model
 
 
-def search(world: World) -> list[Timed]:
+def search(world: World) -> list[Timing]:
     """``Memory.search`` and a peer's, top 10, against the bare matrix-vector product.
 
     A question's vector is random, so that no model's time hides the rest.
@@ -55,7 +55,7 @@ def _ask(find: Callable[[str, int], object], world: World) -> None:
     find(next(world.questions), TOP)
 
 
-def opening(world: World) -> list[Timed]:
+def opening(world: World) -> list[Timing]:
     """Opening the file until the first search is done, against reading all vectors from SQLite."""
 
     def ours() -> None:
@@ -66,9 +66,9 @@ def opening(world: World) -> list[Timed]:
     return in_turn("open", world.n, ways, FEW_ROUNDS)
 
 
-def ingest(world: World) -> list[Timed]:
+def ingest(world: World) -> list[Timing]:
     """Adding sentences with the bundled model to what is there, against the bare embedder;
-    seconds a sentence.
+    seconds per sentence.
     """
     rounds = FEW_ROUNDS + 1
     texts = sentences(rounds * INGESTED)
@@ -76,16 +76,16 @@ def ingest(world: World) -> list[Timed]:
     with Memory.open(world.path, embedder=world.model) as memory:
         for first in range(rounds):
             batch = texts[first::rounds]  # long and short ones in each
-            said = [{"role": "user", "name": "Ana", "content": text} for text in batch]
+            messages = [{"role": "user", "name": "Ana", "content": text} for text in batch]
             bare = seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in batch]))  # noqa: B023
-            ours = seconds_of(lambda: memory.add(said, source=SENTENCES))  # noqa: B023 - run at once
+            ours = seconds_of(lambda: memory.add(messages, source=SENTENCES))  # noqa: B023
             times[LIMIT].append(bare / len(batch))
             times[OURS].append(ours / len(batch))
         memory.forget(source=SENTENCES)
-    return compared("ingest", world.n, {name: found[1:] for name, found in times.items()})
+    return compared("ingest", world.n, {name: seconds[1:] for name, seconds in times.items()})
 
 
-def forget(world: World) -> list[Timed]:
+def forget(world: World) -> list[Timing]:
     """Forgetting one entry, gone from the file's bytes, against SQLite's delete and vacuum."""
     passing = [
         {"role": "user", "content": f"a sentence to be forgotten, {n}"}
@@ -96,15 +96,15 @@ def forget(world: World) -> list[Timed]:
     return in_turn("forget", world.n, ways, FEW_ROUNDS)
 
 
-def size(world: World) -> list[Timed]:
-    """Bytes of the file a fragment, against those of the same texts and vectors in SQLite."""
+def size(world: World) -> list[Timing]:
+    """Bytes of the file per fragment, against those of the same texts and vectors in SQLite."""
     taken = {LIMIT: world.bare.path, OURS: world.path}
     per_turn = {name: [path.stat().st_size / world.n] for name, path in taken.items()}
     return compared("size", world.n, per_turn, "B")
 
 
-def resident(world: World) -> list[Timed]:
-    """Memory that opening and a first search take a fragment, against the vectors' own bytes.
+def resident(world: World) -> list[Timing]:
+    """Main memory per fragment of opening and a first search, against the vectors' own bytes.
 
     Measured where the system tells a process its exact size, which is Linux.
     """

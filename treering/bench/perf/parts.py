@@ -16,7 +16,7 @@ from treering.bench.perf.timing import (
     LIMIT,
     OURS,
     ROUNDS,
-    Timed,
+    Timing,
     compared,
     in_turn,
     seconds_of,
@@ -56,7 +56,7 @@ PLANS: Mapping[str, Plan] = {
 }
 
 
-def ranking(n: int) -> list[Timed]:
+def ranking(n: int) -> list[Timing]:
     """Ranking vectors in memory with more and more relations, against the bare product.
 
     This is where the relations' cost shows, which ``search`` hides behind words and files.
@@ -71,21 +71,21 @@ def ranking(n: int) -> list[Timed]:
     def product() -> None:
         _ = table.items.vectors @ query
 
-    timed: list[Timed] = []
+    timed: list[Timing] = []
     for name, plan in PLANS.items():
         ways: dict[str, Callable[[], object]] = {LIMIT: product, OURS: partial(ranked, plan)}
         timed += in_turn(f"rank {name}", n, ways, ROUNDS)
     return timed
 
 
-class Growing:
+class GrowingTree:
     """One tree that grows from size to size."""
 
     def __init__(self) -> None:
         self._tree = Tree(DIMENSION, Settings(Threshold()))
         self._vectors = mixture(DIMENSION, seed=0)
 
-    def __call__(self, n: int) -> list[Timed]:
+    def __call__(self, n: int) -> list[Timing]:
         """Inserting into a tree of ``n`` nodes, against comparing a vector with ``n`` others."""
         while len(self._tree) < n - LAST:
             self._tree.insert(next(self._vectors))
@@ -96,7 +96,7 @@ class Growing:
         return compared("tree", n, {LIMIT: [scan_.value] * LAST, OURS: ours})
 
 
-def code(n: int) -> list[Timed]:
+def code(n: int) -> list[Timing]:
     """Indexing ``n`` lines of the standard library, against parsing them with tree-sitter."""
     if n > CODE_MOST:
         return []
@@ -158,13 +158,13 @@ def _copied(to: Path, lines: int) -> list[bytes]:
     """Copy files of the standard library until they have so many lines; their contents."""
     sources: list[bytes] = []
     left = lines
-    for one in scan(Path(sysconfig.get_paths()["stdlib"])):
-        if not isinstance(one, SourceFile) or one.path.startswith(_NOT_CODE):
+    for file in scan(Path(sysconfig.get_paths()["stdlib"])):
+        if not isinstance(file, SourceFile) or file.path.startswith(_NOT_CODE):
             continue
-        if language_of(one.path) == "python" and left > 0:
-            target = to / one.path
+        if language_of(file.path) == "python" and left > 0:
+            target = to / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(one.content)
-            sources.append(one.content)
-            left -= one.content.count(b"\n")
+            target.write_bytes(file.content)
+            sources.append(file.content)
+            left -= file.content.count(b"\n")
     return sources

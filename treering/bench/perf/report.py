@@ -10,10 +10,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from treering.bench.perf.run import LIMITS, Done, done_as
-from treering.bench.perf.timing import LIMIT, OURS, Timed, Unit
+from treering.bench.perf.timing import LIMIT, OURS, Timing, Unit
 from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
-from treering.bench.results import Run
+from treering.bench.results import RunHeader
 from treering.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,37 +38,39 @@ Key = tuple[str, int, str]
 class Timings:
     """A run and what it timed."""
 
-    run: Run
-    timed: tuple[Timed, ...]
+    run: RunHeader
+    timed: tuple[Timing, ...]
 
     @property
-    def by_key(self) -> Mapping[Key, Timed]:
+    def by_key(self) -> Mapping[Key, Timing]:
         """The timings by operation, size and system."""
-        return {one.key: one for one in self.timed}
+        return {timing.key: timing for timing in self.timed}
 
     @property
     def done(self) -> frozenset[Done]:
         """The operations and the sizes they are timed at."""
-        return frozenset(done_as(one.operation, one.n) for one in self.timed)
+        return frozenset(done_as(timing.operation, timing.n) for timing in self.timed)
 
     @property
     def operations(self) -> list[str]:
         """The operations in the order in which they were timed."""
-        return list(dict.fromkeys(one.operation for one in self.timed))
+        return list(dict.fromkeys(timing.operation for timing in self.timed))
 
     def systems(self, operation: str) -> list[str]:
         """Those that an operation was timed with, treering first."""
-        found = dict.fromkeys(one.system for one in self.timed if one.operation == operation)
-        return sorted(found, key=lambda name: (name != OURS, name != LIMIT))
+        systems = dict.fromkeys(
+            timing.system for timing in self.timed if timing.operation == operation
+        )
+        return sorted(systems, key=lambda name: (name != OURS, name != LIMIT))
 
-    def of(self, operation: str, system: str) -> list[Timed]:
+    def of(self, operation: str, system: str) -> list[Timing]:
         """An operation's timings with a system, by size."""
-        found = (o for o in self.timed if (o.operation, o.system) == (operation, system))
-        return sorted(found, key=lambda one: one.n)
+        matching = (o for o in self.timed if (o.operation, o.system) == (operation, system))
+        return sorted(matching, key=lambda timing: timing.n)
 
 
 @dataclass(frozen=True, slots=True)
-class Slower:
+class Slowdown:
     """An operation whose ratio to its limit grew beyond the tolerance."""
 
     operation: str
@@ -85,7 +87,7 @@ def write(path: Path, timings: Timings) -> None:
     """Save as JSON lines: the header, then a line a timing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [{"kind": "run", **asdict(timings.run)}]
-    rows += [{"kind": "timed", **asdict(one)} for one in timings.timed]
+    rows += [{"kind": "timed", **asdict(timing)} for timing in timings.timed]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
@@ -96,104 +98,107 @@ def read(path: Path) -> Timings:
     if kinds[:1] != ["run"] or set(kinds[1:]) > {"timed"}:
         raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
     try:
-        return Timings(Run(**rows[0]), tuple(Timed(**row) for row in rows[1:]))
+        return Timings(RunHeader(**rows[0]), tuple(Timing(**row) for row in rows[1:]))
     except TypeError as error:
         raise InputError(f"{path} holds no timings of this version: {error}") from error
 
 
-def goes_on(path: Path, run: Run) -> Timings:
+def goes_on(path: Path, run: RunHeader) -> Timings:
     """The timings that a run goes on from: those saved, if they are of a run like it.
 
     Raises InputError if they are of another one.
     """
     if not path.exists():
         return Timings(run, ())
-    found = read(path)
-    differing = [key for key, value in run.identity.items() if found.run.identity[key] != value]
+    saved = read(path)
+    differing = [key for key, value in run.identity.items() if saved.run.identity[key] != value]
     if differing:
         raise InputError(
             f"{path} holds timings with another {' and '.join(differing)}; give another --out, or "
             "remove the file"
         )
-    return found
+    return saved
 
 
-def better(one: Timings, other: Timings) -> Timings:
-    """The timings of one run, or of another where treering's ratio to the limit is lower there:
-    what else a machine did meanwhile is what differs.
+def better(first: Timings, second: Timings) -> Timings:
+    """The timings of the first run, but those of the second where treering's ratio is lower there.
+
+    What differs between the two is what else the machine did meanwhile.
     """
-    known, again = one.by_key, other.by_key
+    before, again = first.by_key, second.by_key
 
     def is_lower(operation: str, n: int) -> bool:
         key = operation, n, OURS
-        return key in again and again[key].ratio < known[key].ratio
+        return key in again and again[key].ratio < before[key].ratio
 
-    chosen = (again.get(o.key, o) if is_lower(o.operation, o.n) else o for o in one.timed)
-    return Timings(one.run, tuple(chosen))
+    chosen = (again.get(o.key, o) if is_lower(o.operation, o.n) else o for o in first.timed)
+    return Timings(first.run, tuple(chosen))
 
 
 def usual(path: Path) -> Timings:
-    """The timings of a file, or of a folder's files the median of each.
+    """The timings of a file; of a folder, the median over its files.
 
     One run on a machine with other work has a figure or two that are far off. Raises InputError.
     """
     runs = [read(file) for file in sorted(path.glob("*.jsonl"))] if path.is_dir() else [read(path)]
     if not runs:
         raise InputError(f"{path} holds no timings; `treering bench perf --out` writes them")
-    found: dict[Key, list[Timed]] = {}
-    for one in (one for run in runs for one in run.timed):
-        found.setdefault(one.key, []).append(one)
-    return Timings(runs[0].run, tuple(map(_median, found.values())))
+    by_key: dict[Key, list[Timing]] = {}
+    for timing in (timing for run in runs for timing in run.timed):
+        by_key.setdefault(timing.key, []).append(timing)
+    return Timings(runs[0].run, tuple(map(_median, by_key.values())))
 
 
-def _median(found: Sequence[Timed]) -> Timed:
-    value, ratio = (median(getattr(one, name) for one in found) for name in ("value", "ratio"))
-    return replace(found[0], value=value, ratio=ratio)
+def _median(repeated: Sequence[Timing]) -> Timing:
+    value, ratio = (
+        median(getattr(timing, name) for timing in repeated) for name in ("value", "ratio")
+    )
+    return replace(repeated[0], value=value, ratio=ratio)
 
 
 def table(timings: Timings) -> str:
-    """Markdown: a row an operation and size; what a thing takes, and in how many limits' time."""
-    known = timings.by_key
-    peers = sorted({one.system for one in timings.timed} - {OURS, LIMIT})
+    """A Markdown table: what each operation takes at each size, and how many limits that is."""
+    timings_by_key = timings.by_key
+    peers = sorted({timing.system for timing in timings.timed} - {OURS, LIMIT})
     head = ["operation", "n", "treering", "× limit", *(f"{peer} × limit" for peer in peers)]
     lines = [head, ["---"] * len(head)]
     for operation in timings.operations:
         for ours in timings.of(operation, OURS):
-            theirs = (known.get((operation, ours.n, peer)) for peer in peers)
-            cells = [f"{one.ratio:.1f}" if one else "–" for one in theirs]
+            theirs = (timings_by_key.get((operation, ours.n, peer)) for peer in peers)
+            cells = [f"{timing.ratio:.1f}" if timing else "–" for timing in theirs]
             lines.append([operation, f"{ours.n:,}", value(ours), ratio(ours), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def limits(operations: Iterable[str]) -> str:
-    """What the limits are, for below a table."""
+    """What the limits are, as a line below a table."""
     first = dict.fromkeys(operation.split()[0] for operation in operations)
     return "; ".join(f"{name}: {LIMITS[name]}" for name in first)
 
 
-def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slower]:
+def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slowdown]:
     """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
 
     Seconds are not compared: two runs may have had different machines.
     """
     before = old.by_key
     return [
-        Slower(one.operation, one.n, before[one.key].ratio, one.ratio)
-        for one in new.timed
-        if one.system == OURS
-        and one.key in before
-        and one.ratio > tolerance * before[one.key].ratio
+        Slowdown(timing.operation, timing.n, before[timing.key].ratio, timing.ratio)
+        for timing in new.timed
+        if timing.system == OURS
+        and timing.key in before
+        and timing.ratio > tolerance * before[timing.key].ratio
     ]
 
 
-def summary(timings: Timings, slowed: Sequence[Slower]) -> dict[str, Any]:
+def summary(timings: Timings, slowed: Sequence[Slowdown]) -> dict[str, Any]:
     """One JSON object: ratios to the limit by operation, size and system, and what got slower."""
     ratios: dict[str, dict[str, dict[str, float]]] = {}
-    for one in timings.timed:
-        by_size = ratios.setdefault(one.operation, {})
-        by_size.setdefault(str(one.n), {})[one.system] = round(one.ratio, _DECIMALS)
-    told = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
-    return told | {"slower": [asdict(one) for one in slowed]}
+    for timing in timings.timed:
+        by_size = ratios.setdefault(timing.operation, {})
+        by_size.setdefault(str(timing.n), {})[timing.system] = round(timing.ratio, _DECIMALS)
+    figures = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
+    return figures | {"slower": [asdict(slowdown) for slowdown in slowed]}
 
 
 def plot(timings: Timings, operation: str, path: Path) -> None:
@@ -204,8 +209,8 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
         for system in timings.systems(operation):
             at = timings.of(operation, system)
             axes.plot(
-                [one.n for one in at],
-                [one.value for one in at],
+                [timing.n for timing in at],
+                [timing.value for timing in at],
                 linestyle="--" if system == LIMIT else "-",
                 marker="o",
                 label=limit if system == LIMIT else system,
@@ -219,13 +224,13 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
     save(operation, path, draw)
 
 
-def ratio(timed: Timed) -> str:
+def ratio(timed: Timing) -> str:
     """How many times the limit, as tables show it."""
     return f"{timed.ratio:.2f}" if timed.ratio >= _SMALL else f"{timed.ratio:.1g}"
 
 
-def value(timed: Timed) -> str:
-    """What it takes, in a unit that suits it."""
+def value(timed: Timing) -> str:
+    """What the operation takes, in a unit that suits it."""
     for unit, factor in _UNITS[timed.unit]:
         if timed.value * factor >= 1:
             return f"{timed.value * factor:.3g} {unit}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treering.bench.peers.contract import PeerFactory
 from treering.bench.perf import operations, parts
-from treering.bench.perf.timing import Timed
+from treering.bench.perf.timing import Timing
 from treering.bench.perf.world import World
 from treering.code.parse.parser import syntax_root
 from treering.embed.contract import Embedder
@@ -21,7 +21,7 @@ LEAST_N = 1_000
 Done = tuple[str, int]
 """An operation at a size."""
 
-OF_MEMORIES: Mapping[str, Callable[[World], list[Timed]]] = {
+OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
     "search": operations.search,
     "open": operations.opening,
     "ingest": operations.ingest,
@@ -31,9 +31,9 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timed]]] = {
 }
 """Each needs a memory of that size; filling it gives ``store``."""
 
-OF_PARTS: Mapping[str, Callable[[], Callable[[int], list[Timed]]]] = {
+OF_PARTS: Mapping[str, Callable[[], Callable[[int], list[Timing]]]] = {
     "rank": lambda: parts.ranking,
-    "tree": parts.Growing,
+    "tree": parts.GrowingTree,
     "code": lambda: parts.code,
 }
 
@@ -55,7 +55,7 @@ LIMITS: Mapping[str, str] = {
 
 
 def done_as(name: str, n: int) -> Done:
-    """What has been done where something of that name was timed: "rank dense" is of ``rank``."""
+    """The operation of a timed name, with the size: "rank dense" belongs to ``rank``."""
     return name.split()[0], n
 
 
@@ -72,7 +72,7 @@ def run(
     peers: Mapping[str, PeerFactory],
     done: Collection[Done] = (),
     folder: Path | None = None,
-) -> Iterator[list[Timed]]:
+) -> Iterator[list[Timing]]:
     """Time the operations ``chosen`` at every size but for those ``done``, parts first.
 
     ``folder`` keeps the memory, so that the next run need not fill it again; what was not saved of
@@ -102,16 +102,16 @@ def run(
 
 
 def again(
-    wanted: Collection[Done], most: int, model: Embedder, folder: Path | None = None
-) -> Iterator[list[Timed]]:
+    due: Collection[Done], most: int, model: Embedder, folder: Path | None = None
+) -> Iterator[list[Timing]]:
     """Time operations again, each at its sizes only; those at ``most`` in the memory kept."""
-    for n in sorted({n for _, n in wanted}):
-        names = [name for name in OPERATIONS if (name, n) in wanted]
+    for n in sorted({n for _, n in due}):
+        names = [name for name in OPERATIONS if (name, n) in due]
         smaller = [(name, size) for name in names for size in sizes(n) if size < n]
         yield from run(names, n, model, {}, smaller, folder if n == most else None)
 
 
-def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timed]]:
+def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timing]]:
     is_grown = world.n >= n
     if is_grown and "store" in names:
         log.warning(

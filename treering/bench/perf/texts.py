@@ -68,8 +68,8 @@ def questions() -> Iterator[str]:
 def sentences(count: int) -> list[str]:
     """Different sentences of the language reference that comes with CPython."""
     text = " ".join(" ".join(topic.split()) for topic in topics.values())
-    found = dict.fromkeys(re.split(r"(?<=[.?!]) ", text))
-    return [one for one in found if _SHORTEST <= len(one) <= _LONGEST][:count]
+    distinct = dict.fromkeys(re.split(r"(?<=[.?!]) ", text))
+    return [sentence for sentence in distinct if _SHORTEST <= len(sentence) <= _LONGEST][:count]
 
 
 _STOP_WORDS = (

@@ -17,7 +17,7 @@ FEW_ROUNDS = 5  # of what takes seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class Timing:
     """An operation at a size: what one system takes, and how many times the limit's that is.
 
     ``value`` is in ``unit``, seconds or bytes. Seconds depend on the machine and on what else it
@@ -39,8 +39,8 @@ class Timed:
 
 def in_turn(
     operation: str, n: int, ways: Mapping[str, Callable[[], object]], rounds: int
-) -> list[Timed]:
-    """Do each way once a round; the best of the rounds, after a first one that warms up.
+) -> list[Timing]:
+    """Do each way once per round; the best round counts, after a first one that warms up.
 
     What else a machine does only ever makes things slower, so the best is what a thing takes.
     ``ways`` holds the limit under the name ``limit``.
@@ -51,18 +51,18 @@ def in_turn(
             start = time.perf_counter()
             way()
             times[name].append(time.perf_counter() - start)
-    return compared(operation, n, {name: [min(found[1:])] for name, found in times.items()})
+    return compared(operation, n, {name: [min(seconds[1:])] for name, seconds in times.items()})
 
 
 def compared(
     operation: str, n: int, taken: Mapping[str, Sequence[float]], unit: Unit = "s"
-) -> list[Timed]:
+) -> list[Timing]:
     """The mean of each system, and its ratio to the limit's: over all rounds, so that no round in
     which one of them was lucky decides.
     """
-    means = {system: statistics.fmean(found) for system, found in taken.items()}
+    means = {system: statistics.fmean(values) for system, values in taken.items()}
     return [
-        Timed(operation, n, system, value=mean, ratio=mean / means[LIMIT], unit=unit)
+        Timing(operation, n, system, value=mean, ratio=mean / means[LIMIT], unit=unit)
         for system, mean in means.items()
     ]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from treering.bench.peers.contract import Peer, PeerFactory
 from treering.bench.perf.texts import RandomVectors, questions, turns
-from treering.bench.perf.timing import LIMIT, OURS, Timed, compared, seconds_of
+from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
@@ -41,7 +41,7 @@ _PRAGMAS = (
 )
 
 
-class Bare:
+class BareFile:
     """Texts and vectors in SQLite as treering opens it, and nothing else: the limit of a file."""
 
     def __init__(self, path: Path) -> None:
@@ -110,16 +110,16 @@ class World:
         self.memory = self._opened.enter_context(
             Memory.open(self.path, embedder=self.vectors, llm=NONE)
         )
-        self.bare = self._opened.enter_context(closing(Bare(self.folder / "bare.db")))
+        self.bare = self._opened.enter_context(closing(BareFile(self.folder / "bare.db")))
         self._drop_passing()
         self.n = self.memory.stats().entries
         self.bare.cut(self.n)  # which takes in a batch first
         self._peers = {name: self._open(name, make) for name, make in peers.items()}
 
-    def grow(self, n: int) -> list[Timed]:
-        """Add turns until there are ``n``, in batches in turn; seconds a turn (``store``).
+    def grow(self, n: int) -> list[Timing]:
+        """Add turns until there are ``n``, in batches in turn; the seconds per turn (``store``).
 
-        Nothing if there are as many. Raises InputError if there are more.
+        Nothing happens if there are as many already. Raises InputError if there are more.
         """
         if self.n > n:
             raise InputError(f"{self.folder} holds {self.n:,} turns, more than {n:,}; remove it")

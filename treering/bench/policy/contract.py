@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from treering.bench.metrics.evidence import Passage, within_budget
-from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.metrics.evidence import RetrievedPassage, within_budget
+from treering.bench.space import TaskSpace
+from treering.bench.task import TaskQuestion
 
-Pick = Callable[[Space, Question], Sequence[Passage]]
-Fill = Callable[[Space, Question, int], Sequence[Passage]]
+Pick = Callable[[TaskSpace, TaskQuestion], Sequence[RetrievedPassage]]
+Fill = Callable[[TaskSpace, TaskQuestion, int], Sequence[RetrievedPassage]]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetrievalPolicy:
     """Passages for a question.
 
     ``pick`` ranks them, best first, and is None for a policy that only fills budgets. ``fill``
@@ -28,8 +28,12 @@ class Policy:
     ranked: bool = True
 
     def within(
-        self, space: Space, question: Question, picked: Sequence[Passage], budget: int
-    ) -> Sequence[Passage]:
+        self,
+        space: TaskSpace,
+        question: TaskQuestion,
+        picked: Sequence[RetrievedPassage],
+        budget: int,
+    ) -> Sequence[RetrievedPassage]:
         """The passages this policy puts into ``budget`` tokens, given what it ``picked``."""
         if self.fill is not None:
             return self.fill(space, question, budget)

@@ -18,12 +18,12 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Pick, Policy
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import Pick, RetrievalPolicy
 from treering.bench.policy.fusing import ranked
 from treering.bench.prompts import load
-from treering.bench.space import Scored, Space
-from treering.bench.task import Question
+from treering.bench.space import ScoredPassage, TaskSpace
+from treering.bench.task import TaskQuestion
 from treering.llm.contract import LLM, Message
 from treering.score.terms import terms
 
@@ -32,7 +32,7 @@ log = logging.getLogger("treering")
 HOURLY_DECAY = 0.995  # MemoryStream's recency, per hour
 RETENTION_DAYS = 5.0  # MemoryBank's code: R = exp(-days / (5 · strength)), strength 1 at first
 RATED = "memory-stream+rated"
-Importance = Callable[[Space, Sequence[Scored]], NDArray[np.float64]]
+Importance = Callable[[TaskSpace, Sequence[ScoredPassage]], NDArray[np.float64]]
 _NUMBER = re.compile(r"\d+")
 _SCALE = re.compile(r"\b1\s*(?:to|-|–)\s*10\b|(?:/|\bout of)\s*10\b")
 _REPLY_TOKENS = 16  # a number, also one wrapped as JSON
@@ -44,65 +44,65 @@ _NUMBER_ONLY = "Answer with one number from 1 to 10 and no other word."
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
 
 
-def memory_stream() -> Policy:
+def memory_stream() -> RetrievalPolicy:
     """Recency + relevance, each scaled to [0, 1] over the memory, with equal weights.
 
     Without the paper's third term: equal for all pieces, importance drops out.
     """
-    return Policy("memory-stream", _stream(lambda _, found: np.zeros(len(found))))
+    return RetrievalPolicy("memory-stream", _stream(lambda _, scored: np.zeros(len(scored))))
 
 
-def memory_stream_by_rarity() -> Policy:
-    """With importance too, by a rule that needs no model: what a piece says that few others do.
+def memory_stream_by_rarity() -> RetrievalPolicy:
+    """With importance, too, by a rule that needs no model: how rare a piece's words are.
 
     The sum of its terms' inverse document frequencies.
     """
-    return Policy("memory-stream+rarity", _stream(_rarity))
+    return RetrievalPolicy("memory-stream+rarity", _stream(_rarity))
 
 
-def memory_stream_rated(llm: LLM, seed: int) -> Policy:
+def memory_stream_rated(llm: LLM, seed: int) -> RetrievalPolicy:
     """With importance as the paper has it: a language model rates each piece once, 1 to 10.
 
     A piece for which it names no such number twice counts 4, as in the authors' code, with a
     warning.
     """
 
-    def rate(found: Sequence[Scored]) -> NDArray[np.float64]:
-        ratings = [_rating(one.said, llm, seed) for one in found]
+    def rate(scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+        ratings = [_rating(passage.embedded, llm, seed) for passage in scored]
         if unread := ratings.count(None):
             log.warning("%s: %d of %d ratings could not be read", RATED, unread, len(ratings))
         return np.array([_FAIL_SAFE if rating is None else rating for rating in ratings])
 
-    def rated(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
-        return space.once(RATED, lambda _: rate(found))
+    def rated(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+        return space.once(RATED, lambda _: rate(scored))
 
-    return Policy(RATED, _stream(rated))
+    return RetrievalPolicy(RATED, _stream(rated))
 
 
 def _stream(importance: Importance) -> Pick:
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         everything = space.scored(question)
         now = question.at or space.now
-        hours = [_age_s(found, now) / _HOUR_S for found in everything]
+        hours = [_age_s(scored, now) / _HOUR_S for scored in everything]
         recency = _scaled(np.power(HOURLY_DECAY, hours))
-        relevance = _scaled(np.array([found.cosine for found in everything]))
+        relevance = _scaled(np.array([scored.cosine for scored in everything]))
         return ranked(everything, recency + relevance + _scaled(importance(space, everything)))
 
     return pick
 
 
-def _rarity(space: Space, found: Sequence[Scored]) -> NDArray[np.float64]:
-    def made(_: ExitStack) -> NDArray[np.float64]:
-        said = [frozenset(terms(one.said)[:, 0].tolist()) for one in found]
-        having = Counter(term for one in said for term in one)
-        rarity = {term: math.log(len(said) / count) for term, count in having.items()}
-        return np.array([sum(rarity[term] for term in one) for one in said])
+def _rarity(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
+    def rarities(_: ExitStack) -> NDArray[np.float64]:
+        words = [frozenset(terms(passage.embedded)[:, 0].tolist()) for passage in scored]
+        having = Counter(term for of_passage in words for term in of_passage)
+        rarity = {term: math.log(len(words) / count) for term, count in having.items()}
+        return np.array([sum(rarity[term] for term in of_passage) for of_passage in words])
 
-    return space.once("rarity", made)
+    return space.once("rarity", rarities)
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
-    """The number of a reply but for the scale; None if it has not one from 1 to 10, asked twice."""
+    """The rating in a reply, the scale aside; None if two replies hold no number from 1 to 10."""
     prompt = load("memory_stream_importance").fill(memory=text)
     for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
         reply = llm.complete(
@@ -114,32 +114,33 @@ def _rating(text: str, llm: LLM, seed: int) -> float | None:
     return None
 
 
-def memory_bank(seed: int) -> Policy:
+def memory_bank(seed: int) -> RetrievalPolicy:
     """Dense search over what the forgetting curve keeps: each piece is kept with chance R."""
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         now = question.at or space.now
-        kept = [found for found in space.scored(question) if _kept(found, now, seed)]
-        return ranked(kept, np.array([found.cosine for found in kept]))
+        remembered = [scored for scored in space.scored(question) if _kept(scored, now, seed)]
+        return ranked(remembered, np.array([scored.cosine for scored in remembered]))
 
-    return Policy("memory-bank", pick)
+    return RetrievalPolicy("memory-bank", pick)
 
 
-def _kept(found: Scored, now: datetime | None, seed: int) -> bool:
+def _kept(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
     """Whether a piece is still remembered: drawn once a piece, whatever the question."""
-    retention = math.exp(-_age_s(found, now) / _DAY_S / RETENTION_DAYS)
-    drawn = hashlib.sha256(f"{seed}\0{found.passage.place}\0{found.passage.text}".encode()).digest()
+    retention = math.exp(-_age_s(scored, now) / _DAY_S / RETENTION_DAYS)
+    passage = scored.passage
+    drawn = hashlib.sha256(f"{seed}\0{passage.place}\0{passage.text}".encode()).digest()
     return int.from_bytes(drawn[:8], "big") / 2**64 < retention
 
 
-def _age_s(found: Scored, now: datetime | None) -> float:
+def _age_s(scored: ScoredPassage, now: datetime | None) -> float:
     """Seconds since a piece was said; 0 where times are not known."""
-    if now is None or found.at is None:
+    if now is None or scored.at is None:
         return 0.0
-    return max(0.0, (now - found.at).total_seconds())
+    return max(0.0, (now - scored.at).total_seconds())
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """To [0, 1]; all equal become 0."""
+    """The values scaled to [0, 1]; equal ones become 0."""
     span = np.ptp(values) if len(values) else 0.0
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)

@@ -7,30 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
-from treering.bench.space import DEPTH, Scored, Space
-from treering.bench.task import Question
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
+from treering.bench.space import DEPTH, ScoredPassage, TaskSpace
+from treering.bench.task import TaskQuestion
 
 RRF_K = 60  # Cormack et al. (2009), and every search engine since
 
 Scores = NDArray[np.float64]
 
 
-def ranked(scored: Sequence[Scored], scores: Scores) -> list[Passage]:
+def ranked(scored: Sequence[ScoredPassage], scores: Scores) -> list[RetrievedPassage]:
     """The passages of the best scores, best first; ties in reading order."""
     order = np.argsort(-scores, kind="stable")[:DEPTH]
     return [scored[place].passage for place in order]
 
 
-def _plain(space: Space, question: Question) -> Sequence[Passage]:
+def _plain(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
     """Both scores in standard deviations from their mean, added with equal weight."""
     scored = space.scored(question)
     bm25, cosine = map(_standardised, _raw(scored))
     return ranked(scored, bm25 + cosine)
 
 
-def _reciprocal_ranks(space: Space, question: Question) -> Sequence[Passage]:
+def _reciprocal_ranks(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
     """Reciprocal rank fusion: Σ 1 / (60 + rank); what shares no word with the query has no rank."""
     scored = space.scored(question)
     bm25, cosine = _raw(scored)
@@ -38,8 +38,9 @@ def _reciprocal_ranks(space: Space, question: Question) -> Sequence[Passage]:
     return ranked(scored, lexical + 1 / (RRF_K + _ranks(cosine)))
 
 
-def _raw(scored: Sequence[Scored]) -> tuple[Scores, Scores]:
-    return np.array([one.bm25 for one in scored]), np.array([one.cosine for one in scored])
+def _raw(scored: Sequence[ScoredPassage]) -> tuple[Scores, Scores]:
+    bm25 = np.array([passage.bm25 for passage in scored])
+    return bm25, np.array([passage.cosine for passage in scored])
 
 
 def _standardised(scores: Scores) -> Scores:
@@ -55,4 +56,4 @@ def _ranks(scores: Scores) -> Scores:
     return ranks
 
 
-FUSING = (Policy("fusion", _plain), Policy("rank-fusion", _reciprocal_ranks))
+FUSING = (RetrievalPolicy("fusion", _plain), RetrievalPolicy("rank-fusion", _reciprocal_ranks))

@@ -12,32 +12,34 @@ from dataclasses import replace
 
 import numpy as np
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.fusing import ranked
-from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.space import TaskSpace
+from treering.bench.task import TaskQuestion
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e|[Ww]e|[Oo]ur)\b")
 
 
-def mpc() -> Policy:
+def mpc() -> RetrievalPolicy:
     """Persona summaries, ranked by the cosine of the turns they are made of."""
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
-        told = [
-            replace(one, passage=short)
-            for one in space.scored(question)
-            if (short := _persona(space, one.passage)) is not None
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
+        personal = [
+            replace(scored, passage=short)
+            for scored in space.scored(question)
+            if (short := _persona(space, scored.passage)) is not None
         ]
-        return ranked(told, np.array([one.cosine for one in told]))
+        return ranked(personal, np.array([scored.cosine for scored in personal]))
 
-    return Policy("mpc", pick)
+    return RetrievalPolicy("mpc", pick)
 
 
-def _persona(space: Space, passage: Passage) -> Passage | None:
-    """What a passage tells of its speaker, at its own length; None if that is nothing."""
-    kept = [found for found in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(found)]
-    text = " ".join(sentence.strip() for sentence in kept)
-    return replace(passage, text=text, tokens=space.count(text)) if kept else None
+def _persona(space: TaskSpace, passage: RetrievedPassage) -> RetrievedPassage | None:
+    """What a passage tells of its speaker, with its own length; None if it tells nothing."""
+    sentences = [
+        sentence for sentence in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(sentence)
+    ]
+    text = " ".join(sentence.strip() for sentence in sentences)
+    return replace(passage, text=text, tokens=space.count(text)) if sentences else None

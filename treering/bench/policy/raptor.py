@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
-from treering.bench.space import DEPTH, Scored, Space
-from treering.bench.task import Question
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
+from treering.bench.space import DEPTH, ScoredPassage, TaskSpace
+from treering.bench.task import TaskQuestion
 from treering.relate.contract import Floats
 from treering.tree.aggregate import SUMMARY_TOKENS
 from treering.tree.extract import central_sentences
@@ -29,7 +29,7 @@ Summarise = Callable[[Sequence[Sequence[str]]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RaptorLevel:
     """Summaries of one height with their vectors, and the texts at the bottom of each."""
 
     texts: tuple[str, ...]
@@ -39,15 +39,15 @@ class Level:
 
 def build(
     texts: Sequence[str], vectors: Floats, summarise: Summarise, embed: Callable[..., Floats]
-) -> list[Level]:
-    """The levels of a tree over ``texts``, these first; each has a seventh of the one below."""
-    levels = [Level(tuple(texts), vectors, tuple((n,) for n in range(len(texts))))]
+) -> list[RaptorLevel]:
+    """The levels of a tree, ``texts`` first; each level has a seventh of the one below."""
+    levels = [RaptorLevel(tuple(texts), vectors, tuple((n,) for n in range(len(texts))))]
     while len(levels[-1].texts) > 1:
         below = levels[-1]
         groups = _clusters(below.vectors)
         summaries = tuple(summarise([[below.texts[n] for n in group] for group in groups]))
         leaves = tuple(tuple(x for n in group for x in below.leaves[n]) for group in groups)
-        levels.append(Level(summaries, embed(summaries), leaves))
+        levels.append(RaptorLevel(summaries, embed(summaries), leaves))
     return levels
 
 
@@ -56,37 +56,39 @@ def extractive(groups: Sequence[Sequence[str]], count: Callable[[str], int]) -> 
     return [central_sentences(group, SUMMARY_TOKENS, count) for group in groups]
 
 
-def raptor() -> Policy:
+def raptor() -> RetrievalPolicy:
     """Collapsed search over a tree with extractive summaries, built when a space is first asked.
 
     A summary counts as evidence found for the texts that it quotes whole.
     """
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         fragments = space.scored(question)
         passages, vectors = space.once("raptor", lambda _: _nodes(space, fragments))
         [query] = space.embedder.embed([question.text], query=True)
         order = np.argsort(-(vectors @ query), kind="stable")[:DEPTH]
         return [passages[place] for place in order]
 
-    return Policy("raptor", pick)
+    return RetrievalPolicy("raptor", pick)
 
 
-def _nodes(space: Space, fragments: Sequence[Scored]) -> tuple[list[Passage], Floats]:
-    said = [fragment.said for fragment in fragments]
+def _nodes(
+    space: TaskSpace, fragments: Sequence[ScoredPassage]
+) -> tuple[list[RetrievedPassage], Floats]:
+    texts = [fragment.embedded for fragment in fragments]
     tree = build(
-        said,
-        space.embedder.embed(said),
+        texts,
+        space.embedder.embed(texts),
         lambda groups: extractive(groups, space.count),
         space.embedder.embed,
     )
     passages = [fragment.passage for fragment in fragments]
     for level in tree[1:]:
-        for text, leaves in zip(level.texts, level.leaves, strict=True):
-            quoted = [fragments[n].passage for n in leaves if said[n] in text]
-            units = tuple(dict.fromkeys(unit for one in quoted for unit in one.units))
+        for summary, leaves in zip(level.texts, level.leaves, strict=True):
+            quoted = [fragments[n].passage for n in leaves if texts[n] in summary]
+            units = tuple(dict.fromkeys(unit for passage in quoted for unit in passage.units))
             place = min(fragments[n].passage.place for n in leaves)
-            passages.append(Passage(units, space.count(text), text, place))
+            passages.append(RetrievedPassage(units, space.count(summary), summary, place))
     vectors = np.concatenate([level.vectors for level in tree])
     return passages, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -94,5 +96,5 @@ def _nodes(space: Space, fragments: Sequence[Scored]) -> tuple[list[Passage], Fl
 def _clusters(vectors: Floats) -> list[list[int]]:
     count = max(len(vectors) // CLUSTER, 1)
     _, label = kmeans2(vectors.astype(np.float64), count, minit="++", seed=0)
-    groups = (np.flatnonzero(label == one).tolist() for one in np.unique(label))
+    groups = (np.flatnonzero(label == cluster).tolist() for cluster in np.unique(label))
     return list(groups)

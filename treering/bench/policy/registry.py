@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from treering.bench.peers.registry import PEERS
-from treering.bench.policy.contract import Policy
+from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.fading import (
     RATED,
     memory_bank,
@@ -22,10 +22,10 @@ from treering.bench.policy.searching import (
     PARTIAL,
     PREFIX,
     SEARCHING,
+    SUMMARISED,
     draws_on_memos,
     with_relations,
 )
-from treering.bench.policy.summarised import SUMMARISED
 from treering.bench.policy.unranked import UNRANKED
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM
@@ -52,7 +52,7 @@ An α of 0 is ``own``.
 
 def policies(
     names: Sequence[str], seed: int, rater: LLM | None = None, writer: LLM | None = None
-) -> list[Policy]:
+) -> list[RetrievalPolicy]:
     """The policies called ``names``; ``all`` stands for treering and every built-in baseline.
 
     The names of ``GROUPS`` stand for their policies. With ``memory-stream+rated`` ``rater`` rates
@@ -66,9 +66,9 @@ def policies(
     wholes = mpc(), raptor(), *UNRANKED
     built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
     rated = (memory_stream_rated(rater, seed),) if rater else ()
-    known = built_in | {p.name: p for p in (*PARTIAL, *rated)}
-    chosen: dict[str, Policy] = {}
-    for name in (one for given in names for one in GROUPS.get(given, [given])):
+    by_name = built_in | {p.name: p for p in (*PARTIAL, *rated)}
+    chosen: dict[str, RetrievalPolicy] = {}
+    for name in (member for given in names for member in GROUPS.get(given, [given])):
         if name == DEFAULT:
             chosen |= built_in
         elif name.startswith(PREFIX):
@@ -77,12 +77,12 @@ def policies(
             chosen[name] = with_relations(name)
         elif name.startswith(PEER_PREFIX):
             chosen[name] = peer_policy(name)
-        elif name in known:
-            chosen[name] = known[name]
+        elif name in by_name:
+            chosen[name] = by_name[name]
         elif name == RATED:
             raise InputError(f"policy {name!r} needs ratings; name a model with --summaries")
         else:
-            there = ", ".join([DEFAULT, *known, *GROUPS])
+            there = ", ".join([DEFAULT, *by_name, *GROUPS])
             raise UnknownName(
                 f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
                 f"and {PEER_PREFIX}{'|'.join(PEERS)}"

@@ -1,4 +1,4 @@
-"""Policies that are one call of a memory: treering, plain scorers, and chosen relations."""
+"""Policies that are one call of a memory: treering, plain scorers, trees, chosen relations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treering.bench.metrics.evidence import Passage
-from treering.bench.policy.contract import Policy
-from treering.bench.space import Space
-from treering.bench.task import Question
+from treering.bench.metrics.evidence import RetrievedPassage
+from treering.bench.policy.contract import RetrievalPolicy
+from treering.bench.space import TaskSpace
+from treering.bench.task import TaskQuestion
 from treering.errors import InputError, UnknownName
 from treering.records import Kind
 from treering.relate.decay import Context
@@ -28,22 +28,22 @@ _RELATION = re.compile(
 )
 
 
-def search_policy(name: str, **how: Any) -> Policy:
+def search_policy(name: str, **how: Any) -> RetrievalPolicy:
     """A policy that searches with ``how``, the keyword arguments of ``Memory.search``."""
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         return space.search(question, **how)
 
-    return Policy(name, pick)
+    return RetrievalPolicy(name, pick)
 
 
-def _context(space: Space, question: Question, budget: int) -> Sequence[Passage]:
+def _context(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
     return [space.context(question, budget)]
 
 
 SEARCHING = (
     search_policy("treering"),
-    Policy("context", fill=_context),
+    RetrievalPolicy("context", fill=_context),
     search_policy("bm25", mode="lexical", relations=()),
     search_policy("dense", mode="dense", relations=()),
     search_policy("own", relations=()),
@@ -54,6 +54,18 @@ PARTIAL = (
     search_policy("dense+relations", mode="dense"),
 )
 """Half of treering's own score with its relations, for ablations."""
+
+
+def _mixed(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
+    return [space.context(question, budget, altitude="mixed")]
+
+
+SUMMARISED = (
+    search_policy("tree", level="all"),
+    RetrievalPolicy("tree-mixed", fill=_mixed),
+    search_policy("tree-collapsed", level="all", mode="dense", relations=()),  # the paper's
+)
+"""Policies that draw on the memory's tree of summaries (MemTree)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +81,9 @@ class _Part:
         if self.name in OF_A_SPACE:
             return [self.name]
         if self.name != DEFAULT_RELATIONS:
-            made = BUILT_IN[self.name](**self.parameters)
-            return [Weighted(made, ALPHA if self.alpha is None else self.alpha)]
-        return [self._changed(one) for one in DEFAULTS[kind]]
+            relation = BUILT_IN[self.name](**self.parameters)
+            return [Weighted(relation, ALPHA if self.alpha is None else self.alpha)]
+        return [self._changed(default) for default in DEFAULTS[kind]]
 
     def _changed(self, default: Weighted) -> Weighted:
         relation = default.relation
@@ -80,7 +92,7 @@ class _Part:
         return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
 
 
-def with_relations(text: str) -> Policy:
+def with_relations(text: str) -> RetrievalPolicy:
     """The policy that ``text`` spells: relations with ``+``, each with a parameter and weight.
 
     ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; what is left
@@ -95,11 +107,11 @@ def with_relations(text: str) -> Policy:
         if part.name in OF_A_SPACE and part.alpha is not None
     }
 
-    def pick(space: Space, question: Question) -> Sequence[Passage]:
-        chosen = [one for part in parts for one in part.relations(space.kind)]
+    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
+        chosen = [relation for part in parts for relation in part.relations(space.kind)]
         return space.search(question, relations=chosen, alpha=weights or None)
 
-    return Policy(text, pick)
+    return RetrievalPolicy(text, pick)
 
 
 def draws_on_memos(text: str) -> bool:
@@ -112,18 +124,18 @@ def _parts(text: str) -> list[_Part]:
 
 
 def _part(part: str, text: str) -> _Part:
-    found = _RELATION.fullmatch(part)
-    if found is None:
+    match = _RELATION.fullmatch(part)
+    if match is None:
         raise InputError(f"policy {text!r}: {part!r} is not of the form context(w=0.3)@0.5")
-    name = found["name"]
-    parameters = {found["key"]: float(found["value"])} if found["key"] else {}
+    name = match["name"]
+    parameters = {match["key"]: float(match["value"])} if match["key"] else {}
     takes = _parameters(name, text)
     if not parameters.keys() <= takes:
         named = ", ".join(sorted(takes)) or "no parameters"
-        raise InputError(f"policy {text!r}: {name} takes {named}, not {found['key']}")
-    made = _Part(name, parameters, float(found["alpha"]) if found["alpha"] else None)
-    made.relations("text")  # refuses values that the relation refuses
-    return made
+        raise InputError(f"policy {text!r}: {name} takes {named}, not {match['key']}")
+    spelled = _Part(name, parameters, float(match["alpha"]) if match["alpha"] else None)
+    spelled.relations("text")  # refuses values that the relation refuses
+    return spelled
 
 
 def _parameters(name: str, text: str) -> set[str]:
@@ -132,6 +144,6 @@ def _parameters(name: str, text: str) -> set[str]:
     if name in OF_A_SPACE:
         return set()
     if name not in BUILT_IN:
-        known = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
-        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {known}")
+        relations = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
+        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {relations}")
     return set(inspect.signature(BUILT_IN[name]).parameters) - {"name"}

@@ -63,10 +63,10 @@ def _choice(question: str, context: str, options: str) -> list[Message]:
 
 def _chat(question: str, context: str, _: str) -> list[Message]:
     """FragRel's prompt 3 with MemoChat's layout of its materials (figure 3)."""
-    said = load_shared("fragrel_chat_turn").fill(
+    turn = load_shared("fragrel_chat_turn").fill(
         evidences=context, recent="", input=f"user: {question} ### bot: "
     )
-    return [Message("system", load_shared("fragrel_chat").fill()), Message("user", said)]
+    return [Message("system", load_shared("fragrel_chat").fill()), Message("user", turn)]
 
 
 _ANSWER: Mapping[str, AnswerPrompt] = {

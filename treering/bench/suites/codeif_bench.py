@@ -8,7 +8,7 @@ from pathlib import Path
 from treering.bench.coding.sources import project_folder, source_text
 from treering.bench.coding.task import CodeTask, Dependencies, LeftOut
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import CodeBenchmark, Data, register
+from treering.bench.registry import CodeBenchmark, DataSource, register
 
 _INDENT = 4
 
@@ -55,7 +55,7 @@ register(
         name="codeif-bench",
         title="CodeIF-Bench L-2 (retrieval)",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://github.com/zhu-zhu-ding/CodeIF-Bench (L-2)",
             licence="none stated: research use; the projects have their own",
             files="l2.jsonl; --sources: a folder a project, as installed from the package index",

@@ -10,7 +10,7 @@ from pathlib import Path
 from treering.bench.coding.sources import defined_names, project_folder, source_text
 from treering.bench.coding.task import CodeTask, Definitions, LeftOut
 from treering.bench.read import Row, json_items, only_file
-from treering.bench.registry import CodeBenchmark, Data, register
+from treering.bench.registry import CodeBenchmark, DataSource, register
 
 _QUOTED = re.compile(r"'([^']+)'")
 _INDENT = 4
@@ -54,7 +54,7 @@ def _task(row: Row, sources: Path) -> CodeTask | LeftOut:
 def _oracle(row: Row) -> frozenset[str]:
     """The names of the oracle context: a JSON object of lists that Python printed."""
     printed: dict[str, str] = json.loads(row["oracle_context"])
-    return frozenset(name for one in printed.values() for name in _QUOTED.findall(one))
+    return frozenset(name for names in printed.values() for name in _QUOTED.findall(names))
 
 
 register(
@@ -62,7 +62,7 @@ register(
         name="coder-eval",
         title="CoderEval for Python (retrieval)",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://github.com/CoderEval/CoderEval (CoderEval4Python.json)",
             licence="none stated; the projects have their own",
             files="CoderEval4Python.json; --sources: a folder a project, named as its repository",

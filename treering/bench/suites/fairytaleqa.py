@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from treering.bench.read import csv_rows, json_lines
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.errors import InputError
 
 _STORY = "-story.csv"
@@ -27,9 +27,9 @@ def load(path: Path) -> Iterator[Task]:
 
 
 def _from_lines(path: Path) -> Iterator[Task]:
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[TaskQuestion]] = {}
     for row in json_lines(path / "questions.jsonl"):
-        question = Question(
+        question = TaskQuestion(
             id=row["question_id"],
             text=row["question"],
             answers=tuple(row["answers"]),
@@ -54,8 +54,8 @@ def _from_checkout(path: Path) -> Iterator[Task]:
         yield _task(name, sections, asked)
 
 
-def _asked(row: dict[str, str]) -> Question:
-    return Question(
+def _asked(row: dict[str, str]) -> TaskQuestion:
+    return TaskQuestion(
         id=row["question_id"],
         text=row["question"],
         answers=tuple(row[column] for column in _ANSWERS if row.get(column)),
@@ -64,8 +64,8 @@ def _asked(row: dict[str, str]) -> Question:
     )
 
 
-def _task(name: str, sections: Iterable[tuple[str, str]], asked: Iterable[Question]) -> Task:
-    pieces = tuple(Piece(unit=section, text=text) for section, text in sections)
+def _task(name: str, sections: Iterable[tuple[str, str]], asked: Iterable[TaskQuestion]) -> Task:
+    pieces = tuple(DocumentPiece(unit=section, text=text) for section, text in sections)
     return Task(name, (Document(source=name, pieces=pieces),), tuple(asked))
 
 
@@ -75,7 +75,7 @@ register(
         title="FairytaleQA",
         load=load,
         prompt="story",
-        data=Data(
+        data=DataSource(
             url="https://github.com/uci-soe/FairytaleQAData",
             licence="Apache-2.0",
             files="a checkout, or data-by-train-split; or stories.jsonl and questions.jsonl",

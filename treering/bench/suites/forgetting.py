@@ -8,7 +8,7 @@ from typing import Any
 
 from treering.bench import forgetting
 from treering.bench.read import only_file
-from treering.bench.registry import Data, Replay, register
+from treering.bench.registry import DataSource, Replay, register
 from treering.errors import UnknownName
 
 _SANDBOXED, _STATIC = "all", "static"
@@ -31,7 +31,7 @@ register(
         name="forgetting",
         title="Forgetting replay",
         replay=replay,
-        data=Data(
+        data=DataSource(
             url="https://github.com/zhu-zhu-ding/CodeIF-Bench (dialogues recorded on its tasks)",
             licence="none stated: research use",
             files="JSON lines {model, task_id, rounds}",

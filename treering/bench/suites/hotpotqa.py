@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import json_items, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -21,9 +21,9 @@ def load(path: Path) -> Iterator[Task]:
     for row in json_items(only_file(path, "hotpot_*.json")):
         for title, sentences in row["context"]:
             text = f"{title}: {''.join(sentences)}"
-            passages.setdefault(title, Document(title, (Piece(title, text),)))
+            passages.setdefault(title, Document(title, (DocumentPiece(title, text),)))
         evidence = frozenset(title for title, _ in row["supporting_facts"])
-        asked = Question(row["_id"], row["question"], (row["answer"],), evidence, row["type"])
+        asked = TaskQuestion(row["_id"], row["question"], (row["answer"],), evidence, row["type"])
         questions.append(asked)
     yield Task("wikipedia", tuple(passages.values()), tuple(questions))
 
@@ -34,7 +34,7 @@ register(
         title="HotpotQA (pooled paragraphs)",
         load=load,
         headline="recall@5",
-        data=Data(
+        data=DataSource(
             url="https://hotpotqa.github.io (hotpot_dev_distractor_v1.json)",
             licence="CC BY-SA 4.0",
             files="hotpot_dev_distractor_v1.json, or a part of it",

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering.bench.read import json_lines, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.errors import InputError
 
 _NAME = re.compile(r"\d{8}(_\d{1,4})?")
@@ -42,7 +42,7 @@ def _document(name: str, text: str) -> Document:
     stamp = _TIME.match(first)
     at = datetime(*_calendar(*stamp.groups()), tzinfo=UTC) if stamp else None
     messages = _messages((rest if stamp else text).split("\n"))
-    pieces = tuple(Piece(name, words, speaker, at=at) for speaker, words in messages)
+    pieces = tuple(DocumentPiece(name, words, speaker, at=at) for speaker, words in messages)
     return Document(source=name, pieces=pieces, chat=True)
 
 
@@ -50,10 +50,10 @@ def _messages(lines: list[str]) -> Iterator[tuple[str | None, str]]:
     """Speaker and words of each message; a line without a speaker goes on with the message."""
     speaker, words = None, list[str]()
     for line in lines:
-        if said := _MESSAGE.match(line):
+        if spoken := _MESSAGE.match(line):
             if words:
                 yield speaker, "\n".join(words)
-            speaker, words = said[1], [said[2]]
+            speaker, words = spoken[1], [spoken[2]]
         elif line.strip():
             words.append(line.strip())
     if words:
@@ -64,21 +64,21 @@ def _calendar(day: str, hour: str, minute: str) -> tuple[int, int, int, int, int
     return int(day[:4]), int(day[4:6]), int(day[6:]), int(hour), int(minute)
 
 
-def _from_lines(path: Path) -> Iterator[Question]:
+def _from_lines(path: Path) -> Iterator[TaskQuestion]:
     for row in json_lines(path):
         gold = frozenset(row["gold_doc_ids"])
-        yield Question(row["id"], row["question"], (row["answer"],), gold, row["type"])
+        yield TaskQuestion(row["id"], row["question"], (row["answer"],), gold, row["type"])
 
 
 def evidence_files(text: str) -> frozenset[str]:
     """The log files that ``20260121_10:00<and>20260701_10:00`` names."""
-    return frozenset("{}_{}{}".format(*found) for found in _EVIDENCE.findall(text))
+    return frozenset("{}_{}{}".format(*files) for files in _EVIDENCE.findall(text))
 
 
-def _from_published(path: Path) -> Iterator[Question]:
+def _from_published(path: Path) -> Iterator[TaskQuestion]:
     for number, row in json.loads(path.read_text(encoding="utf-8")).items():
         gold = evidence_files(row["evidence"])
-        yield Question(number, row["question"], (row["answer"],), gold, row["type"])
+        yield TaskQuestion(number, row["question"], (row["answer"],), gold, row["type"])
 
 
 register(
@@ -86,7 +86,7 @@ register(
         name="lihua-world",
         title="LiHua-World",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://github.com/HKUDS/MiniRAG (dataset/LiHua-World)",
             licence="MIT",
             files="query_set.json and the unpacked logs; or docs.jsonl and queries.jsonl",

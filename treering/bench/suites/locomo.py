@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering.bench.read import Row, json_items, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "common-sense", 4: "single-hop", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
@@ -33,24 +33,24 @@ def _sessions(conversation: Row) -> Iterator[Document]:
     numbers = sorted(int(m[1]) for key in conversation if (m := _SESSION.fullmatch(key)))
     for number in numbers:
         name = f"session_{number}"
-        said = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
-        at = said.replace(tzinfo=UTC)
+        began = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y")
+        at = began.replace(tzinfo=UTC)
         pieces = tuple(_turn(turn, at) for turn in conversation[name])
         if pieces:
             yield Document(source=name, pieces=pieces, chat=True)
 
 
-def _turn(turn: Row, at: datetime) -> Piece:
+def _turn(turn: Row, at: datetime) -> DocumentPiece:
     caption = turn.get("blip_caption")
     text = f"{turn['text']} [image: {caption}]" if caption else turn["text"]
-    return Piece(unit=turn["dia_id"], text=text, speaker=turn["speaker"], at=at)
+    return DocumentPiece(unit=turn["dia_id"], text=text, speaker=turn["speaker"], at=at)
 
 
-def _question(number: int, row: Row, turns: set[str]) -> Question:
+def _question(number: int, row: Row, turns: set[str]) -> TaskQuestion:
     # Some evidence entries hold two ids ("D8:6; D9:17") or a slip ("D:11:26"); what still names
     # no turn is left out.
     named = {f"D{s}:{t}" for entry in row["evidence"] for s, t in _TURN.findall(entry)}
-    return Question(
+    return TaskQuestion(
         id=str(number),
         text=row["question"],
         answers=(str(row["answer"]),),
@@ -65,7 +65,7 @@ register(
         title="LoCoMo",
         load=load,
         prompt="locomo",
-        data=Data(
+        data=DataSource(
             url="https://github.com/snap-research/locomo (data/locomo10.json)",
             licence="CC BY-NC 4.0",
             files="locomo10.json, or a part of it, or a folder holding it",

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering.bench.read import Row, json_items, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
 
@@ -21,7 +21,7 @@ def load(path: Path) -> Iterator[Task]:
     """
     for row in json_items(only_file(path, "longmemeval_s*.json")):
         declined = row["question_id"].endswith("_abs")
-        question = Question(
+        question = TaskQuestion(
             id=row["question_id"],
             text=row["question"],
             answers=(str(row["answer"]),),
@@ -36,7 +36,9 @@ def _sessions(row: Row) -> Iterator[Document]:
     columns = row["haystack_session_ids"], row["haystack_dates"], row["haystack_sessions"]
     for number, (session, date, messages) in enumerate(zip(*columns, strict=True)):
         pieces = tuple(
-            Piece(session, message["content"], message["role"], message["role"], _time(date))
+            DocumentPiece(
+                session, message["content"], message["role"], message["role"], _time(date)
+            )
             for message in messages
             if message["content"]
         )
@@ -54,7 +56,7 @@ register(
         name="longmemeval",
         title="LongMemEval",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned",
             licence="MIT",
             files="longmemeval_s_cleaned.json (or _m_cleaned, or _oracle)",

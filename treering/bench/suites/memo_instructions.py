@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _QUERY = re.compile(r"Query Sentence:\n(.*?)\nTopic Options:\n(.*?)\n```", re.DOTALL)
 _OPTION = re.compile(r"^\((\d+)\)\s*(.*?)(?=\n\(\d+\)|\Z)", re.DOTALL | re.MULTILINE)
@@ -35,9 +35,13 @@ def _task(name: str, row: Row) -> Task:
         return Task(name, (), ())
     query, options = asked.groups()
     topics = {key: text for key, text in _OPTION.findall(options) if not text.startswith(_NONE)}
-    documents = tuple(Document(f"topic {key}", (Piece(key, text),)) for key, text in topics.items())
+    documents = tuple(
+        Document(f"topic {key}", (DocumentPiece(key, text),)) for key, text in topics.items()
+    )
     evidence = frozenset(row["answer"].split("#")) & topics.keys()
-    return Task(name, documents, (Question("Q", query, evidence=evidence, category=row["type"]),))
+    return Task(
+        name, documents, (TaskQuestion("Q", query, evidence=evidence, category=row["type"]),)
+    )
 
 
 register(
@@ -47,7 +51,7 @@ register(
         load=load,
         headline="ndcg@5",
         instructions=True,
-        data=Data(
+        data=DataSource(
             url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
             licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",
             files="test.jsonl, or a part of it",

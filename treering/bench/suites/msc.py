@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 SPEAKERS = "Speaker 1", "Speaker 2"
 
@@ -18,13 +18,13 @@ def load(path: Path) -> Iterator[Task]:
         sessions = [*(session["dialog"] for session in row["previous_dialogs"]), row["dialog"]]
         documents = tuple(_session(n, turns) for n, turns in enumerate(sessions, 1) if turns)
         asked = row["self_instruct"]
-        question = Question("Q", asked["B"], answers=(asked["A"],))
+        question = TaskQuestion("Q", asked["B"], answers=(asked["A"],))
         yield Task(str(number), documents, (question,))
 
 
 def _session(number: int, turns: list[Row]) -> Document:
     pieces = tuple(
-        Piece(f"{number}:{place}", turn["text"], speaker=SPEAKERS[place % 2])
+        DocumentPiece(f"{number}:{place}", turn["text"], speaker=SPEAKERS[place % 2])
         for place, turn in enumerate(turns)
         if turn["text"]
     )
@@ -36,7 +36,7 @@ register(
         name="msc",
         title="Multi-Session Chat",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://huggingface.co/datasets/MemGPT/MSC-Self-Instruct",
             licence="Apache-2.0 (MSC itself: CC BY 4.0)",
             files="msc_self_instruct.jsonl",

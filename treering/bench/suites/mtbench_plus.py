@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import Row, json_items, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 TOPIC = re.compile(r"[a-z]+-\d+")
 
@@ -23,18 +23,18 @@ def load(path: Path) -> Iterator[Task]:
         *earlier, (label, last) = _rounds(row["conversations"])
         topics = set(TOPIC.findall(label))
         evidence = frozenset(label for label, _ in earlier if label.rpartition("-")[0] in topics)
-        asked = Question("Q", last[0].text, evidence=evidence, category=row["type"])
+        asked = TaskQuestion("Q", last[0].text, evidence=evidence, category=row["type"])
         pieces = tuple(piece for _, messages in earlier for piece in messages)
         yield Task(row["id"], (Document("chat", pieces, chat=True),), (asked,))
 
 
-def _rounds(messages: list[Row]) -> Iterator[tuple[str, list[Piece]]]:
+def _rounds(messages: list[Row]) -> Iterator[tuple[str, list[DocumentPiece]]]:
     for user, bot in zip(messages[::2], messages[1::2], strict=True):
         label = user["turn-info"]
-        said = [Piece(label, user["value"], speaker="user")]
+        pieces = [DocumentPiece(label, user["value"], speaker="user")]
         if bot["value"]:
-            said.append(Piece(label, bot["value"], speaker="bot", role="assistant"))
-        yield label, said
+            pieces.append(DocumentPiece(label, bot["value"], speaker="bot", role="assistant"))
+        yield label, pieces
 
 
 register(
@@ -44,7 +44,7 @@ register(
         load=load,
         prompt="chat",
         headline="recall@5",
-        data=Data(
+        data=DataSource(
             url="https://github.com/LuJunru/MemoChat (data/mtbenchplus)",
             licence="MIT",
             files="mtbenchplus.json, or a part of it",

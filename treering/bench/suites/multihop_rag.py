@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from treering.bench.read import Row, json_items, json_lines
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -30,7 +30,7 @@ def _from_published(path: Path) -> Task:
         for row in json_items(path / "corpus.json")
     )
     questions = tuple(
-        Question(
+        TaskQuestion(
             id=str(number),
             text=row["query"],
             answers=(row["answer"],),
@@ -44,11 +44,11 @@ def _from_published(path: Path) -> Task:
 
 def _from_facts(path: Path) -> Task:
     # A source holds what one article says: its facts are pieces of one document.
-    articles: dict[str, list[Piece]] = {}
+    articles: dict[str, list[DocumentPiece]] = {}
     for row in json_lines(path / "facts.jsonl"):
         articles.setdefault(row["url"], []).append(_piece(row["fact_id"], row["fact"], row))
     questions = tuple(
-        Question(
+        TaskQuestion(
             id=row["id"],
             text=row["question"],
             answers=(row["answer"],),
@@ -61,11 +61,11 @@ def _from_facts(path: Path) -> Task:
     return Task("news", documents, questions)
 
 
-def _piece(unit: str, text: str, row: Row) -> Piece:
+def _piece(unit: str, text: str, row: Row) -> DocumentPiece:
     # Questions name the paper and the date, so a piece carries its article's by-line.
     day = row["published_at"][:10]
     byline = f"{row['title']} ({row['source']}, {row['author']}, {day})"
-    return Piece(unit, f"{byline}: {text}", at=datetime.fromisoformat(row["published_at"]))
+    return DocumentPiece(unit, f"{byline}: {text}", at=datetime.fromisoformat(row["published_at"]))
 
 
 register(
@@ -73,7 +73,7 @@ register(
         name="multihop-rag",
         title="MultiHop-RAG",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://huggingface.co/datasets/yixuantt/MultiHopRAG",
             licence="ODC-BY 1.0",
             files="corpus.json and MultiHopRAG.json; or facts.jsonl and queries.jsonl",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -21,17 +21,19 @@ def load(path: Path) -> Iterator[Task]:
         evidence = set()
         for paragraph in row["paragraphs"]:
             text = f"{paragraph['title']}: {paragraph['paragraph_text']}"
-            passages.setdefault(text, Document(f"passage {len(passages)}", (Piece(text, text),)))
+            passages.setdefault(
+                text, Document(f"passage {len(passages)}", (DocumentPiece(text, text),))
+            )
             if paragraph["is_supporting"]:
                 evidence.add(text)
         questions.append(_question(row, frozenset(evidence)))
     yield Task("wikipedia", tuple(passages.values()), tuple(questions))
 
 
-def _question(row: Row, evidence: frozenset[str]) -> Question:
+def _question(row: Row, evidence: frozenset[str]) -> TaskQuestion:
     answers = (row["answer"], *row["answer_aliases"]) if row["answerable"] else ()
     hops = row["id"].partition("__")[0]
-    return Question(row["id"], row["question"], answers, evidence, hops)
+    return TaskQuestion(row["id"], row["question"], answers, evidence, hops)
 
 
 register(
@@ -40,7 +42,7 @@ register(
         title="MuSiQue (pooled paragraphs)",
         load=load,
         headline="recall@5",
-        data=Data(
+        data=DataSource(
             url="https://github.com/StonyBrookNLP/musique (musique_ans_v1.0_dev.jsonl)",
             licence="CC BY 4.0",
             files="musique_ans_v1.0_dev.jsonl, or a part of it",

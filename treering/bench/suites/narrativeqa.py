@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import csv_rows, json_lines
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.errors import InputError
 
 
@@ -25,10 +25,10 @@ def load(path: Path) -> Iterator[Task]:
 
 
 def _from_checkout(path: Path) -> Iterator[Task]:
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[TaskQuestion]] = {}
     for number, row in enumerate(csv_rows(path / "qaps.csv")):
         answers = tuple(row[column] for column in ("answer1", "answer2") if row[column])
-        question = Question(id=str(number), text=row["question"], answers=answers)
+        question = TaskQuestion(id=str(number), text=row["question"], answers=answers)
         asked.setdefault(row["document_id"], []).append(question)
     downloaded = 0
     for row in csv_rows(path / "documents.csv"):
@@ -42,16 +42,16 @@ def _from_checkout(path: Path) -> Iterator[Task]:
 
 
 def _from_lines(path: Path) -> Iterator[Task]:
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[TaskQuestion]] = {}
     for number, row in enumerate(json_lines(path / "questions.jsonl")):
-        question = Question(id=str(number), text=row["question"], answers=(row["answer"],))
+        question = TaskQuestion(id=str(number), text=row["question"], answers=(row["answer"],))
         asked.setdefault(row["doc"], []).append(question)
     for row in json_lines(path / "stories.jsonl"):
         yield _task(row["doc"], row["text"], asked.get(row["doc"], []))
 
 
-def _task(name: str, text: str, asked: list[Question]) -> Task:
-    return Task(name, (Document(source=name, pieces=(Piece(name, text),)),), tuple(asked))
+def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
+    return Task(name, (Document(source=name, pieces=(DocumentPiece(name, text),)),), tuple(asked))
 
 
 register(
@@ -60,7 +60,7 @@ register(
         title="NarrativeQA",
         load=load,
         prompt="story",
-        data=Data(
+        data=DataSource(
             url="https://github.com/google-deepmind/narrativeqa",
             licence="Apache-2.0; the stories have their own (Project Gutenberg, film scripts)",
             files="a checkout with downloaded stories; or stories.jsonl and questions.jsonl",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import Benchmark, Data, register
-from treering.bench.task import Document, Piece, Question, Task
+from treering.bench.registry import Benchmark, DataSource, register
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -24,7 +24,7 @@ def load(path: Path) -> Iterator[Task]:
 
 def _from_published(path: Path) -> Iterator[Task]:
     # The same article comes in several lines, each with another writer's questions.
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[TaskQuestion]] = {}
     article: dict[str, str] = {}
     for row in json_lines(path):
         key = str(row["article_id"])
@@ -34,10 +34,10 @@ def _from_published(path: Path) -> Iterator[Task]:
         yield _task(key, text, asked[key])
 
 
-def _published(row: Row) -> Question:
+def _published(row: Row) -> TaskQuestion:
     options = tuple(row["options"])
     gold = row.get("gold_label")  # absent in the hidden test split; counted from 1
-    return Question(
+    return TaskQuestion(
         id=row["question_unique_id"],
         text=row["question"],
         answers=(options[gold - 1],) if gold else (),
@@ -47,10 +47,10 @@ def _published(row: Row) -> Question:
 
 
 def _from_lines(path: Path) -> Iterator[Task]:
-    asked: dict[int, list[Question]] = {}
+    asked: dict[int, list[TaskQuestion]] = {}
     for row in json_lines(path / "questions.jsonl"):
         options = row["options"]
-        question = Question(
+        question = TaskQuestion(
             id=row["qid"],
             text=row["question"],
             answers=(options[row["answer"]],),
@@ -61,8 +61,8 @@ def _from_lines(path: Path) -> Iterator[Task]:
         yield _task(str(row["doc"]), row["text"], asked.get(row["doc"], []))
 
 
-def _task(name: str, text: str, asked: list[Question]) -> Task:
-    article = Document(source=f"article {name}", pieces=(Piece(unit=name, text=text),))
+def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
+    article = Document(source=f"article {name}", pieces=(DocumentPiece(unit=name, text=text),))
     return Task(name, (article,), tuple(asked))
 
 
@@ -72,7 +72,7 @@ register(
         title="QuALITY",
         load=load,
         prompt="choice",
-        data=Data(
+        data=DataSource(
             url="https://github.com/nyu-mll/quality (data/v1.0.1)",
             licence="CC BY 4.0",
             files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",

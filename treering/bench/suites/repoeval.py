@@ -10,7 +10,7 @@ from treering.bench.coding.completion import query_of
 from treering.bench.coding.sources import project_folder, source_text
 from treering.bench.coding.task import CodeTask, Identifiers, LeftOut, identifiers
 from treering.bench.read import Row, json_lines, only_file
-from treering.bench.registry import CodeBenchmark, Data, register
+from treering.bench.registry import CodeBenchmark, DataSource, register
 
 
 def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
@@ -49,7 +49,7 @@ register(
         name="repoeval",
         title="RepoEval (function level, retrieval)",
         load=load,
-        data=Data(
+        data=DataSource(
             url="https://github.com/microsoft/CodeT/tree/main/RepoCoder (datasets/datasets.zip)",
             licence="MIT; the repositories have their own",
             files="function_level_completion_*.test.jsonl; --sources: a folder a project of 2023",

@@ -1,7 +1,5 @@
 """Would people leave `treering code check` switched on? False alarms and missed undos on a history.
 
-    python benchmarks/code_guard.py REPOSITORY [--commits main~100..main] [--depth 50]
-
 Alarms: every commit is checked against the history before it; nearly all changes in a history are
 meant, so an alarm counts as false, though some of them are true (a fix that was taken back).
 Missed undos: of every function that a commit changed and of which something still stands at the end
@@ -10,13 +8,11 @@ three-way merge, as ``git revert`` does it; where it conflicts, the function is 
 nothing else has changed since, the function is again what it was, which is noticed by construction:
 ``among later changes`` counts the others. ``told`` is the share that is reported as undoing that
 very commit, ``noticed`` the share that is reported at all; ``telling`` counts only commits that
-brought a guard, an error, a branch, a default or a decorator. Prints one JSON object.
+brought a guard, an error, a branch, a default or a decorator.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import subprocess
 import tempfile
@@ -33,7 +29,8 @@ from treering.code.guard.difference import Arrivals, behaviour_of
 from treering.code.guard.rules import TELLING
 from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
 from treering.code.rounds.git import Git
-from treering.code.rounds.history import DEPTH, CommitHistory, EarlierChange
+from treering.code.rounds.history import CommitHistory, EarlierChange
+from treering.errors import InputError
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
@@ -61,7 +58,7 @@ def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class UndoneChange:
     """An earlier change taken out of a function, and whether the guard saw it."""
 
     later: bool
@@ -71,7 +68,7 @@ class Undo:
     told: bool
 
 
-def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
+def undos(git: Git, head: str, depth: int) -> Iterator[UndoneChange]:
     """Every earlier change that still stands in part, taken out."""
     paths = [path for _, path in git.changed("", head)]
     commits = CommitHistory(git, depth)
@@ -84,12 +81,12 @@ def undos(git: Git, head: str, depth: int) -> Iterator[Undo]:
             if code is None:
                 continue
             change = DefinitionChange(piece, replace(piece, code=code))
-            found = reversals(change, history, Arrivals.of([change]))
-            yield Undo(
+            undone = reversals(change, history, Arrivals.of([change]))
+            yield UndoneChange(
                 later=code != round_.before.code,
                 telling=any(part.kind in TELLING for part in _brought(round_, piece)),
-                noticed=bool(found),
-                told=any(one.name == round_.name for one in found),
+                noticed=bool(undone),
+                told=any(loss.name == round_.name for loss in undone),
             )
 
 
@@ -112,36 +109,28 @@ def _still_stands(round_: EarlierChange, piece: CodePiece) -> bool:
     return bool(_brought(round_, piece) - behaviour_of(round_.before))
 
 
-def shares(found: list[Undo]) -> dict[str, Any]:
+def shares(undone: list[UndoneChange]) -> dict[str, Any]:
     """The shares of what was taken out that are noticed and told."""
-    size = max(len(found), 1)
+    size = max(len(undone), 1)
     return {
-        "undos": len(found),
-        "noticed": round(sum(one.noticed for one in found) / size, 4),
-        "told": round(sum(one.told for one in found) / size, 4),
+        "undos": len(undone),
+        "noticed": round(sum(change.noticed for change in undone) / size, 4),
+        "told": round(sum(change.told for change in undone) / size, 4),
     }
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("repository", type=Path)
-    parser.add_argument("--commits", default="HEAD", help="a range of commits")
-    parser.add_argument("--depth", type=int, default=DEPTH, help="commits of each file")
-    options = parser.parse_args()
-    git = Git.at(options.repository)
-    commits = git.commits(options.commits)
-    every = list(undos(git, commits[-1], options.depth))
-    later = [one for one in every if one.later]
-    report = {
-        "head": commits[-1],
-        "alarms": alarms(git, commits, options.depth),
+def figures(repository: Path, commits: str, depth: int) -> dict[str, Any]:
+    """False alarms and missed undos on a range of commits."""
+    git = Git.at(repository)
+    shas = git.commits(commits)
+    if not shas:
+        raise InputError(f"{commits} holds no commit; name a range of those of {repository}")
+    every = list(undos(git, shas[-1], depth))
+    later = [change for change in every if change.later]
+    return {
+        "head": shas[-1],
+        "alarms": alarms(git, shas, depth),
         "taken out": shares(every),
         "among later changes": shares(later),
-        "among later changes, telling": shares([one for one in later if one.telling]),
+        "among later changes, telling": shares([change for change in later if change.telling]),
     }
-    print(json.dumps(report))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Runs unit tests against a version of a project: the far side of ``code_sessions.py``.
+"""Runs unit tests against a version of a project: the far side of ``sessions.py``.
 
 Reads one JSON job on standard input, ``{root, module, tests}``, and prints one JSON list: for each
 test ``passed``, ``failed`` or ``broken`` (it needs what is not there). Started as a process of its
@@ -32,16 +32,16 @@ _NAME = re.compile(r"def (\w+)\((.*?)\)")
 
 def run(test: str, names: dict[str, Any]) -> str:
     """The outcome of one test, a function that takes nothing or ``self``."""
-    found = _NAME.search(test)
-    if found is None or found[2].strip() not in ("", "self"):
+    header = _NAME.search(test)
+    if header is None or header[2].strip() not in ("", "self"):
         return "broken"
     space = dict(names)
     case = unittest.TestCase()
     outcome = guarded(lambda: exec(compile(test, "<test>", "exec"), space), SECONDS)
     if outcome["end"] != "value":
         return "broken"
-    arguments = (case,) if found[2].strip() else ()
-    outcome = guarded(lambda: space[found[1]](*arguments), SECONDS)
+    arguments = (case,) if header[2].strip() else ()
+    outcome = guarded(lambda: space[header[1]](*arguments), SECONDS)
     if outcome["kind"] in MISSING or "TestCase' object has no attribute" in outcome["text"]:
         return "broken"
     return "passed" if outcome["end"] == "value" else "failed"
@@ -72,13 +72,13 @@ def main() -> None:
     cut_off_network()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     sys.path.insert(0, job["root"])
-    said = io.StringIO()
+    printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             module = import_module(job["module"])
     # Code that cannot even be imported fails every test.
     except BaseException as error:
-        print(json.dumps([f"no import: {error!r:.200}"] * len(job["tests"])))
+        sys.stdout.write(json.dumps([f"no import: {error!r:.200}"] * len(job["tests"])) + "\n")
         return
     import pytest
 
@@ -86,7 +86,7 @@ def main() -> None:
     mocks = {name: getattr(unittest.mock, name) for name in unittest.mock.__all__}
     names = usual | mocks | {job["module"].rpartition(".")[2]: module} | vars(module)
     stay_in_folder()
-    print(json.dumps([run(test, names) for test in job["tests"]]))
+    sys.stdout.write(json.dumps([run(test, names) for test in job["tests"]]) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,13 @@
 """How long the code view takes: a first index, one changed file, a search, and Dijkstra instead.
 
-    python benchmarks/code_speed.py [ROOT] [--sources 20] [--clock processor]
-
-ROOT defaults to the standard library of the running Python without its tests. Best paths by
-networkx are timed from a sample of the nodes that stand for fragments, once with the operator's
+The repository defaults to the standard library of the running Python without its tests. Best paths
+by networkx are timed from a sample of the nodes that stand for fragments, once with the operator's
 cut-off and once without (which eq. 8 by the letter needs), and scaled to all of them; nothing is
-counted for multiplying what they find. Seconds; prints one JSON object.
+counted for multiplying what they find. All in seconds.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
 import statistics
@@ -21,8 +17,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from treering import Memory
@@ -32,7 +28,11 @@ from treering.code.graph.trunk import Trunk
 from treering.code.index.code_index import CodeIndex, index_file
 from treering.code.parse.language import language_of
 from treering.code.parse.source_files import SourceFile, scan
+from treering.errors import InputError, MissingExtra
 from treering.records import Skipped
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 QUERIES = (
     "parse an ISO formatted date string",
@@ -44,7 +44,7 @@ QUERIES = (
 FULL_SOURCES = 3
 """Best paths to the whole repository take seconds from each."""
 LEFT_OUT = ("test/", "idlelib/", "lib2to3/")
-"""Tests and test data of the standard library, where ROOT is not given."""
+"""Tests and test data of the standard library, where no repository is given."""
 
 
 CLOCKS: dict[str, Callable[[], float]] = {
@@ -65,14 +65,14 @@ def took(clock: Callable[[], float], work: Callable[[], object]) -> float:
 def copied(root: Path, to: Path, left_out: tuple[str, ...]) -> int:
     """Copy the source files of a repository; return their lines."""
     lines = 0
-    for one in scan(root):
-        if isinstance(one, Skipped) or one.path.startswith(left_out):
+    for file in scan(root):
+        if isinstance(file, Skipped) or file.path.startswith(left_out):
             continue
-        if language_of(one.path):
-            target = to / one.path
+        if language_of(file.path):
+            target = to / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(one.content)
-            lines += one.content.count(b"\n")
+            target.write_bytes(file.content)
+            lines += file.content.count(b"\n")
     return lines
 
 
@@ -99,9 +99,11 @@ def memory_times(repository: Path, file: Path, timed: Timed) -> dict[str, float]
 
 def relation_times(repository: Path, sources: int, timed: Timed) -> dict[str, float]:
     """Building the operator and one product with it, against networkx' Dijkstra."""
-    found = (one for one in scan(repository) if isinstance(one, SourceFile))
+    networkx = _networkx()
+    scanned = (file for file in scan(repository) if isinstance(file, SourceFile))
     files = {
-        one.path: index_file(one.text, one.path, language_of(one.path), "blocks") for one in found
+        file.path: index_file(file.text, file.path, language_of(file.path), "blocks")
+        for file in scanned
     }
     index = CodeIndex()
     index.update(files)
@@ -113,12 +115,13 @@ def relation_times(repository: Path, sources: int, timed: Timed) -> dict[str, fl
     product = timed(lambda: operator.propagate(own))
     graph = as_networkx(relation.graph)
     nodes = covering(relation.graph, trunks)
-    sample = random.Random(0).sample(nodes, sources)
+    sample = random.Random(0).sample(nodes, min(sources, len(nodes)))
     far = -math.log(CUTOFF)
-    search = nx.single_source_dijkstra_path_length
+    search = networkx.single_source_dijkstra_path_length
     near = timed(lambda: [search(graph, node, cutoff=far, weight="far") for node in sample])
     full = timed(lambda: [search(graph, node, weight="far") for node in sample[:FULL_SOURCES]])
-    near, full = near / sources * len(nodes), full / FULL_SOURCES * len(nodes)
+    near *= len(nodes) / len(sample)
+    full *= len(nodes) / min(FULL_SOURCES, len(sample))
     return {
         "fragments": len(index),
         "graph nodes": len(relation.graph),
@@ -143,33 +146,38 @@ def covering(graph: CodeGraph, trunks: dict[str, Trunk]) -> list[int]:
 
 def as_networkx(graph: CodeGraph) -> nx.DiGraph[int]:
     """The code graph with −log of its weights."""
-    made: nx.DiGraph[int] = nx.DiGraph()
+    paths: nx.DiGraph[int] = _networkx().DiGraph()
     for node in range(1, len(graph)):
         above, far = int(graph.parent[node]), -math.log(graph.edge[node])
-        made.add_edge(node, above, far=far)
-        made.add_edge(above, node, far=far)
+        paths.add_edge(node, above, far=far)
+        paths.add_edge(above, node, far=far)
     for start, end, weight in zip(graph.start, graph.end, graph.weight, strict=True):
-        made.add_edge(int(start), int(end), far=-math.log(weight))
-    return made
+        paths.add_edge(int(start), int(end), far=-math.log(weight))
+    return paths
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("root", type=Path, nargs="?")
-    parser.add_argument("--sources", type=int, default=20, help="sources to time Dijkstra from")
-    parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    options = parser.parse_args()
-    root = options.root or Path(sysconfig.get_paths()["stdlib"])
-    with tempfile.TemporaryDirectory() as folder:
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtra.of("networkx", "bench") from error
+    return networkx
+
+
+def figures(root: Path | None, sources: int, clock: str) -> dict[str, float]:
+    """Lines and seconds of the code view and of its relation, on a copy of a repository.
+
+    ``root`` None is the standard library without its tests; ``sources`` are those that Dijkstra is
+    timed from. Raises MissingExtra.
+    """
+    _networkx()  # what is needed should be missed before anything is timed
+    timed = partial(took, CLOCKS[clock])
+    with tempfile.TemporaryDirectory(prefix="treering-bench-") as folder:
         repository = Path(folder) / "repository"
-        lines = copied(root, repository, () if options.root else LEFT_OUT)
-        report: dict[str, float] = {"lines": lines}
-        timed = partial(took, CLOCKS[options.clock])
-        report |= memory_times(repository, Path(folder) / "memory.db", timed)
-        report |= relation_times(repository, options.sources, timed)
-    print(json.dumps({name: round(value, 4) for name, value in report.items()}))
-
-
-if __name__ == "__main__":
-    main()
+        left_out = () if root else LEFT_OUT
+        lines = copied(root or Path(sysconfig.get_paths()["stdlib"]), repository, left_out)
+        if not lines:
+            raise InputError(f"{root} holds no code in a language that treering knows")
+        times = memory_times(repository, Path(folder) / "memory.db", timed)
+        times |= relation_times(repository, sources, timed)
+    return {"lines": lines} | {name: round(value, 4) for name, value in times.items()}

@@ -1,1 +1,0 @@
-"""Measurements, each run with ``python -m benchmarks.NAME``."""

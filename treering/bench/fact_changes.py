@@ -1,0 +1,82 @@
+"""How well changes of facts are noticed: by rules and by a model, and false alarms in LoCoMo.
+
+LoCoMo's speakers hardly ever contradict what they said, so the pairs that the rules find in it are
+listed, to be read: each that is not a contradiction is a false alarm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED, Pair
+from treering.bench.task import Task
+from treering.errors import LLMReplyError
+from treering.facts.change import Known, superseded
+from treering.facts.judge import ask, controls_right, read_verdict
+from treering.facts.statement import statements
+from treering.llm.contract import LLM
+from treering.records import Entry
+
+_SPEAKER = "Ana"  # of the pairs written by hand
+
+
+def by_rules() -> dict[str, float]:
+    """Precision and recall of the rules on the pairs written by hand."""
+    return _scores(lambda pair: bool(_pairs([_entry(text, _SPEAKER) for text in pair])))
+
+
+def by_model(llm: LLM) -> dict[str, Any]:
+    """The same of a model as judge, and whether it would be believed (its controls are right)."""
+    return {**_scores(lambda pair: _verdict(llm, pair)), "controls right": controls_right(llm)[0]}
+
+
+def found_in(tasks: Iterable[Task]) -> dict[str, Any]:
+    """What the rules find in chats: turns, statements, and the pairs, to be read."""
+    turns = stated = 0
+    pairs: list[Pair] = []
+    for task in tasks:
+        pieces = [piece for document in task.documents for piece in document.pieces]
+        entries = [_entry(piece.text, piece.speaker, piece.at) for piece in pieces]
+        turns += len(entries)
+        stated += sum(len(statements(entry)) for entry in entries)
+        pairs += _pairs(entries)
+    return {"turns": turns, "statements": stated, "pairs": pairs}
+
+
+def _pairs(entries: Sequence[Entry]) -> list[Pair]:
+    """The older and newer texts of all changes among what one chat states."""
+    groups: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        for statement in statements(entry):
+            stated = Known(statement, number, int((entry.at or entry.added).timestamp()))
+            groups[statement.subject, statement.slot].append(stated)
+    changes = (change for group in groups.values() for change in superseded(group))
+    return [(entries[old.entry].text, entries[new.entry].text) for old, new in changes]
+
+
+def _entry(text: str, speaker: str | None, at: datetime | None = None) -> Entry:
+    return Entry("e", text, "chat", 0, "chat", at or datetime.now(UTC), at, speaker)
+
+
+def _verdict(llm: LLM, pair: Pair) -> bool:
+    """Whether a model calls a pair a change; a verdict that cannot be read is not one."""
+    try:
+        return read_verdict(ask(llm, *pair).text)
+    except LLMReplyError:
+        return False
+
+
+def _scores(is_change: Callable[[Pair], bool]) -> dict[str, float]:
+    changes = [*CHANGED, *MISSED]
+    hits = sum(map(is_change, changes))
+    alarms = sum(map(is_change, UNCHANGED))
+    return {
+        "precision": round(hits / max(hits + alarms, 1), 3),
+        "recall": round(hits / len(changes), 3),
+        "changes": len(changes),
+        "false alarms": alarms,
+        "of": len(UNCHANGED),
+    }

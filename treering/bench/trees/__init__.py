@@ -1,0 +1,1 @@
+"""What the tree gives, what shape it has, and what it costs."""

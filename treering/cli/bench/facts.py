@@ -1,0 +1,40 @@
+"""``treering bench facts``: how well changes of facts are noticed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from treering.bench.fact_changes import by_model, by_rules, found_in
+from treering.bench.kept_replies import KeptReplies
+from treering.bench.read import read_as
+from treering.bench.suites.locomo import load
+from treering.cli.bench.options import REPLIES, DataPath, FigureOptions, RepliesPath
+from treering.cli.options import command
+from treering.llm.settings import open_llm
+
+app = typer.Typer(add_completion=False)
+
+
+@command(app)
+def facts(
+    data: DataPath,
+    figures: FigureOptions,
+    llm: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="Also let this model judge the pairs written by hand."),
+    ] = None,
+    replies: RepliesPath = REPLIES,
+) -> None:
+    """How well changes of facts are noticed: pairs written by hand, and false alarms in LoCoMo."""
+    measured: dict[str, Any] = {
+        "rules": by_rules(),
+        "locomo": found_in(read_as("locomo", data, load(data))),
+    }
+    if llm is not None:
+        with closing(open_llm(llm)) as opened:
+            model = KeptReplies(opened, replies)
+            measured[model.model] = by_model(model)
+    figures.show("facts", measured, data)

@@ -1,0 +1,91 @@
+"""``treering bench memos``: how well a model writes memos, and how well they are checked."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from treering.bench.memo_writing import (
+    DIALOGUES,
+    WINDOW,
+    check_claims,
+    partition_whole,
+    write_memos,
+)
+from treering.bench.metrics.memos import bert_score
+from treering.bench.read import read_as
+from treering.cli.bench.options import (
+    DataPath,
+    EmbedderName,
+    FigureOptions,
+    ModelOptions,
+    chosen_among,
+    progress_bar,
+)
+from treering.cli.options import command
+from treering.embed.minilm import MiniLM
+from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
+from treering.errors import InputError
+from treering.llm.settings import CONTEXT_WINDOW
+from treering.memo.claims import Check
+from treering.memo.write import Wording
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="How well memos are written and checked."
+)
+
+Limit = Annotated[int, typer.Option(min=1, help="The first so many dialogues.")]
+PromptWording = Annotated[
+    Wording, typer.Option(help="Of the prompt: treering's, the paper's, the paper's mended.")
+]
+_ENVIRONMENT = {CONTEXT_WINDOW: str(WINDOW)}
+
+
+@command(app)
+def write(
+    name: Annotated[str, typer.Argument(help=f"Whose dialogues: {', '.join(DIALOGUES)}.")],
+    data: DataPath,
+    model: ModelOptions,
+    figures: FigureOptions,
+    limit: Limit = 5,
+    wording: PromptWording = "plain",
+    embedder: EmbedderName = EMBEDDER,
+) -> None:
+    """Memos of dialogues: replies that could be used, lines left out, claims without support."""
+    [name] = chosen_among([name], tuple(DIALOGUES))
+    dialogues = list(islice(read_as(name, data, DIALOGUES[name](data)), limit))
+    if not dialogues:
+        raise InputError(f"{data} holds no dialogue of {name}")
+    with model.open(_ENVIRONMENT) as llm, progress_bar("memos write") as progress:
+        counts = write_memos(dialogues, llm, wording, open_embedder(embedder), progress)
+    settings: dict[str, Any] = {"dialogues of": name, "model": llm.model, "wording": wording}
+    figures.show("memos write", counts.figures(), data, settings, table=counts.examples())
+
+
+@command(app)
+def partition(
+    data: DataPath,
+    model: ModelOptions,
+    figures: FigureOptions,
+    limit: Limit = 5,
+    wording: PromptWording = "plain",
+) -> None:
+    """Whole conversations in one call each, as the paper scores them (MemoChat's test rows)."""
+    similarity = bert_score(MiniLM().token_vectors)
+    with model.open(_ENVIRONMENT) as llm, progress_bar("memos partition") as progress:
+        measured = partition_whole(data, llm, wording, limit, similarity, progress)
+    settings = {"model": llm.model, "wording": wording}
+    figures.show("memos partition", measured, data, settings)
+
+
+@command(app)
+def claims(data: DataPath, figures: FigureOptions, embedder: EmbedderName = EMBEDDER) -> None:
+    """How often sentences that people wrote are called unsupported (DialogSum's development set).
+
+    No language model is asked: what is measured is the check that every memo goes through.
+    """
+    measured = check_claims(data, Check(open_embedder(embedder)))
+    figures.show("memos claims", measured, data, {"embedder": embedder})
