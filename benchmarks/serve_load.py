@@ -33,7 +33,7 @@ from treering import Memory
 from treering.bench.perf.texts import RandomVectors, turns
 from treering.embed.minilm import MiniLM
 from treering.serve.run import run
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 ROUNDS = 3
 ROUND_S = 8.0
@@ -261,7 +261,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
     if given.what == "serve":
-        run(Settings(given.memory, port=0, embedder=MiniLM()), lambda url: print(url, flush=True))
+        run(ServerSettings(given.memory, port=0, embedder=MiniLM()), lambda url: print(url, flush=True))
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.db"

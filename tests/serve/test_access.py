@@ -14,7 +14,7 @@ from treering.errors import InputError, UnknownName
 from treering.journal.open import open_database
 from treering.serve import access, keys
 from treering.serve.app import create_app
-from treering.serve.settings import Settings, is_loopback
+from treering.serve.settings import ServerSettings, is_loopback
 
 SECRET = "Ana hides the spare key under the third flowerpot"
 
@@ -207,5 +207,5 @@ def test_no_key_and_no_text_is_logged(
 
 def test_a_server_that_may_not_start_leaves_the_file_closed(path: Path) -> None:
     with pytest.raises(InputError):
-        create_app(Settings(path, host="0.0.0.0"))
+        create_app(ServerSettings(path, host="0.0.0.0"))
     path.rename(path.with_suffix(".moved"))

@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "llama-index-core", "llama-index") from missing
 
 
-class TreeringRetriever(BaseRetriever):
+class TreeringNodeRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as nodes.
 
     ``where`` are filters as ``Memory.search`` takes them. A node's metadata tells where it is from.
@@ -39,6 +39,10 @@ class TreeringRetriever(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+TreeringRetriever = TreeringNodeRetriever
+"""The name to import it by, as in the adapter for LangChain."""
 
 
 class TreeringMemoryBlock(BaseMemoryBlock[str]):

@@ -35,7 +35,7 @@ REPLY_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Checkup:
     """What one check found."""
 
     check: str
@@ -67,15 +67,15 @@ def doctor(run: Run) -> None:
         raise typer.Exit(FOUND)
 
 
-def _guarded(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:
+def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Checkup]:
     """A check's findings; what it raises is one."""
     try:
         yield from check(run)
     except TreeringError as error:
-        yield Finding(check.__name__.strip("_"), "fail", str(error))
+        yield Checkup(check.__name__.strip("_"), "fail", str(error))
 
 
-def _versions(_: Run) -> Iterator[Finding]:
+def _versions(_: Run) -> Iterator[Checkup]:
     parts = [
         f"treering {treering.__version__}",
         f"Python {platform.python_version()}",
@@ -83,23 +83,23 @@ def _versions(_: Run) -> Iterator[Finding]:
         *(f"{name} {version(name)}" for name in ("numpy", "onnxruntime")),
         platform.platform(terse=True),
     ]
-    yield Finding("versions", "ok", ", ".join(parts))
+    yield Checkup("versions", "ok", ", ".join(parts))
 
 
-def _file(run: Run) -> Iterator[Finding]:
+def _file(run: Run) -> Iterator[Checkup]:
     if not _is_there(run):
-        yield Finding("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
+        yield Checkup("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
         return
     with _database(run) as database:
         problems = database.check()
         size = database.size()
     for problem in problems:
-        yield Finding("file", "fail", f"{problem}; restore a copy or import an export")
+        yield Checkup("file", "fail", f"{problem}; restore a copy or import an export")
     if not problems:
-        yield Finding("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+        yield Checkup("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
 
 
-def _disk(run: Run) -> Iterator[Finding]:
+def _disk(run: Run) -> Iterator[Checkup]:
     if run.path is None or not run.path.absolute().parent.is_dir():
         return
     free = shutil.disk_usage(run.path.absolute().parent).free
@@ -107,12 +107,12 @@ def _disk(run: Run) -> Iterator[Finding]:
     needed = 2 * size + SPARE_BYTES  # forgetting rewrites the file: a copy, and its log
     told = f"{free / 1e9:,.1f} GB free"
     if free < needed:
-        yield Finding("disk", "warn", f"{told}; forgetting may need {needed / 1e9:,.1f} GB")
+        yield Checkup("disk", "warn", f"{told}; forgetting may need {needed / 1e9:,.1f} GB")
     else:
-        yield Finding("disk", "ok", told)
+        yield Checkup("disk", "ok", told)
 
 
-def _space(run: Run) -> Iterator[Finding]:
+def _space(run: Run) -> Iterator[Checkup]:
     from treering.fragments import store
     from treering.journal import ledger, work
 
@@ -126,13 +126,13 @@ def _space(run: Run) -> Iterator[Finding]:
             for view in found.pending
         }
     told = f"{found.space!r}: {found.entries:,} entries, {found.fragments:,} fragments"
-    yield Finding("space", "ok", told)
+    yield Checkup("space", "ok", told)
     for view, count in found.pending.items():
         last = f"; last error: {errors[view]}" if errors[view] else ""
-        yield Finding("pending", "warn", f"{count:,} of {view}; run `treering settle`{last}")
+        yield Checkup("pending", "warn", f"{count:,} of {view}; run `treering settle`{last}")
 
 
-def _embedder(run: Run) -> Iterator[Finding]:
+def _embedder(run: Run) -> Iterator[Checkup]:
     from treering.embed.registry import open_embedder
     from treering.fragments import store
     from treering.fragments.build import checked, ensure_same_model
@@ -150,16 +150,16 @@ def _embedder(run: Run) -> Iterator[Finding]:
     vectors = checked(embedder, [PROBE])
     took = time.perf_counter() - start
     told = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
-    yield Finding("embedder", "ok", told)
+    yield Checkup("embedder", "ok", told)
 
 
-def _llm(run: Run) -> Iterator[Finding]:
+def _llm(run: Run) -> Iterator[Checkup]:
     from treering.llm import settings
     from treering.llm.contract import Message
 
     variables = (settings.GGUF, settings.BASE_URL, settings.MODEL)
     if not run.llm and not any(os.environ.get(name) for name in variables):
-        yield Finding("llm", "ok", "none is configured; only ask and chat need one")
+        yield Checkup("llm", "ok", "none is configured; only ask and chat need one")
         return
     llm = settings.open_llm(run.llm)
     try:
@@ -168,7 +168,7 @@ def _llm(run: Run) -> Iterator[Finding]:
         took = time.perf_counter() - start
     finally:
         llm.close()
-    yield Finding("llm", "ok", f"{llm.model} answers, {took:.2f} s")
+    yield Checkup("llm", "ok", f"{llm.model} answers, {took:.2f} s")
 
 
 def _is_there(run: Run) -> bool:

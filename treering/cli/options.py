@@ -131,7 +131,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingOptions:
     """How candidates are scored."""
 
     mode: Annotated[
@@ -221,7 +221,7 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]]
 
 _GROUPS: dict[object, type[Any]] = {
     Filters: Filters,
-    Ranking: Ranking,
+    RankingOptions: RankingOptions,
     Globals: Globals,
     Run: Globals,  # last: options that every command has matter least in its help
 }

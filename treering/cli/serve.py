@@ -17,7 +17,7 @@ from treering.serve.settings import (
     DEFAULT_PORT,
     RECALL_TOKENS,
     REQUESTS_PER_S,
-    Settings,
+    ServerSettings,
 )
 
 
@@ -87,7 +87,7 @@ def serve(
     from treering.serve.run import run as serve_until_stopped
 
     run = run_of(chosen)
-    settings = Settings(
+    settings = ServerSettings(
         url=run.url,
         host=host,
         port=port,

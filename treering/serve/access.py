@@ -17,7 +17,7 @@ from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingEr
 from treering.ingest.drafts import checked_name
 from treering.journal.contract import Database
 from treering.serve import keys, problems
-from treering.serve.settings import Settings, is_loopback
+from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
 REFRESH_S = 1.0
@@ -40,7 +40,7 @@ class Caller:
 class Access:
     """Tells who a caller is from the headers of a request."""
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    def __init__(self, settings: ServerSettings, database: Database) -> None:
         self._settings = settings
         self._database = database
         self._keys = keys.spaces_by_digest(database)

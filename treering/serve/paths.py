@@ -7,10 +7,10 @@ from pathlib import Path
 
 from treering.code.git import Git
 from treering.errors import AccessDenied, InputError
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 
-def served(settings: Settings, root: str) -> Path:
+def served(settings: ServerSettings, root: str) -> Path:
     """The folder that a client names, if it lies in one that is served.
 
     Raises AccessDenied, InputError.
@@ -28,7 +28,7 @@ def served(settings: Settings, root: str) -> Path:
     return found
 
 
-def served_git(settings: Settings, root: str) -> Path:
+def served_git(settings: ServerSettings, root: str) -> Path:
     """As ``served``, for the whole repository that the folder is in."""
     found = served(settings, root)
     served(settings, str(Git.at(found).top))

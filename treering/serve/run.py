@@ -9,7 +9,7 @@ from collections.abc import Callable
 from treering.errors import InputError, MissingExtra
 from treering.serve import traces
 from treering.serve.app import create_app
-from treering.serve.settings import STOP_WITHIN_S, Settings
+from treering.serve.settings import STOP_WITHIN_S, ServerSettings
 
 try:
     import uvicorn
@@ -21,7 +21,7 @@ log = logging.getLogger("treering.serve")
 BACKLOG = 2048  # connections that wait to be accepted: clients come in crowds after a restart
 
 
-def run(settings: Settings, ready: Callable[[str], None]) -> None:
+def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered before the file is closed.
 
     ``ready`` is called with the address once the port is open. Raises InputError when it could be
@@ -41,7 +41,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(settings: Settings) -> socket.socket:
+def _listening(settings: ServerSettings) -> socket.socket:
     """The open port; connections wait in it until the server answers them."""
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)

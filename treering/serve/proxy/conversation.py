@@ -27,7 +27,7 @@ ID_CHARS: Final = 16  # of a digest in hexadecimal: 64 bits, for the conversatio
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """One message with a text. ``digest`` is the same for the same words by the same side."""
 
     role: str
@@ -41,13 +41,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CompletionRequest:
     """A chat request as it was sent."""
 
     body: Mapping[str, Any]
 
     @classmethod
-    def of(cls, sent: bytes) -> Request | None:
+    def of(cls, sent: bytes) -> CompletionRequest | None:
         """The request of a body; None if it is none, which the upstream server may complain of."""
         try:
             body = json.loads(sent)
@@ -63,7 +63,7 @@ class Request:
         """Whether the reply shall come as it is made."""
         return self.body.get("stream") is True
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[Utterance]:
         """What both sides have said so far, as far as it is text."""
         found = (_said(one) for one in self.body["messages"])
         return [one for one in found if one is not None]
@@ -96,7 +96,7 @@ class Request:
         return json.dumps({**self.body, "messages": messages}).encode()
 
 
-def unknown(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
+def unknown(known: Sequence[str], said: Sequence[Utterance]) -> list[Utterance]:
     """What of a history is not known yet, given the digests of what is, both in order.
 
     Most clients send the whole history again. Others send its last part, or begin with a summary:
@@ -111,7 +111,7 @@ def unknown(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
     return early + _unaligned(known[-ALIGNED:], said[-ALIGNED:])
 
 
-def _unaligned(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
+def _unaligned(known: Sequence[str], said: Sequence[Utterance]) -> list[Utterance]:
     """What of a history has no place in what is known, both aligned from their ends."""
     sent = [one.digest for one in said]
     matcher = SequenceMatcher(None, known[::-1], sent[::-1], autojunk=False)
@@ -124,7 +124,7 @@ def _unaligned(known: Sequence[str], said: Sequence[Said]) -> list[Said]:
     return [one for place, one in enumerate(said) if last - place not in matched]
 
 
-class Reply:
+class UpstreamReply:
     """A reply, gathered from the bytes that the upstream server sends."""
 
     def __init__(self, *, streams: bool) -> None:
@@ -145,13 +145,13 @@ class Reply:
                 if line.startswith(b"data:"):
                     self._take(bytes(line.removeprefix(b"data:")), "delta")
 
-    def said(self) -> Said | None:
+    def said(self) -> Utterance | None:
         """What the model has said so far; None if nothing."""
         if not self._streams:
             self._take(bytes(self._bytes), "message")
             self._bytes.clear()
         text = _clean("".join(self._pieces))
-        return Said("assistant", text) if text.strip() else None
+        return Utterance("assistant", text) if text.strip() else None
 
     def _take(self, content: bytes, part: str) -> None:
         """Add the text of the first choice of a completion or a chunk of one."""
@@ -165,12 +165,12 @@ class Reply:
         self._pieces += [piece for piece in pieces if isinstance(piece, str)]
 
 
-def _asks(message: object) -> Said | None:
+def _asks(message: object) -> Utterance | None:
     said = _said(message)
     return said if said is not None and said.role == "user" else None
 
 
-def _said(message: object) -> Said | None:
+def _said(message: object) -> Utterance | None:
     role = _role(message)
     if role not in REMEMBERED_ROLES or not isinstance(message, Mapping):
         return None
@@ -179,7 +179,7 @@ def _said(message: object) -> Said | None:
         content = "\n".join(_texts(content))
     if not isinstance(content, str) or not content.strip():
         return None
-    return Said(role, _clean(content), name if isinstance(name, str) else None)
+    return Utterance(role, _clean(content), name if isinstance(name, str) else None)
 
 
 def _tokens(usage: object) -> tuple[int, int] | None:

@@ -25,8 +25,8 @@ from treering.errors import EmbeddingError
 from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Entry, Spent
 from treering.serve.access import name_in
-from treering.serve.proxy.conversation import Reply, Request, Said, unknown
-from treering.serve.settings import Settings
+from treering.serve.proxy.conversation import CompletionRequest, UpstreamReply, Utterance, unknown
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant, tenant_of
 
 log = logging.getLogger("treering.serve")
@@ -57,13 +57,13 @@ _NOT_PASSED_BACK: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ProxyTurn:
     """A chat request that is being answered, for one tenant."""
 
     tenant: Tenant
-    request: Request
+    request: CompletionRequest
     conversation: str
-    said: tuple[Said, ...]
+    said: tuple[Utterance, ...]
 
     @property
     def source(self) -> str:
@@ -74,7 +74,7 @@ class Turn:
 class Proxy:
     """Passes chats on, remembering what is said and adding what is known."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._client: httpx2.AsyncClient | None = None
         self._open: set[asyncio.Task[None]] = set()
@@ -109,7 +109,7 @@ class Proxy:
     async def chat(self, request: HTTPRequest) -> Response:
         """A chat completion; both sides of it are remembered, and memories are put before it."""
         sent = await request.body()
-        asked = Request.of(sent)
+        asked = CompletionRequest.of(sent)
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
@@ -126,14 +126,14 @@ class Proxy:
         if asked.streams and answer.is_success:
             return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
         if answer.is_success:
-            reply = Reply(streams=False)
+            reply = UpstreamReply(streams=False)
             reply.feed(answer.content)
             await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
 
     # ------------------------------------------------------------------ memory, in a thread
 
-    def _recall(self, turn: Turn, shown: Collection[str]) -> tuple[list[str], str]:
+    def _recall(self, turn: ProxyTurn, shown: Collection[str]) -> tuple[list[str], str]:
         """The ids and the text of what matters to the last question, but for what is shown."""
         question, budget = turn.request.question(), self._settings.recall_budget
         if question is None or budget == 0:
@@ -147,7 +147,7 @@ class Proxy:
         ids = dict.fromkeys(hit.entry_id for one in found.passages for hit in one.hits)
         return list(ids), found.text
 
-    def _remember(self, turn: Turn, said: Sequence[Said], model: str | None) -> set[str]:
+    def _remember(self, turn: ProxyTurn, said: Sequence[Utterance], model: str | None) -> set[str]:
         """Add what is new of a history; return the ids of the entries that hold it."""
         memory = turn.tenant.memory
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
@@ -158,7 +158,7 @@ class Proxy:
         digests = {one.digest for one in said}
         return {*added, *(one.id for one in held if one.metadata.get("said") in digests)}
 
-    def _remember_reply(self, turn: Turn, reply: Reply) -> None:
+    def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         said = reply.said()
         if said is not None:
             self._remember(turn, [*turn.said, said], reply.model)
@@ -204,9 +204,9 @@ class Proxy:
         own = {"authorization": f"Bearer {key}"} if key else {}
         return {**kept, "accept-encoding": "identity", **own}
 
-    async def _relayed(self, turn: Turn, answer: httpx2.Response) -> AsyncIterator[bytes]:
+    async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """A reply as it comes; what it says is remembered when it ends, however it ends."""
-        reply = Reply(streams=True)
+        reply = UpstreamReply(streams=True)
         try:
             async for chunk in answer.aiter_bytes():
                 reply.feed(chunk)
@@ -215,7 +215,7 @@ class Proxy:
             # A task of its own: a client that has hung up takes this one with it.
             await asyncio.shield(self._later(self._ended(turn, answer, reply)))
 
-    async def _ended(self, turn: Turn, answer: httpx2.Response, reply: Reply) -> None:
+    async def _ended(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
         await answer.aclose()
         await turn.tenant.change(self._remember_reply, turn, reply)
 
@@ -231,14 +231,14 @@ class Proxy:
             log.error("the end of a reply was not remembered: %s", error)
 
 
-async def _turn(request: HTTPRequest, asked: Request) -> Turn:
+async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
     """Raises InputError for a conversation's name that is none."""
     named = name_in(request.headers, CONVERSATION_HEADER)
     tenant = await tenant_of(request)
-    return Turn(tenant, asked, named or asked.conversation(), tuple(asked.said()))
+    return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.said()))
 
 
-def _messages(new: Sequence[Said], model: str | None) -> list[dict[str, Any]]:
+def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
     """What is new as messages to remember, a microsecond apart: time tells equal ones apart."""
     now = datetime.now(UTC)
     return [

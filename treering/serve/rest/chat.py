@@ -33,7 +33,7 @@ _END: Final = None
 Pieces = asyncio.Queue[str | None]
 
 
-class Said(Body):
+class ChatRequest(Body):
     """One message of a conversation."""
 
     message: Query
@@ -54,7 +54,7 @@ class Said(Body):
         }
     },
 )
-async def chat(said: Said, tenant: Asking, once: OnceOnly) -> Response:
+async def chat(said: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
     given: dict[str, Any] = said.model_dump(include={"policy", "source", "budget"})
     if not said.stream:

@@ -23,7 +23,7 @@ from treering.records import Forgotten
 from treering.score.own import Mode
 from treering.serve.paths import served, served_git
 from treering.serve.rest.wire import Body, Budget, K, PathText, Query
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
@@ -31,7 +31,7 @@ router = APIRouter(tags=["code"], prefix="/v1/code")
 MAX_DEPTH = 1_000  # commits that one check compares with
 
 
-class CodeSearch(Body):
+class CodeSearchRequest(Body):
     """A search for the code that matters to an instruction."""
 
     query: Query
@@ -42,7 +42,7 @@ class CodeSearch(Body):
     near: PathText | None = Field(None, description="Where the code will go: PATH or PATH:LINE.")
 
 
-class CodeMap(Body):
+class CodeMapRequest(Body):
     """A map of the most central definitions."""
 
     budget: Budget = 1000
@@ -50,7 +50,7 @@ class CodeMap(Body):
     focus: dict[str, float] | None = None
 
 
-class CodeTree(Body):
+class CodeIndexRequest(Body):
     """A working tree on the server's disk."""
 
     root: PathText
@@ -58,7 +58,7 @@ class CodeTree(Body):
     embed: bool | None = None
 
 
-class Worked(Body):
+class CodeRecordRequest(Body):
     """A round of work on code: what was asked for, and what it changed.
 
     Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
@@ -74,7 +74,7 @@ class Worked(Body):
     outcome: str = ""
 
 
-class Noted(Body):
+class CodeNoteRequest(Body):
     """What became of a definition's last block."""
 
     definition: str
@@ -82,7 +82,7 @@ class Noted(Body):
     outcome: str = ""
 
 
-class Wanted(Body):
+class CodeGenerateRequest(Body):
     """What to write with the language model."""
 
     instruction: Query
@@ -92,20 +92,20 @@ class Wanted(Body):
     budget: Budget = CONTEXT_BUDGET
 
 
-class Asked(Body):
+class CodeAboutRequest(Body):
     """A question about code."""
 
     question: Query
     k: K = 5
 
 
-class Forsaken(Body):
+class ForgetRoundsRequest(Body):
     """Whose recorded rounds to erase."""
 
     definition: str
 
 
-class Checked(Body):
+class CodeCheckRequest(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
     root: PathText
@@ -122,7 +122,7 @@ async def repositories(tenant: Asking) -> list[str]:
 
 
 @router.post("/repositories")
-async def index(wanted: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
+async def index(wanted: CodeIndexRequest, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
     root = await tenant.call(served, _settings(request), wanted.root)
     return await tenant.call_slow(
@@ -137,19 +137,21 @@ async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) ->
 
 
 @router.post("/search")
-async def search(wanted: CodeSearch, tenant: Asking) -> list[CodeHit]:
+async def search(wanted: CodeSearchRequest, tenant: Asking) -> list[CodeHit]:
     """The fragments of code that matter to an instruction, best first."""
     return await tenant.call(lambda: tenant.memory.code.search(**wanted.model_dump()))
 
 
 @router.post("/map")
-async def map_(wanted: CodeMap, tenant: Asking) -> str:
+async def map_(wanted: CodeMapRequest, tenant: Asking) -> str:
     """The most central definitions of a repository within a budget of tokens."""
     return await tenant.call(lambda: tenant.memory.code.map(**wanted.model_dump()))
 
 
 @router.post("/rounds", status_code=HTTPStatus.CREATED)
-async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
+async def record(
+    worked: CodeRecordRequest, request: Request, tenant: Asking
+) -> tuple[SessionBlock, ...]:
     """Remember a round of work: what was asked for, and every definition that it changed."""
     given = worked.model_dump(exclude={"root"})
     if worked.root is not None:
@@ -160,19 +162,19 @@ async def record(worked: Worked, request: Request, tenant: Asking) -> tuple[Sess
 
 
 @router.post("/generate")
-async def generate(wanted: Wanted, tenant: Asking) -> Generated:
+async def generate(wanted: CodeGenerateRequest, tenant: Asking) -> Generated:
     """One round with the language model on a definition, recorded; no file is read or changed."""
     return await tenant.call_slow(lambda: tenant.memory.code.generate(**wanted.model_dump()))
 
 
 @router.post("/rounds/forget")
-async def forget_rounds(which: Forsaken, tenant: Asking) -> Forgotten:
+async def forget_rounds(which: ForgetRoundsRequest, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
     return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
 
 
 @router.post("/about")
-async def about(asked: Asked, tenant: Asking) -> About:
+async def about(asked: CodeAboutRequest, tenant: Asking) -> About:
     """What was said, done and what stands in the code, on a question."""
     return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
 
@@ -189,7 +191,7 @@ async def neighbours(
 
 
 @router.post("/note")
-async def note(noted: Noted, tenant: Asking) -> SessionBlock:
+async def note(noted: CodeNoteRequest, tenant: Asking) -> SessionBlock:
     """Write the note of a definition's last block, now that its reception is known."""
     return await tenant.change(
         tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
@@ -209,13 +211,13 @@ async def log(
 
 
 @router.post("/check")
-async def check(wanted: Checked, request: Request, tenant: Asking) -> CheckReport:
+async def check(wanted: CodeCheckRequest, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
     root = await tenant.call(served_git, _settings(request), wanted.root)
     given = wanted.model_dump(exclude={"root"})
     return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
 
 
-def _settings(request: Request) -> Settings:
-    found: Settings = request.app.state.settings
+def _settings(request: Request) -> ServerSettings:
+    found: ServerSettings = request.app.state.settings
     return found

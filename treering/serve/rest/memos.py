@@ -21,7 +21,7 @@ MAX_MERGED = 100
 AsOf = Annotated[str | None, Query(description="As they were known then: ISO 8601.")]
 
 
-class Which(BaseModel):
+class MemoListRequest(BaseModel):
     """Which memos to list; all conditions that are given must hold."""
 
     topic: str | None = Field(None, description="A part of the topic.")
@@ -31,7 +31,7 @@ class Which(BaseModel):
     as_of: str | None = Field(None, description="As they were known then.")
 
 
-class MemoSearch(Body):
+class MemoSearchRequest(Body):
     """A search among memos."""
 
     query: QueryText
@@ -40,27 +40,27 @@ class MemoSearch(Body):
     source: str | None = None
 
 
-class Chosen(Body):
+class MemoChoiceRequest(Body):
     """What to choose memos for."""
 
     query: QueryText
     source: str | None = None
 
 
-class Change(Body):
+class MemoEditRequest(Body):
     """What to change of a memo; a summary so given counts as supported."""
 
     topic: str | None = None
     summary: str | None = None
 
 
-class Pin(Body):
+class MemoPinRequest(Body):
     """Whether a memo is shown before the others."""
 
     pinned: bool = True
 
 
-class Merge(Body):
+class MemoMergeRequest(Body):
     """Memos to make one of, under the id of the first."""
 
     ids: list[str] = Field(min_length=2, max_length=MAX_MERGED)
@@ -68,7 +68,7 @@ class Merge(Body):
     summary: str | None = None
 
 
-class Split(Body):
+class MemoSplitRequest(Body):
     """Where to cut a memo: before which of its lines."""
 
     entry_id: str
@@ -77,19 +77,19 @@ class Split(Body):
 
 
 @router.get("")
-async def list_(which: Annotated[Which, Query()], tenant: Asking) -> list[Memo]:
+async def list_(which: Annotated[MemoListRequest, Query()], tenant: Asking) -> list[Memo]:
     """The memos, pinned ones first, else in the order they were first made."""
     return await tenant.call(tenant.memory.memos.list, **which.model_dump())
 
 
 @router.post("/search")
-async def search(wanted: MemoSearch, tenant: Asking) -> list[MemoHit]:
+async def search(wanted: MemoSearchRequest, tenant: Asking) -> list[MemoHit]:
     """The memos that answer a query best, best first."""
     return await tenant.call(tenant.memory.memos.search, **wanted.model_dump())
 
 
 @router.post("/choose")
-async def choose(wanted: Chosen, tenant: Asking) -> Choice:
+async def choose(wanted: MemoChoiceRequest, tenant: Asking) -> Choice:
     """The memos that a query is about, with their lines; the language model chooses if it can."""
     return await tenant.call_slow(tenant.memory.memos.choose, wanted.query, source=wanted.source)
 
@@ -101,7 +101,7 @@ async def recent(source: str, tenant: Asking) -> list[Entry]:
 
 
 @router.post("/merge")
-async def merge(wanted: Merge, tenant: Asking) -> Memo:
+async def merge(wanted: MemoMergeRequest, tenant: Asking) -> Memo:
     """Make one memo of several; the others are deleted."""
     return await tenant.change(
         tenant.memory.memos.merge, wanted.ids, topic=wanted.topic, summary=wanted.summary
@@ -128,19 +128,19 @@ async def history(memo_id: str, tenant: Asking) -> list[Memo]:
 
 
 @router.patch("/{memo_id}")
-async def edit(memo_id: str, change: Change, tenant: Asking) -> Memo:
+async def edit(memo_id: str, change: MemoEditRequest, tenant: Asking) -> Memo:
     """Give a memo another topic, summary or both."""
     return await tenant.change(tenant.memory.memos.edit, memo_id, **change.model_dump())
 
 
 @router.put("/{memo_id}/pin")
-async def pin(memo_id: str, wanted: Pin, tenant: Asking) -> Memo:
+async def pin(memo_id: str, wanted: MemoPinRequest, tenant: Asking) -> Memo:
     """Pin a memo, or let go of it."""
     return await tenant.change(tenant.memory.memos.pin, memo_id, wanted.pinned)
 
 
 @router.post("/{memo_id}/split")
-async def split(memo_id: str, where: Split, tenant: Asking) -> tuple[Memo, Memo]:
+async def split(memo_id: str, where: MemoSplitRequest, tenant: Asking) -> tuple[Memo, Memo]:
     """Cut a memo in two before one of its lines; the first part keeps the id."""
     return await tenant.change(tenant.memory.memos.split, memo_id, **where.model_dump())
 

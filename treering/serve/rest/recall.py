@@ -6,32 +6,32 @@ from fastapi import APIRouter
 
 from treering.answer import Answer
 from treering.records import Context, Hit
-from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
+from treering.serve.rest.wire import AskRequest, ContextRequest, SearchManyRequest, SearchRequest
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["recall"], prefix="/v1")
 
 
 @router.post("/search")
-async def search(wanted: Search, tenant: Asking) -> list[Hit]:
+async def search(wanted: SearchRequest, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
     return await tenant.search(wanted.query, wanted.options())
 
 
 @router.post("/search-many")
-async def search_many(wanted: SearchMany, tenant: Asking) -> list[list[Hit]]:
+async def search_many(wanted: SearchManyRequest, tenant: Asking) -> list[list[Hit]]:
     """As ``search``, for several queries in one pass."""
     return await tenant.call(tenant.memory.search_many, wanted.queries, **wanted.options())
 
 
 @router.post("/context")
-async def context(wanted: WantedContext, tenant: Asking) -> Context:
+async def context(wanted: ContextRequest, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
     return await tenant.call(tenant.memory.context, wanted.query, **wanted.options())
 
 
 @router.post("/ask")
-async def ask(wanted: Question, tenant: Asking) -> Answer:
+async def ask(wanted: AskRequest, tenant: Asking) -> Answer:
     """Answer a question from the memory, with citations."""
     return await tenant.call_slow(
         tenant.memory.ask,

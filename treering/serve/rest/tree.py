@@ -24,7 +24,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_NODES)]
 Alpha = Annotated[float, Field(ge=0, le=10)]
 
 
-class TreeSearch(Body):
+class TreeSearchRequest(Body):
     """A search among summaries and texts."""
 
     query: QueryText
@@ -81,7 +81,7 @@ async def find(entry_id: str, tenant: Asking) -> list[TreeNode]:
 
 
 @router.post("/search")
-async def search(wanted: TreeSearch, tenant: Asking) -> list[TreeNode]:
+async def search(wanted: TreeSearchRequest, tenant: Asking) -> list[TreeNode]:
     """The summaries and texts that answer a query best, best first."""
     return await tenant.call(lambda: tenant.memory.tree.search(**wanted.model_dump()))
 

@@ -30,7 +30,7 @@ MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escape
 MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
 
 
-class Pending(BaseModel):
+class PendingWork(BaseModel):
     """Work that is queued, by view, and whether the server is at it."""
 
     pending: dict[str, int]
@@ -52,16 +52,16 @@ async def stats(tenant: Asking) -> Stats:
 
 
 @router.get("/pending")
-async def pending(request: Request, tenant: Asking) -> Pending:
+async def pending(request: Request, tenant: Asking) -> PendingWork:
     """What is still to be done for the space."""
     settling: Settling = request.app.state.settling
     found = await tenant.call(tenant.memory.stats)
-    return Pending(pending=dict(found.pending), settling=settling.at_work(tenant.space))
+    return PendingWork(pending=dict(found.pending), settling=settling.at_work(tenant.space))
 
 
 @router.post(
     "/settle",
-    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": Pending}},
+    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": PendingWork}},
 )
 async def settle(
     request: Request,
@@ -71,7 +71,7 @@ async def settle(
         bool, Query(description="Let the model rewrite summaries made without one.")
     ] = False,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = MAX_WAIT_S,
-) -> Stats | Pending:
+) -> Stats | PendingWork:
     """Do all pending work. What takes longer than ``wait`` seconds goes on: see ``pending``."""
     settling: Settling = request.app.state.settling
     done = await settling.settle(tenant, wait, upgrade=upgrade)

@@ -32,7 +32,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Conditions(Body):
+class FilterRequest(Body):
     """Which entries are meant: all conditions that are given must hold."""
 
     source: str | None = None
@@ -58,7 +58,7 @@ class Conditions(Body):
         )
 
 
-class Envelope(Body):
+class EntryDetails(Body):
     """What is said of everything that is added, unless a message says otherwise."""
 
     source: str | None = Field(None, description="Default: notes for a text, chat for messages.")
@@ -70,10 +70,10 @@ class Envelope(Body):
 
     def said(self) -> dict[str, Any]:
         """As ``Memory.add`` takes it."""
-        return {name: getattr(self, name) for name in Envelope.model_fields}
+        return {name: getattr(self, name) for name in EntryDetails.model_fields}
 
 
-class Message(BaseModel):
+class ChatMessage(BaseModel):
     """A message as OpenAI's interface has it; other keys are kept in the entry's metadata."""
 
     model_config = ConfigDict(extra="allow")
@@ -86,25 +86,25 @@ class Message(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-class NewText(Envelope):
+class AddTextRequest(EntryDetails):
     """A text to remember."""
 
     text: str
 
 
-class NewMessages(Envelope):
+class AddMessagesRequest(EntryDetails):
     """A conversation to remember."""
 
-    messages: list[Message]
+    messages: list[ChatMessage]
 
 
-class NewContent(Body):
+class ReplaceRequest(Body):
     """Another text for an entry."""
 
     text: str
 
 
-class Ranked(Conditions):
+class RankingRequest(FilterRequest):
     """How candidates are chosen and scored."""
 
     mode: Mode = "hybrid"
@@ -121,7 +121,7 @@ class Ranked(Conditions):
         return chosen | self.filters()
 
 
-class AtLevel(Ranked):
+class LevelRequest(RankingRequest):
     """What is found: texts, summaries of the tree, or both."""
 
     level: Level = "texts"
@@ -132,19 +132,19 @@ class AtLevel(Ranked):
         return super().options() | {"k": self.k, "level": self.level}
 
 
-class Search(AtLevel):
+class SearchRequest(LevelRequest):
     """A search."""
 
     query: Query
 
 
-class SearchMany(AtLevel):
+class SearchManyRequest(LevelRequest):
     """Several searches in one pass."""
 
     queries: list[Query] = Field(min_length=1, max_length=MAX_QUERIES)
 
 
-class WantedContext(Ranked):
+class ContextRequest(RankingRequest):
     """A question whose passages shall go into a prompt."""
 
     query: Query
@@ -156,7 +156,7 @@ class WantedContext(Ranked):
         return super().options() | {"budget": self.budget, "altitude": self.altitude}
 
 
-class Question(Conditions):
+class AskRequest(FilterRequest):
     """A question to be answered from the memory."""
 
     question: Query
