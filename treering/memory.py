@@ -247,7 +247,7 @@ class Memory:
         chosen = self._views.plan(relations, alpha, tree=level != "texts")
         if level == "texts":
             return self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
-        return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
+        return self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
 
     def context(
         self,
@@ -272,9 +272,10 @@ class Memory:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
         self._views.catch_up()
-        chosen = self._views.plan(relations, alpha, tree=altitude == "mixed")
-        view = self.tree if altitude == "mixed" else self._views.searcher
-        return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
+        mixed = altitude == "mixed"
+        chosen = self._views.plan(relations, alpha, tree=mixed)
+        passages = self.tree._context if mixed else self._views.searcher.context
+        return passages(query, to_filter(where), mode, chosen, budget, count_tokens)
 
     def ask(
         self,

@@ -79,7 +79,7 @@ class Views:
         What the disk cannot do now is done by the next use or ``settle``.
         """
         try:
-            self._tree.grow()
+            self._tree._grow()
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree
@@ -177,7 +177,7 @@ class Views:
         self._embedder = model
         self._builder = Builder(self._database, self._space, model)
         self.searcher.use(model)
-        self.code.use(model)
+        self.code._use(model)
 
     # ------------------------------------------------------------------ relations
 
@@ -185,7 +185,7 @@ class Views:
         """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
         defaults = self.defaults()
         if relations is None and tree:
-            defaults = with_tree(defaults, self.tree.relation())
+            defaults = with_tree(defaults, self.tree._relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(one) for one in relations]
         return plan(defaults, relations, alpha)
@@ -214,16 +214,16 @@ class Views:
 
     def _index(self, progress: Progress | None) -> None:
         self._builder.build(progress)
-        self.facts.follow()
-        self.code.follow()
+        self.facts._follow()
+        self.code._follow()
 
     def _relation(self, one: Named) -> Named:
         """The relations that need to know the space are not made by name alone."""
         if one == TREE:
-            return self.tree.relation()
+            return self.tree._relation()
         if one == CODE:
-            return self.code.relation()
-        return self.memos.relation() if one == TOPIC else one
+            return self.code._relation()
+        return self.memos._relation() if one == TOPIC else one
 
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """What talk and recorded rounds say to a question about code."""

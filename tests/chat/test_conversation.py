@@ -284,7 +284,7 @@ def test_what_follows_a_complete_round_does_not_make_it_fail(
         raise JournalBusy("busy") if policy == "memo" else MissingExtra.of("tree-sitter", "code")
 
     memory._views.memos.settle = broken  # type: ignore[method-assign]
-    memory._views.code.follow = broken  # type: ignore[method-assign]
+    memory._views.code._follow = broken  # type: ignore[method-assign]
     assert memory.chat("Hello?", policy=policy).text == "Yes."
     assert said(memory) == [("user", "Hello?"), ("assistant", "Yes.")]
     assert "delayed" in caplog.text

@@ -73,7 +73,7 @@ class MemorySources:
         plan = self._views.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
         found = by_words_if_down(
-            lambda mode: tree.context(query, condition, mode, plan, budget, self._count)
+            lambda mode: tree._context(query, condition, mode, plan, budget, self._count)
         )
         hits = [hit for passage in found.passages for hit in passage.hits]
         return [self._evidence(hit, tree) for hit in hits]

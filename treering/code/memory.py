@@ -278,7 +278,7 @@ class CodeMemory:
             depth=depth,
         )
 
-    def relation(self) -> CodeNames:
+    def _relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
         with self._database.read() as reader:
             found = store.repositories(reader, self._space)
@@ -291,7 +291,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
-        named = self.relation().definitions.meant(question)
+        named = self._relation().definitions.meant(question)
         found = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
         return About(
@@ -302,7 +302,7 @@ class CodeMemory:
             code=tuple(self._definitions(named, question, k)[:k]),
         )
 
-    def follow(self) -> None:
+    def _follow(self) -> None:
         """Note what recorded rounds have changed, so that what speaks of it is marked; cheap."""
         self._rounds.follow()
 
@@ -363,7 +363,7 @@ class CodeMemory:
             self._database.scrub([])
         return files
 
-    def use(self, embedder: Embedder) -> None:
+    def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
         with self._indexing, self._lock:
             self._embedder = embedder

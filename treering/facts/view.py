@@ -78,7 +78,7 @@ class FactView:
         self._llm = llm
         self._controls: dict[str, int] = {}  # told right, by model
 
-    def follow(self) -> None:
+    def _follow(self) -> None:
         """Read what was added or has changed; cheap, and without any model."""
         while True:
             with self._database.read() as reader:
@@ -97,7 +97,7 @@ class FactView:
         eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
         next time.
         """
-        self.follow()
+        self._follow()
         llm, changed = self._llm(), 0
         while batch := self._unjudged():
             for seq, entry in batch.items():
@@ -113,7 +113,7 @@ class FactView:
 
         Habits are found too, but only listed once something has superseded them.
         """
-        self.follow()
+        self._follow()
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
             if state is None:
@@ -133,7 +133,7 @@ class FactView:
 
     def changes(self) -> list[Change]:
         """What was superseded by what, in the order of the newer statements."""
-        self.follow()
+        self._follow()
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
             found = store.pairs(reader, state.space) if state else []

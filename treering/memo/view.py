@@ -127,7 +127,7 @@ class MemoView:
             raise InputError(f"k is {k}; it must be at least 1")
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:
-            self.embed()
+            self._embed()
         base = self._searcher.snapshot()
         if base is None or not len(base):
             return []
@@ -180,7 +180,7 @@ class MemoView:
             found = due.dialogues(reader, space, source)
         return [line.entry for one in found for line in one.recent]
 
-    def relation(self) -> Topic:
+    def _relation(self) -> Topic:
         """Membership of one memo as a relation between fragments, for ``memory.search``."""
         with self._reading() as (reader, space):
             return Topic(self._topics, store.mark(reader, space))
@@ -304,12 +304,12 @@ class MemoView:
         try:
             llm = self._llm()
         except LLMNotConfigured:
-            return self.embed()
+            return self._embed()
         settler = Settler(self._database, self._space, llm, self._embedder(), wording)
         settler.run(source, progress, upgrade=upgrade)
-        return self.embed()
+        return self._embed()
 
-    def embed(self) -> None:
+    def _embed(self) -> None:
         """Embed what is not embedded by the space's model. Raises EmbeddingError."""
         with self._reading() as (reader, _):
             state = fragments.state(reader, self._space)

@@ -98,7 +98,7 @@ class TreeView:
 
     # ------------------------------------------------------------------ keeping it up to date
 
-    def grow(self) -> None:
+    def _grow(self) -> None:
         """Give every embedded text its leaf; the summaries this touches become pending work."""
         self._grower.grow()
 
@@ -108,7 +108,7 @@ class TreeView:
 
         Raises LLMError and EmbeddingError; what is not done stays queued.
         """
-        self.grow()
+        self._grow()
         aggregator = self._aggregator()
         if upgrade:
             self._queue_upgrade(aggregator)
@@ -267,13 +267,13 @@ class TreeView:
                 for node, (_, score) in zip(shown, picked, strict=True)
             ]
 
-    def relation(self) -> InTree:
+    def _relation(self) -> InTree:
         """The tree as a relation between fragments, for ``memory.search``."""
-        self.grow()
+        self._grow()
         with self._grower.reading():
             return InTree(self._places, self._grower.revision())
 
-    def hits(
+    def _hits(
         self,
         queries: Sequence[str],
         k: int,
@@ -292,7 +292,7 @@ class TreeView:
             return self._searcher.search(queries, k, condition, mode, plan)
         return [[] for _ in queries]
 
-    def context(
+    def _context(
         self,
         query: str,
         condition: Filter,
