@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from treering import errors
 from treering.errors import MissingExtra, ServerError, ServerUnavailable, TreeringError
+from treering.http import EventReader, ServerEvent, retry_after_s
 
 try:
     import httpx2
@@ -82,7 +83,8 @@ class Connection:
         return self._read(kind, self._send("GET", path, params=_given(params)))
 
     def send(self, kind: type[T], method: str, path: str, body: Fields | None = None) -> T:
-        """What a route makes of a body, read as ``kind``. Raises InputError for what is no JSON."""
+        """What a route makes of a body, read as ``kind``. Raises InputError for a body that JSON
+        cannot hold."""
         return self._read(kind, self._send(method, path, content=_encoded(body)))
 
     def post(self, kind: type[T], path: str, body: Fields) -> T:
@@ -101,17 +103,12 @@ class Connection:
             response = self._client.post(path, content=content)
         return self._read(kind, _checked(response))
 
-    def events(self, path: str, body: Fields) -> Generator[tuple[str, bytes], None, None]:
-        """Server-sent events as they arrive: name and data."""
+    def events(self, path: str, body: Fields) -> Generator[ServerEvent, None, None]:
+        """Server-sent events as they arrive."""
+        reader = EventReader()
         with self._streamed("POST", path, content=_encoded(body)) as response:
-            name = ""
-            for line in _lines(response):
-                field, _, value = line.partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    yield name, value.encode()
-                    name = ""
+            for chunk in response.iter_bytes():
+                yield from reader.feed(chunk)
 
     def close(self) -> None:
         """Close the connections; a second call does nothing."""
@@ -142,13 +139,12 @@ class Connection:
 
     def _read(self, kind: type[T], response: httpx2.Response) -> T:
         try:
-            found: T = _adapter(kind).validate_json(response.content or b"null")
+            return _adapter(kind).validate_json(response.content or b"null")
         except ValidationError as error:
             raise ServerError(
                 f"{self.url} answered in another form than expected ({error.error_count()} "
                 "differences); are client and server of the same version?"
             ) from error
-        return found
 
 
 def error_of(status: int, body: bytes) -> TreeringError:
@@ -166,8 +162,7 @@ def error_of(status: int, body: bytes) -> TreeringError:
 
 def decoded(kind: type[T], data: bytes) -> T:
     """JSON as a value of that type."""
-    found: T = _adapter(kind).validate_json(data)
-    return found
+    return _adapter(kind).validate_json(data)
 
 
 def _lines(response: httpx2.Response) -> Iterator[str]:
@@ -193,8 +188,8 @@ def _wait(response: httpx2.Response, attempt: int) -> float | None:
     """Seconds until the next attempt; None if there is to be none."""
     if attempt + 1 == ATTEMPTS:
         return None
-    asked = response.headers.get("retry-after", "")
-    wait = float(asked) if asked.isdecimal() else FIRST_WAIT_S * 2**attempt
+    asked = retry_after_s(response.headers.get("retry-after"))
+    wait = FIRST_WAIT_S * 2**attempt if asked is None else asked
     return wait if wait <= MAX_WAIT_S else None
 
 
@@ -211,9 +206,10 @@ def _translated(url: str) -> Iterator[None]:
 def _given(params: Fields | None) -> dict[str, Any]:
     """Parameters of an address: those that are given, as JSON has them."""
     plain = json.loads(_encoded(params) or b"{}")
-    found = {key: value for key, value in plain.items() if value is not None}
     return {
-        key: json.dumps(value) if isinstance(value, dict) else value for key, value in found.items()
+        key: json.dumps(value) if isinstance(value, dict) else value
+        for key, value in plain.items()
+        if value is not None
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 
 from treering.chat.policy import Evidence as ChatEvidence
+from treering.chat.policy import Materials
 from treering.code.context_memory import Judgement
 from treering.code.diff import Change as CodeChange
 from treering.code.diff import Statement as CodeStatement
@@ -21,12 +22,14 @@ from treering.code.guard import Undone
 from treering.code.joined import About
 from treering.code.neighbours import Neighbour, Neighbourhood
 from treering.facts.view import Change as FactChange
-from treering.llm.contract import Usage
+from treering.llm.contract import Message, Usage
 from treering.memo.record import Choice, Claim, Span
 from treering.memo.record import Evidence as MemoEvidence
 from treering.records import Forgotten, Newer, Skipped, Spent
 from treering.serve import problems
 from treering.tree.diagnose import Level, Shape
+from treering.tree.shape import Settings as TreeSettings
+from treering.tree.threshold import Threshold
 
 NAMES: Final[Mapping[type, str]] = {
     About: "CodeBackground",
@@ -42,7 +45,9 @@ NAMES: Final[Mapping[type, str]] = {
     Judgement: "ContextJudgement",
     Level: "TreeLevel",
     Loss: "LikelyLoss",
+    Materials: "PromptMaterials",
     MemoEvidence: "MemoEvidence",
+    Message: "PromptMessage",
     Neighbour: "CodeNeighbour",
     Neighbourhood: "CodeNeighbourhood",
     Newer: "NewerStatement",
@@ -50,6 +55,8 @@ NAMES: Final[Mapping[type, str]] = {
     Skipped: "SkippedFile",
     Span: "MemoSpan",
     Spent: "ModelCost",
+    Threshold: "TreeThreshold",
+    TreeSettings: "TreeSettings",
     Undone: "UndoneFix",
     Usage: "ModelUsage",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Options = Mapping[str, Any]
-"""How to search, as ``Memory.search`` takes it."""
 
 MAX_BATCH = 16
 """Searches of one pass: so many cost half of what they cost one by one; twice as many gain little
@@ -50,7 +47,7 @@ class Tenant:
         self._share = Share(threads)
         self._searches = Batcher[str, list[Hit]](MAX_BATCH, THREADS["read"] // SHARE, observe)
 
-    async def search(self, query: str, options: Options) -> list[Hit]:
+    async def search(self, query: str, **options: Any) -> list[Hit]:
         """Search together with whoever searches the space in the same way at this moment.
 
         Raises what ``Memory.search`` raises.

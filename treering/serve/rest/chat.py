@@ -16,11 +16,14 @@ from starlette.responses import StreamingResponse
 
 from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import ChatStream
 from treering.errors import InputError, TreeringError
+from treering.http import encoded_event
+from treering.memory import Memory
 from treering.serve import problems
 from treering.serve.once import OnceOnly
-from treering.serve.rest.wire import Body, Budget, Query
+from treering.serve.rest.wire import Body, Budget, Query, body_of
 from treering.serve.tenant import Asking, Tenant
 
 router = APIRouter(tags=["chat"], prefix="/v1")
@@ -119,6 +122,15 @@ async def _last(reading: asyncio.Task[Answer | None]) -> bytes:
 
 
 def _event(data: object, name: str | None = None) -> bytes:
-    """A server-sent event; JSON has no line break that would end it early."""
-    line = data if isinstance(data, bytes) else to_json(data)
-    return (f"event: {name}\n".encode() if name else b"") + b"data: " + line + b"\n\n"
+    return encoded_event(data if isinstance(data, bytes) else to_json(data), name)
+
+
+@body_of(Memory.chat_prompt)
+class ChatPromptRequest(Body):
+    """A message, and what the model would be shown besides."""
+
+
+@router.post("/chat/prompt")
+async def chat_prompt(wanted: ChatPromptRequest, tenant: Asking) -> ChatPrompt:
+    """What a chat would show the model; it is not asked for a reply, nothing is remembered."""
+    return await tenant.call_slow(lambda: tenant.memory.chat_prompt(**wanted.given()))

@@ -52,7 +52,7 @@ async def add(
     )
 
     async def work() -> Receipt:
-        receipt = await tenant.change(tenant.memory.add, content, **new.said())
+        receipt = await tenant.change(tenant.memory.add, content, **new.details())
         metrics.added.inc(receipt.added)
         return receipt
 
@@ -62,9 +62,7 @@ async def add(
 @router.get("/entries")
 async def list_(listed: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
     """The entries in the order they were added, a page at a time; ``next`` is the next cursor."""
-    return await tenant.call(
-        tenant.memory.page, listed.cursor, limit=listed.limit, **listed.filters()
-    )
+    return await tenant.call(lambda: tenant.memory.page(**listed.given()))
 
 
 @router.get("/entries/{entry_id}")

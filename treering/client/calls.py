@@ -1,0 +1,141 @@
+"""Methods of a memory on a server, made of the operations they stand for.
+
+``search = post(TreeView.search, "/tree/search")`` is the method ``search`` with the signature of
+``TreeView.search``: its arguments are the body, and what comes back is read as its return type. An
+option that an operation is given is there over HTTP as well, without a word here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from string import Formatter
+from typing import Any, Final, ParamSpec, TypeVar, get_type_hints
+from urllib.parse import quote
+
+from treering.client.connection import Connection
+from treering.errors import InputError
+from treering.llm.tokens import estimate_tokens
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Fields = dict[str, Any]
+
+PAGE: Final = 1_000
+"""Items of a long list that are asked for at a time."""
+
+
+def get(operation: Callable[P, T], path: str, **fixed: Any) -> Callable[P, T]:
+    """A method that reads: its arguments are parameters of the address, as are ``fixed`` ones."""
+
+    def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
+        return connection.get(kind, at, sent | fixed)
+
+    return _method(operation, "GET", path, call)
+
+
+def pages(operation: Callable[P, list[T]], path: str) -> Callable[P, list[T]]:
+    """A method that reads a list, in as many parts as it takes."""
+
+    def call(connection: Connection, kind: type[list[T]], at: str, sent: Fields) -> list[T]:
+        items: list[T] = []
+        while True:
+            part = connection.get(kind, at, sent | {"offset": len(items), "limit": PAGE})
+            items += part
+            if len(part) < PAGE:
+                return items
+
+    return _method(operation, "GET", path, call)
+
+
+def post(
+    operation: Callable[P, T],
+    path: str,
+    *,
+    method: str = "POST",
+    names: Mapping[str, str] | None = None,
+) -> Callable[P, T]:
+    """A method whose arguments are the body. ``names`` are those the body has for some of them."""
+
+    def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
+        body = {(names or {}).get(name, name): value for name, value in sent.items()}
+        return connection.send(kind, method, at, body or None)
+
+    return _method(operation, method, path, call)
+
+
+def step(text: str) -> str:
+    """A text as one step of a path."""
+    return quote(text, safe="")
+
+
+def sendable(arguments: Mapping[str, Any]) -> Fields:
+    """Arguments of an operation as JSON has them. Raises InputError for what cannot be sent."""
+    return {
+        name: _SENT[name](value) if name in _SENT and value is not None else value
+        for name, value in arguments.items()
+        if name not in _NOT_SENT
+    }
+
+
+def same_count(count_tokens: Callable[[str], int]) -> None:
+    """Raises InputError for a way of counting tokens that the server does not have."""
+    if count_tokens is not estimate_tokens:
+        raise InputError("count_tokens cannot be sent; a server counts as by default")
+
+
+def _method(
+    operation: Callable[P, T],
+    verb: str,
+    path: str,
+    call: Callable[[Connection, type[T], str, Fields], T],
+) -> Callable[P, T]:
+    taken = signature(operation)
+    in_path = [name for _, name, _, _ in Formatter().parse(path) if name]
+
+    @wraps(operation)
+    def method(*args: P.args, **kwargs: P.kwargs) -> T:
+        this, given = _arguments(taken, args, kwargs)
+        sent = sendable(given)
+        at = path.format(**{name: step(str(sent.pop(name))) for name in in_path})
+        kind: type[T] = get_type_hints(operation)["return"]
+        return call(this._connection, kind, at, sent)
+
+    method.route = (verb, path)  # type: ignore[attr-defined]  # held to the OpenAPI document
+    return method
+
+
+def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[Any, Fields]:
+    """The object that a method was called on, and the arguments by name, defaults among them."""
+    bound = taken.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    for parameter in taken.parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:  # filters
+            given |= given.pop(parameter.name)
+    if "count_tokens" in given:
+        same_count(given["count_tokens"])
+    return given.pop("self"), given
+
+
+def _relation_names(relations: str | Sequence[object]) -> list[object]:
+    if isinstance(relations, str) or not all(isinstance(name, str) for name in relations):
+        raise InputError("over HTTP relations are given by name, such as ['context', 'session']")
+    return [*relations]
+
+
+def _policy_name(policy: object) -> str:
+    if not isinstance(policy, str):
+        raise InputError("over HTTP a chat policy is given by name, such as 'auto'")
+    return policy
+
+
+_NOT_SENT: Final = frozenset({"progress", "count_tokens"})
+"""Callbacks: a server reports no progress, and counts tokens as by default."""
+
+_SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "policy": _policy_name,
+    "relations": _relation_names,
+    "root": str,
+}
