@@ -72,10 +72,10 @@ def test_keys_are_listed_and_removed(path: Path, make_key: MakeKey) -> None:
     make_key("ben")
     database = open_database(path)
     try:
-        ana, ben = keys.known(database)
+        ana, ben = keys.listed(database)
         assert (ana.space, ben.space) == ("ana", "ben")
         keys.remove(database, ana.id)
-        assert keys.known(database) == [ben]
+        assert keys.listed(database) == [ben]
         with pytest.raises(UnknownName, match="key list"):
             keys.remove(database, ana.id)
     finally:
@@ -90,7 +90,7 @@ def test_a_removed_key_opens_nothing_and_its_absence_opens_nothing_either(
     client = serve()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 200
     database = open_database(path)
-    [known] = keys.known(database)
+    [known] = keys.listed(database)
     keys.remove(database, known.id)
     database.close()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 401

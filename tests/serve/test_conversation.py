@@ -55,7 +55,7 @@ def test_what_both_sides_say_in_words_is_said_and_nothing_else() -> None:
         user("nul \0 and \ud800") | {"name": "ann"},
         "no message",
         {"role": 7, "content": []},
-    ).said()
+    ).history()
     assert found == [
         Utterance("user", "Hello"),
         Utterance("user", "Look:"),
@@ -168,7 +168,7 @@ MESSAGE = JSON | st.fixed_dictionaries(
 def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
     asked = request(*messages, user=name)
     assert len(asked.conversation()) == 16
-    for one in asked.said():
+    for one in asked.history():
         assert one.text.encode()
     if asked.question() is not None:
         assert len(json.loads(asked.with_memories("note"))["messages"]) == len(messages)
@@ -180,7 +180,7 @@ def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
     for one in found:
         reply.feed(b"data: " if streams else b"")
         reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
-    said = reply.said()
+    said = reply.utterance()
     assert said is None or said.text
 
 
@@ -196,7 +196,7 @@ def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> No
     reply = UpstreamReply(streams=True)
     for start in range(0, len(stream), size):
         reply.feed(stream[start : start + size])
-    assert reply.said() == Utterance("assistant", "Grüß dich 🌲")
+    assert reply.utterance() == Utterance("assistant", "Grüß dich 🌲")
     assert reply.model == "served"
 
 
@@ -205,7 +205,7 @@ def test_a_reply_at_once_is_its_first_choice() -> None:
     choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
     usage = {"prompt_tokens": 11, "completion_tokens": 3}
     reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
-    assert reply.said() == Utterance("assistant", "a")
+    assert reply.utterance() == Utterance("assistant", "a")
     assert reply.tokens == (11, 3)
 
 
@@ -213,4 +213,4 @@ def test_a_reply_at_once_is_its_first_choice() -> None:
 def test_a_reply_that_says_nothing_is_nothing(content: bytes) -> None:
     reply = UpstreamReply(streams=False)
     reply.feed(content)
-    assert reply.said() is None
+    assert reply.utterance() is None

@@ -105,11 +105,11 @@ def _disk(run: Run) -> Iterator[Checkup]:
     free = shutil.disk_usage(run.path.absolute().parent).free
     size = run.path.stat().st_size if run.path.exists() else 0
     needed = 2 * size + SPARE_BYTES  # forgetting rewrites the file: a copy, and its log
-    told = f"{free / 1e9:,.1f} GB free"
+    room = f"{free / 1e9:,.1f} GB free"
     if free < needed:
-        yield Checkup("disk", "warn", f"{told}; forgetting may need {needed / 1e9:,.1f} GB")
+        yield Checkup("disk", "warn", f"{room}; forgetting may need {needed / 1e9:,.1f} GB")
     else:
-        yield Checkup("disk", "ok", told)
+        yield Checkup("disk", "ok", room)
 
 
 def _space(run: Run) -> Iterator[Checkup]:
@@ -119,15 +119,15 @@ def _space(run: Run) -> Iterator[Checkup]:
     if not _is_there(run):
         return
     with _database(run) as database, database.read() as reader:
-        found = ledger.stats(reader, run.space, database.size())
+        stats = ledger.stats(reader, run.space, database.size())
         state = store.state(reader, run.space)
         errors = {
             view: work.last_error(reader, state.space, view) if state else None
-            for view in found.pending
+            for view in stats.pending
         }
-    told = f"{found.space!r}: {found.entries:,} entries, {found.fragments:,} fragments"
-    yield Checkup("space", "ok", told)
-    for view, count in found.pending.items():
+    contents = f"{stats.space!r}: {stats.entries:,} entries, {stats.fragments:,} fragments"
+    yield Checkup("space", "ok", contents)
+    for view, count in stats.pending.items():
         last = f"; last error: {errors[view]}" if errors[view] else ""
         yield Checkup("pending", "warn", f"{count:,} of {view}; run `treering settle`{last}")
 
@@ -149,8 +149,8 @@ def _embedder(run: Run) -> Iterator[Checkup]:
     start = time.perf_counter()
     vectors = checked(embedder, [PROBE])
     took = time.perf_counter() - start
-    told = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
-    yield Checkup("embedder", "ok", told)
+    summary = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
+    yield Checkup("embedder", "ok", summary)
 
 
 def _llm(run: Run) -> Iterator[Checkup]:

@@ -48,12 +48,12 @@ def facts(
             note(f"{memory.facts.judge()} messages were superseded by newer ones")
         superseded = memory.facts.changes() if changes else []
         listed = memory.facts.all if everything else memory.facts.current
-        found = listed(subject) if not changes else []
+        statements = listed(subject) if not changes else []
     for change in superseded:
         run.out.emit(change, *_change(change))
-    for fact in found:
+    for fact in statements:
         run.out.emit(fact, *_fact(fact))
-    if not superseded and not found:
+    if not superseded and not statements:
         note("nothing found")
 
 

@@ -46,10 +46,12 @@ def memos(
         return
     run = run_of(chosen)
     with run.memory() as memory:
-        found = memory.memos.list(topic=topic, source=source, since=since, until=until, as_of=as_of)
-    for one in found:
-        run.out.emit(one, *_memo(one))
-    if not found:
+        listed = memory.memos.list(
+            topic=topic, source=source, since=since, until=until, as_of=as_of
+        )
+    for memo in listed:
+        run.out.emit(memo, *_memo(memo))
+    if not listed:
         narrowed = any((topic, source, since, until, as_of))
         note(
             "no memo meets these conditions"
@@ -73,9 +75,9 @@ def show(
             for version in memory.memos.history(memo_id):
                 run.out.emit(version, *_version(version))
             return
-        found = memory.memos.get(memo_id, as_of=as_of)
-        lines = memory.memos.lines(found)
-    run.out.emit(found, *_memo(found))
+        memo = memory.memos.get(memo_id, as_of=as_of)
+        lines = memory.memos.lines(memo)
+    run.out.emit(memo, *_memo(memo))
     for line in lines:
         run.out.emit(line, (f"{line.speaker or line.role or ''}: ", "bold"), line.text)
 
@@ -88,10 +90,10 @@ def search(
 ) -> None:
     """Find the memos that a query is about; needs no language model."""
     with run.memory() as memory:
-        found = memory.memos.search(stdin.argument(query), k=k)
-    for hit in found:
+        hits = memory.memos.search(stdin.argument(query), k=k)
+    for hit in hits:
         run.out.emit(hit, f"{hit.score:.2f}  ", *_memo(hit.memo))
-    if not found:
+    if not hits:
         note("nothing found")
 
 
@@ -189,5 +191,5 @@ def _memo(memo: Memo) -> tuple[Part, ...]:
     lines = counted(len(memo.entry_ids), "line", "lines")
     mark = "* " if memo.pinned else ""
     head = f"  {memo.id}{when}  {lines} of {memo.source or 'nothing'}, {memo.origin}\n"
-    doubts = "".join(f"\n  not supported by its lines: {one}" for one in memo.unsupported)
+    doubts = "".join(f"\n  not supported by its lines: {claim}" for claim in memo.unsupported)
     return (f"{mark}", (memo.topic, "bold"), head, f"  {memo.stated}{doubts}\n")

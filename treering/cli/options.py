@@ -82,7 +82,10 @@ class Globals:
 
     def over(self, outer: Globals) -> Globals:
         """These options, with those given before the command's name where these are not given."""
-        merged = {one.name: getattr(self, one.name) or getattr(outer, one.name) for one in _GLOBALS}
+        merged = {
+            option.name: getattr(self, option.name) or getattr(outer, option.name)
+            for option in _GLOBALS
+        }
         return Globals(**merged)
 
 
@@ -125,7 +128,11 @@ class Filters:
 
     def where(self) -> dict[str, Any]:
         """The filters that are given, as ``Memory`` takes them."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "meta"}
+        plain = {
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if option.name != "meta"
+        }
         given = {key: value for key, value in plain.items() if value is not None}
         return given | ({"metadata": metadata(self.meta)} if self.meta else {})
 
@@ -175,14 +182,14 @@ class RankingOptions:
             return None
         if len(self.alpha) == 1 and "=" not in self.alpha[0]:
             return _number(self.alpha[0])
-        pairs = (_pair(one, "--alpha", "NAME=NUMBER") for one in self.alpha)
+        pairs = (_pair(weight, "--alpha", "NAME=NUMBER") for weight in self.alpha)
         return {name: _number(value) for name, value in pairs}
 
 
 def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
-    found = (_pair(one, "--meta", "KEY=VALUE") for one in pairs or ())
-    return {key: _value(value) for key, value in found}
+    parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
+    return {key: _value(value) for key, value in parsed}
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -194,10 +201,10 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def _value(text: str) -> JSON:
     try:
-        found: JSON = json.loads(text)
+        value: JSON = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return found
+    return value
 
 
 def _number(text: str) -> float:
@@ -231,16 +238,16 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer wants to see it: one parameter an option, and the context."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
-    wanted = sorted((name for name in hints if hints[name] in _GROUPS), key=_order(hints))
+    groups = sorted((name for name in hints if hints[name] in _GROUPS), key=_order(hints))
     own = [
-        one.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-        for one in signature(function).parameters.values()
-        if one.name not in wanted and one.name != "ctx"
+        parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+        for parameter in signature(function).parameters.values()
+        if parameter.name not in groups and parameter.name != "ctx"
     ]
-    shared = [one for name in wanted for one in _parameters(_GROUPS[hints[name]])]
+    shared = [parameter for name in groups for parameter in _parameters(_GROUPS[hints[name]])]
 
     def call(ctx: typer.Context, **given: Any) -> None:
-        taken = {name: _take(_GROUPS[hints[name]], given) for name in wanted}
+        taken = {name: _take(_GROUPS[hints[name]], given) for name in groups}
         if "run" in taken:
             taken["run"] = run_of(taken["run"].over(ctx.find_object(Globals) or Globals()))
         if "ctx" in hints:
@@ -251,7 +258,7 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
     parameters = [context, *own, *shared]
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
@@ -262,20 +269,25 @@ def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
 
 def option_names(group: type[Any]) -> tuple[str, ...]:
     """The names of a group's options, as Python has them."""
-    return tuple(one.name for one in fields(group))
+    return tuple(option.name for option in fields(group))
 
 
 def _parameters(group: type[Any]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(group)
+        Parameter(
+            option.name,
+            Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=hints[option.name],
+        )
+        for option in fields(group)
     ]
 
 
 def _take(group: type[Any], given: dict[str, Any]) -> Any:
     """The group made of its options, which are taken out of ``given``."""
-    return group(**{one.name: given.pop(one.name) for one in fields(group)})
+    return group(**{option.name: given.pop(option.name) for option in fields(group)})
 
 
 def run_of(options: Globals) -> Run:

@@ -26,7 +26,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 def printable(text: str) -> str:
     """Text that does nothing to a terminal but appear on it."""
     shown = text.replace("\r\n", "\n")
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", shown)
 
 
 def to_json(value: object) -> str:
@@ -43,9 +43,9 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def counted(count: int, one: str, many: str) -> str:
+def counted(count: int, singular: str, plural: str) -> str:
     """A number with its noun, such as "1 entry" and "2,000 entries"."""
-    return f"{count:,} {one if count == 1 else many}"
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def use_utf8() -> None:

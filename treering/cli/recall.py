@@ -67,15 +67,15 @@ def context(
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:
-        found = memory.context(
+        passages = memory.context(
             stdin.argument(query),
             budget=budget,
             altitude=altitude,
             **ranking.chosen(),
             **where.where(),
         )
-    run.out.emit(found, str(found))
-    note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
+    run.out.emit(passages, str(passages))
+    note(f"{passages.tokens} of {passages.budget} tokens, {len(passages.passages)} passages")
 
 
 @command(commands)

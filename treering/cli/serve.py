@@ -112,9 +112,9 @@ def add(
     from treering.serve import keys
 
     with run.database(create=True) as database:
-        text, made = keys.add(database, run.space, label)
-    run.out.emit({"key": text, "id": made.id, "space": made.space}, text)
-    note(f"key {made.id} opens the space {made.space!r}; keep it, it cannot be shown again")
+        text, made_key = keys.add(database, run.space, label)
+    run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
+    note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
 
 
 @command(key, name="list")
@@ -123,10 +123,10 @@ def list_(run: Run) -> None:
     from treering.serve import keys
 
     with run.database() as database:
-        found = keys.known(database)
-    for one in found:
-        label = f"  {one.label}" if one.label else ""
-        run.out.emit(one, (one.id, "dim"), f"  {one.created:%Y-%m-%d}  {one.space}{label}")
+        listed = keys.listed(database)
+    for entry in listed:
+        label = f"  {entry.label}" if entry.label else ""
+        run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
 
 
 @command(key)

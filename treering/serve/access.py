@@ -55,13 +55,13 @@ class Access:
     def caller(self, headers: Headers) -> Caller:
         """The caller. Raises AccessDenied, InputError."""
         self._refresh()
-        wanted = name_in(headers, SPACE_HEADER)
+        named = name_in(headers, SPACE_HEADER)
         if not self._closed:
             _refuse_other_sites(headers)
-            return Caller(wanted or self._settings.space)
+            return Caller(named or self._settings.space)
         space, key = self._opened(headers)
-        if wanted not in (None, space):
-            raise AccessDenied(f"this key does not open the space {wanted!r}")
+        if named not in (None, space):
+            raise AccessDenied(f"this key does not open the space {named!r}")
         return Caller(space, key)
 
     def _opened(self, headers: Headers) -> tuple[str, str]:
@@ -69,10 +69,10 @@ class Access:
         if scheme.lower() != "bearer" or not token:
             raise KeyUnknown("send a key: Authorization: Bearer tr_…")
         # Digests of unguessable keys may be compared in any time.
-        found = self._keys.get(keys.digest(token.strip()))
-        if found is None:
+        opened = self._keys.get(keys.digest(token.strip()))
+        if opened is None:
             raise KeyUnknown("this key is not known, or no longer")
-        return found
+        return opened
 
     def _refresh(self) -> None:
         """Read the keys again, in the event loop: a small table, and no writer makes readers wait.
@@ -108,8 +108,8 @@ class AccessMiddleware:
 
 def caller_of(connection: HTTPConnection) -> Caller:
     """The caller of a request that has passed ``AccessMiddleware``."""
-    found: Caller = connection.state.caller
-    return found
+    caller: Caller = connection.state.caller
+    return caller
 
 
 def _is_open(scope: Scope) -> bool:

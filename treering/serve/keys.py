@@ -43,12 +43,12 @@ def add(database: Database, space: str, label: str | None = None) -> tuple[str, 
     name = checked_name(space, "space") or ""
     checked_name(label, "label")
     text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    found = digest(text)
-    key = Key(found.hex()[:ID_CHARS], name, label, datetime.now(UTC))
+    kept_digest = digest(text)
+    key = Key(kept_digest.hex()[:ID_CHARS], name, label, datetime.now(UTC))
     with database.write() as writer:
         writer.execute(
             "INSERT INTO serve_key (id, digest, space, label, created) VALUES (?, ?, ?, ?, ?)",
-            (key.id, found, name, label, micros(key.created)),
+            (key.id, kept_digest, name, label, micros(key.created)),
         )
     return text, key
 
@@ -60,7 +60,7 @@ def remove(database: Database, identity: str) -> None:
             raise UnknownName(f"no key {identity!r}; `treering serve key list` shows the ids")
 
 
-def known(database: Database) -> list[Key]:
+def listed(database: Database) -> list[Key]:
     """The keys there are, oldest first."""
     with database.read() as reader:
         rows = list(reader.rows("SELECT id, space, label, created FROM serve_key ORDER BY created"))

@@ -73,8 +73,8 @@ _OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE
 
 def status_of(error: TreeringError) -> HTTPStatus:
     """The status that stands for an error."""
-    found = (status for kind, status in _STATUS if isinstance(error, kind))
-    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+    statuses = (status for kind, status in _STATUS if isinstance(error, kind))
+    return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def problem(
@@ -86,13 +86,13 @@ def problem(
     **more: Any,
 ) -> Response:
     """A problem document. ``kind`` is the name of an exception of ``treering.errors``."""
-    found = {
+    document = {
         "type": f"{TYPE}{kind}" if kind else "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
     }
-    body = json.dumps(found | more, ensure_ascii=False).encode("utf-8", "replace")
+    body = json.dumps(document | more, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
@@ -123,17 +123,18 @@ async def _treering(_: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     # Without "input" and "ctx": what was sent may be large or secret.
-    found = [
-        {"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()
+    mistakes = [
+        {"where": ".".join(map(str, mistake["loc"])), "what": mistake["msg"]}
+        for mistake in error.errors()
     ][:SHOWN_ERRORS]
     if _is_of_another_type(request, error):
         sent = request.headers.get("content-type", "none")
-        told = f"the content type is {sent}; send the header Content-Type: application/json"
+        detail = f"the content type is {sent}; send the header Content-Type: application/json"
         status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-        return problem(status, told, kind=errors.InputError.__name__)
-    told = "; ".join(f"{one['where']}: {one['what']}" for one in found)
+        return problem(status, detail, kind=errors.InputError.__name__)
+    detail = "; ".join(f"{mistake['where']}: {mistake['what']}" for mistake in mistakes)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, told, kind=errors.InputError.__name__, errors=found)
+    return problem(status, detail, kind=errors.InputError.__name__, errors=mistakes)
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
@@ -143,7 +144,7 @@ def _is_of_another_type(request: Request, error: RequestValidationError) -> bool
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = essence == "application/json" or essence.endswith("+json")
     return not is_json and any(
-        one["loc"][0] == "body" and one["type"] != "missing" for one in error.errors()
+        mistake["loc"][0] == "body" and mistake["type"] != "missing" for mistake in error.errors()
     )
 
 

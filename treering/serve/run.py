@@ -44,8 +44,8 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
 def _listening(settings: ServerSettings) -> socket.socket:
     """The open port; connections wait in it until the server answers them."""
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        family, _, _, _, address = found[0]
+        addresses = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = addresses[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
         raise InputError(

@@ -98,7 +98,7 @@ class RecallCall(ToolCall):
 
     def run(self, memory: Memory, _: Reach) -> str:
         """A context, and on request the entries that it is made of."""
-        found = memory.context(
+        context = memory.context(
             self.query,
             budget=self.budget,
             source=self.source,
@@ -106,9 +106,9 @@ class RecallCall(ToolCall):
             since=self.since,
             until=self.until,
         )
-        if not found.passages:
+        if not context.passages:
             return "nothing found"
-        return f"{found.text}\n\n{_entries(found)}" if self.ids else found.text
+        return f"{context.text}\n\n{_entries(context)}" if self.ids else context.text
 
 
 class ForgetCall(ToolCall):
@@ -163,7 +163,7 @@ class CodeRecordCall(ToolCall):
                 "nothing was recorded: no definition has changed since the last commit or recorded "
                 "round; record a change before it is committed"
             )
-        named = "\n".join(f"{one.id[:SHORT]} {one.key}" for one in blocks[:SHOWN_BLOCKS])
+        named = "\n".join(f"{block.id[:SHORT]} {block.key}" for block in blocks[:SHOWN_BLOCKS])
         more = len(blocks) - SHOWN_BLOCKS
         return f"{named}\n… and {more} more" if more > 0 else named
 
@@ -181,7 +181,7 @@ class CodeCheckCall(ToolCall):
         report = memory.code.check(root=reach(self.root), staged=self.staged, message=self.message)
         if not report:
             return f"nothing is undone ({report.definitions} definitions changed)"
-        return "\n\n".join("\n".join(_told(one)) for one in report.undone)
+        return "\n\n".join("\n".join(_fix_lines(fix)) for fix in report.undone)
 
 
 CALLS: Final[dict[str, type[ToolCall]]] = {
@@ -209,23 +209,23 @@ def listed() -> list[Tool]:
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without what tells a model nothing: titles, nulls, and defaults that are nothing."""
-    properties = {name: _property(one) for name, one in schema["properties"].items()}
+    properties = {name: _property(described) for name, described in schema["properties"].items()}
     required = {"required": schema["required"]} if "required" in schema else {}
     return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
-def _property(found: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in found.items() if key not in ("title", "anyOf")}
-    if kept.get("default", ...) in (None, []):
-        del kept["default"]
-    kinds = [one for one in found.get("anyOf", []) if one != {"type": "null"}]
-    return {**(kinds[0] if kinds else {}), **kept}
+def _property(described: dict[str, Any]) -> dict[str, Any]:
+    shown = {key: value for key, value in described.items() if key not in ("title", "anyOf")}
+    if shown.get("default", ...) in (None, []):
+        del shown["default"]
+    kinds = [kind for kind in described.get("anyOf", []) if kind != {"type": "null"}]
+    return {**(kinds[0] if kinds else {}), **shown}
 
 
-def _entries(found: Context) -> str:
+def _entries(context: Context) -> str:
     """Which entries each passage is made of, in reading order."""
     lines = []
-    for passage in found.passages:
+    for passage in context.passages:
         ids = dict.fromkeys(hit.entry_id for hit in sorted(passage.hits, key=lambda h: h.position))
         lines.append(f"[{passage.number}] {' '.join(ids)}")
     return "\n".join(lines)
@@ -246,11 +246,11 @@ def _fitting(hits: list[CodeHit], budget: int) -> str:
     return "\n\n".join(shown)
 
 
-def _told(one: Undone) -> Iterator[str]:
+def _fix_lines(fix: Undone) -> Iterator[str]:
     """Where something is undone, what it was for, and what is lost."""
-    asked = next((line for line in one.instruction.splitlines() if line.strip()), "")
-    yield f"{one.path}:{one.line} {one.definition}"
-    yield f"undoes: {asked} ({one.origin} {one.name[:SHORT]})"
-    yield from (f"lost: {what}" for what in one.lost)
-    yield from (f"then {line.number}: {line.text}" for line in one.then)
-    yield from (f"now {line.number}: {line.text}" for line in one.now)
+    asked = next((line for line in fix.instruction.splitlines() if line.strip()), "")
+    yield f"{fix.path}:{fix.line} {fix.definition}"
+    yield f"undoes: {asked} ({fix.origin} {fix.name[:SHORT]})"
+    yield from (f"lost: {what}" for what in fix.lost)
+    yield from (f"then {line.number}: {line.text}" for line in fix.then)
+    yield from (f"now {line.number}: {line.text}" for line in fix.now)

@@ -45,9 +45,9 @@ async def forget_preview(which: ForgetRequest, tenant: Asking) -> ForgetPreview:
 
 def files() -> list[Route]:
     """The page and what it is made of; they hold nothing of any memory."""
-    found = resources.files("treering.serve.page").joinpath("static")
+    folder = resources.files("treering.serve.page").joinpath("static")
     routes = []
-    for file in found.iterdir():
+    for file in folder.iterdir():
         suffix = f".{file.name.rpartition('.')[2]}"
         at = "/" if file.name == "index.html" else f"/page/{file.name}"
         answer = _answering(file.read_bytes(), TYPES[suffix])

@@ -62,7 +62,7 @@ def story(memory: Memory, entry_id: str) -> EntryStory:
     entry = memory.get(entry_id)
     tree = memory.tree
     places = tuple(LeafPlace(leaf, tuple(tree.path(leaf.number))) for leaf in tree.find(entry_id))
-    facts = tuple(one for one in memory.facts.all() if one.entry_id == entry_id)
+    facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
     return EntryStory(entry, places, _memos(memory, [entry_id]), facts)
 
 
@@ -73,14 +73,14 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     doomed = list(_doomed(memory, ids, where))
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
-    followed = [one.id for one in doomed[:FOLLOWED]]
+    followed = [entry.id for entry in doomed[:FOLLOWED]]
     tree = memory.tree
-    leaves = {leaf.number: leaf for one in followed for leaf in tree.find(one)}
+    leaves = {leaf.number: leaf for entry_id in followed for leaf in tree.find(entry_id)}
     above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
-    memos = _memos(memory, [one.id for one in doomed])
+    memos = _memos(memory, [entry.id for entry in doomed])
     return ForgetPreview(
         count=len(doomed),
-        sources=tuple(dict.fromkeys(one.source for one in doomed)),
+        sources=tuple(dict.fromkeys(entry.source for entry in doomed)),
         entries=tuple(doomed[:SHOWN]),
         leaves=len(leaves),
         rewritten=len(above),
@@ -93,11 +93,11 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
 
 def _doomed(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
     if to_filter(where) == Filter():
-        return [memory.get(one) for one in dict.fromkeys(ids)]
-    wanted = set(ids)
-    return (one for one in memory.entries(**where) if not wanted or one.id in wanted)
+        return [memory.get(entry_id) for entry_id in dict.fromkeys(ids)]
+    chosen = set(ids)
+    return (entry for entry in memory.entries(**where) if not chosen or entry.id in chosen)
 
 
 def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:
-    wanted = set(ids)
-    return tuple(one for one in memory.memos.list() if wanted.intersection(one.entry_ids))
+    entry_ids = set(ids)
+    return tuple(memo for memo in memory.memos.list() if entry_ids.intersection(memo.entry_ids))

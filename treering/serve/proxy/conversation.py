@@ -65,19 +65,21 @@ class CompletionRequest:
         """Whether the reply shall come as it is made."""
         return self.body.get("stream") is True
 
-    def said(self) -> list[Utterance]:
+    def history(self) -> list[Utterance]:
         """What both sides have said so far, as far as it is text."""
-        found = (_said(one) for one in self.body["messages"])
-        return [one for one in found if one is not None]
+        utterances = (_utterance(message) for message in self.body["messages"])
+        return [utterance for utterance in utterances if utterance is not None]
 
     def conversation(self) -> str:
         """What tells this conversation from others where the client does not: how it began."""
-        user, first = self.body.get("user"), self.said()[:1]
-        return _digest(user if isinstance(user, str) else None, *(one.digest for one in first))
+        user, first = self.body.get("user"), self.history()[:1]
+        return _digest(
+            user if isinstance(user, str) else None, *(utterance.digest for utterance in first)
+        )
 
     def question(self) -> str | None:
         """The last thing the user said."""
-        asked = [said.text for one in self.body["messages"] if (said := _asks(one))]
+        asked = [question.text for message in self.body["messages"] if (question := _asks(message))]
         return asked[-1] if asked else None
 
     def with_memories(self, text: str) -> bytes:
@@ -87,7 +89,7 @@ class CompletionRequest:
         not further up: what stands before stays the same from turn to turn, as caches like it.
         """
         messages = list(self.body["messages"])
-        at = max(place for place, one in enumerate(messages) if _asks(one))
+        at = max(place for place, message in enumerate(messages) if _asks(message))
         block = f"{OPENING}\n{html.escape(text, quote=False)}\n{CLOSING}"
         content = messages[at].get("content")
         if isinstance(content, list):
@@ -98,7 +100,7 @@ class CompletionRequest:
         return json.dumps({**self.body, "messages": messages}).encode()
 
 
-def unknown(known: Sequence[str], said: Sequence[Utterance]) -> list[Utterance]:
+def unknown(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
     """What of a history is not known yet, given the digests of what is, both in order.
 
     Most clients send the whole history again. Others send its last part, or begin with a summary:
@@ -106,24 +108,24 @@ def unknown(known: Sequence[str], said: Sequence[Utterance]) -> list[Utterance]:
     sent again is not. Of what is further from the end than ``ALIGNED`` nothing is new that has been
     said at all.
     """
-    if [one.digest for one in said[: len(known)]] == [*known]:
-        return [*said[len(known) :]]
-    heard = set(known)
-    early = [one for one in said[:-ALIGNED] if one.digest not in heard]
-    return early + _unaligned(known[-ALIGNED:], said[-ALIGNED:])
+    if [utterance.digest for utterance in history[: len(held)]] == [*held]:
+        return [*history[len(held) :]]
+    heard = set(held)
+    early = [utterance for utterance in history[:-ALIGNED] if utterance.digest not in heard]
+    return early + _unaligned(held[-ALIGNED:], history[-ALIGNED:])
 
 
-def _unaligned(known: Sequence[str], said: Sequence[Utterance]) -> list[Utterance]:
+def _unaligned(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
     """What of a history has no place in what is known, both aligned from their ends."""
-    sent = [one.digest for one in said]
-    matcher = SequenceMatcher(None, known[::-1], sent[::-1], autojunk=False)
+    sent = [utterance.digest for utterance in history]
+    matcher = SequenceMatcher(None, held[::-1], sent[::-1], autojunk=False)
     matched = {
         place
         for block in matcher.get_matching_blocks()
         for place in range(block.b, block.b + block.size)
     }
-    last = len(said) - 1
-    return [one for place, one in enumerate(said) if last - place not in matched]
+    last = len(history) - 1
+    return [utterance for place, utterance in enumerate(history) if last - place not in matched]
 
 
 class UpstreamReply:
@@ -145,7 +147,7 @@ class UpstreamReply:
         for event in self._events.feed(chunk):
             self._take(event.data, "delta")
 
-    def said(self) -> Utterance | None:
+    def utterance(self) -> Utterance | None:
         """What the model has said so far; None if nothing."""
         if self._body:
             self._take(bytes(self._body), "message")
@@ -156,21 +158,25 @@ class UpstreamReply:
     def _take(self, content: bytes, part: str) -> None:
         """Add the text of the first choice of a completion or a chunk of one."""
         try:
-            found = json.loads(content)
-            self.model = found.get("model") or self.model
-            self.tokens = _tokens(found.get("usage")) or self.tokens
-            pieces = [one[part].get("content") for one in found["choices"] if not one.get("index")]
+            completion = json.loads(content)
+            self.model = completion.get("model") or self.model
+            self.tokens = _tokens(completion.get("usage")) or self.tokens
+            pieces = [
+                choice[part].get("content")
+                for choice in completion["choices"]
+                if not choice.get("index")
+            ]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # [DONE], a comment, an error: whatever it is, the client gets it as it is
         self._pieces += [piece for piece in pieces if isinstance(piece, str)]
 
 
 def _asks(message: object) -> Utterance | None:
-    said = _said(message)
-    return said if said is not None and said.role == "user" else None
+    utterance = _utterance(message)
+    return utterance if utterance is not None and utterance.role == "user" else None
 
 
-def _said(message: object) -> Utterance | None:
+def _utterance(message: object) -> Utterance | None:
     role = _role(message)
     if role not in REMEMBERED_ROLES or not isinstance(message, Mapping):
         return None

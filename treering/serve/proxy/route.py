@@ -63,7 +63,7 @@ class ProxyTurn:
     tenant: Tenant
     request: CompletionRequest
     conversation: str
-    said: tuple[Utterance, ...]
+    history: tuple[Utterance, ...]
 
     @property
     def source(self) -> str:
@@ -113,7 +113,7 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
-        shown = await turn.tenant.change(self._remember, turn, turn.said, None)
+        shown = await turn.tenant.change(self._remember, turn, turn.history, None)
         ids, text = await turn.tenant.call(self._recall, turn, shown)
         body = asked.with_memories(text) if text else sent
         answer = await self._send(request, CHAT, body, streams=asked.streams)
@@ -140,28 +140,30 @@ class Proxy:
             return [], ""
         query = question[-MAX_QUERY_CHARS:]
         try:
-            found = turn.tenant.memory.context(query, budget=budget, omit=shown)
+            context = turn.tenant.memory.context(query, budget=budget, omit=shown)
         except EmbeddingError as error:
             log.warning("answered without memories: %s", error)
             return [], ""
-        ids = dict.fromkeys(hit.entry_id for one in found.passages for hit in one.hits)
-        return list(ids), found.text
+        ids = dict.fromkeys(hit.entry_id for passage in context.passages for hit in passage.hits)
+        return list(ids), context.text
 
-    def _remember(self, turn: ProxyTurn, said: Sequence[Utterance], model: str | None) -> set[str]:
+    def _remember(
+        self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
+    ) -> set[str]:
         """Add what is new of a history; return the ids of the entries that hold it."""
         memory = turn.tenant.memory
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
-            new = _messages(unknown(_digests(held), said), model)
+            new = _messages(unknown(_digests(held), history), model)
             session = turn.conversation
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
-        digests = {one.digest for one in said}
-        return {*added, *(one.id for one in held if one.metadata.get("said") in digests)}
+        digests = {utterance.digest for utterance in history}
+        return {*added, *(entry.id for entry in held if entry.metadata.get("said") in digests)}
 
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
-        said = reply.said()
-        if said is not None:
-            self._remember(turn, [*turn.said, said], reply.model)
+        utterance = reply.utterance()
+        if utterance is not None:
+            self._remember(turn, [*turn.history, utterance], reply.model)
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
@@ -199,10 +201,10 @@ class Proxy:
         return answer
 
     def _headers(self, sent: Headers) -> dict[str, str]:
-        kept = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
+        passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
         key = self._settings.upstream_key
         own = {"authorization": f"Bearer {key}"} if key else {}
-        return {**kept, "accept-encoding": "identity", **own}
+        return {**passed, "accept-encoding": "identity", **own}
 
     async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """A reply as it comes; what it says is remembered when it ends, however it ends."""
@@ -235,7 +237,7 @@ async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
     """Raises InputError for a conversation's name that is none."""
     named = name_in(request.headers, CONVERSATION_HEADER)
     tenant = await tenant_of(request)
-    return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.said()))
+    return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.history()))
 
 
 def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
@@ -243,26 +245,26 @@ def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any
     now = datetime.now(UTC)
     return [
         {
-            "role": one.role,
-            "name": one.name,
-            "content": one.text,
+            "role": utterance.role,
+            "name": utterance.name,
+            "content": utterance.text,
             "at": now + timedelta(microseconds=place),
-            "metadata": {"said": one.digest}
-            | ({"model": model} if model and one.role == "assistant" else {}),
+            "metadata": {"said": utterance.digest}
+            | ({"model": model} if model and utterance.role == "assistant" else {}),
         }
-        for place, one in enumerate(new)
+        for place, utterance in enumerate(new)
     ]
 
 
 def _digests(held: Sequence[Entry]) -> list[str]:
     """What is known of a conversation, in order; a long message has several entries of one time."""
-    messages = groupby(held, key=lambda one: (one.metadata.get("said"), one.at))
-    return [str(said) for (said, _), _ in messages]
+    messages = groupby(held, key=lambda entry: (entry.metadata.get("said"), entry.at))
+    return [str(digest) for (digest, _), _ in messages]
 
 
 def _passed_back(answer: httpx2.Response) -> dict[str, str]:
-    found = answer.headers.items()
-    return {name: value for name, value in found if name.lower() not in _NOT_PASSED_BACK}
+    headers = answer.headers.items()
+    return {name: value for name, value in headers if name.lower() not in _NOT_PASSED_BACK}
 
 
 def _refusal(status: int, message: str) -> Response:

@@ -60,9 +60,9 @@ async def add(
 
 
 @router.get("/entries")
-async def list_(listed: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
+async def list_(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
     """The entries in the order they were added, a page at a time; ``next`` is the next cursor."""
-    return await tenant.call(lambda: tenant.memory.page(**listed.given()))
+    return await tenant.call(lambda: tenant.memory.page(**body.given()))
 
 
 @router.get("/entries/{entry_id}")
@@ -84,6 +84,6 @@ async def forget(entry_id: str, tenant: Asking) -> Forgotten:
 
 
 @router.post("/forget")
-async def forget_all(which: ForgetRequest, tenant: Asking) -> Forgotten:
+async def forget_all(body: ForgetRequest, tenant: Asking) -> Forgotten:
     """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.change(tenant.memory.forget, *which.ids, **which.filters())
+    return await tenant.change(tenant.memory.forget, *body.ids, **body.filters())

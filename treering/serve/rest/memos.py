@@ -68,21 +68,21 @@ class MemoSettleRequest(Body):
 
 
 @router.get("")
-async def list_(which: Annotated[MemoListRequest, Query()], tenant: Asking) -> list[Memo]:
+async def list_(body: Annotated[MemoListRequest, Query()], tenant: Asking) -> list[Memo]:
     """The memos, pinned ones first, else in the order they were first made."""
-    return await tenant.call(tenant.memory.memos.list, **which.given())
+    return await tenant.call(tenant.memory.memos.list, **body.given())
 
 
 @router.post("/search")
-async def search(wanted: MemoSearchRequest, tenant: Asking) -> list[MemoHit]:
+async def search(body: MemoSearchRequest, tenant: Asking) -> list[MemoHit]:
     """The memos that answer a query best, best first."""
-    return await tenant.call(tenant.memory.memos.search, **wanted.given())
+    return await tenant.call(tenant.memory.memos.search, **body.given())
 
 
 @router.post("/choose")
-async def choose(wanted: MemoChoiceRequest, tenant: Asking) -> Choice:
+async def choose(body: MemoChoiceRequest, tenant: Asking) -> Choice:
     """The memos that a query is about, with their lines; the language model chooses if it can."""
-    return await tenant.call_slow(lambda: tenant.memory.memos.choose(**wanted.given()))
+    return await tenant.call_slow(lambda: tenant.memory.memos.choose(**body.given()))
 
 
 @router.get("/recent")
@@ -92,15 +92,15 @@ async def recent(source: str, tenant: Asking) -> list[Entry]:
 
 
 @router.post("/merge")
-async def merge(wanted: MemoMergeRequest, tenant: Asking) -> Memo:
+async def merge(body: MemoMergeRequest, tenant: Asking) -> Memo:
     """Make one memo of several; the others are deleted."""
-    return await tenant.change(tenant.memory.memos.merge, wanted.ids, **wanted.given("ids"))
+    return await tenant.change(tenant.memory.memos.merge, body.ids, **body.given("ids"))
 
 
 @router.post("/settle")
-async def settle(wanted: MemoSettleRequest, tenant: Asking) -> None:
+async def settle(body: MemoSettleRequest, tenant: Asking) -> None:
     """Let the language model write the memos that are due, of all conversations or of one."""
-    await tenant.call_slow(lambda: tenant.memory.memos.settle(**wanted.given()))
+    await tenant.call_slow(lambda: tenant.memory.memos.settle(**body.given()))
 
 
 @router.get("/{memo_id}")
@@ -123,21 +123,21 @@ async def history(memo_id: str, tenant: Asking) -> list[Memo]:
 
 
 @router.patch("/{memo_id}")
-async def edit(memo_id: str, change: MemoEditRequest, tenant: Asking) -> Memo:
+async def edit(memo_id: str, body: MemoEditRequest, tenant: Asking) -> Memo:
     """Give a memo another topic, summary or both."""
-    return await tenant.change(tenant.memory.memos.edit, memo_id, **change.given())
+    return await tenant.change(tenant.memory.memos.edit, memo_id, **body.given())
 
 
 @router.put("/{memo_id}/pin")
-async def pin(memo_id: str, wanted: MemoPinRequest, tenant: Asking) -> Memo:
+async def pin(memo_id: str, body: MemoPinRequest, tenant: Asking) -> Memo:
     """Pin a memo, or let go of it."""
-    return await tenant.change(tenant.memory.memos.pin, memo_id, **wanted.given())
+    return await tenant.change(tenant.memory.memos.pin, memo_id, **body.given())
 
 
 @router.post("/{memo_id}/split")
-async def split(memo_id: str, where: MemoSplitRequest, tenant: Asking) -> tuple[Memo, Memo]:
+async def split(memo_id: str, body: MemoSplitRequest, tenant: Asking) -> tuple[Memo, Memo]:
     """Cut a memo in two before one of its lines; the first part keeps the id."""
-    return await tenant.change(tenant.memory.memos.split, memo_id, **where.given())
+    return await tenant.change(tenant.memory.memos.split, memo_id, **body.given())
 
 
 @router.delete("/{memo_id}", status_code=204)

@@ -13,24 +13,24 @@ router = APIRouter(tags=["recall"], prefix="/v1")
 
 
 @router.post("/search")
-async def search(wanted: SearchRequest, tenant: Asking) -> list[Hit]:
+async def search(body: SearchRequest, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
-    return await tenant.search(**wanted.given())
+    return await tenant.search(**body.given())
 
 
 @router.post("/search-many")
-async def search_many(wanted: SearchManyRequest, tenant: Asking) -> list[list[Hit]]:
+async def search_many(body: SearchManyRequest, tenant: Asking) -> list[list[Hit]]:
     """As ``search``, for several queries in one pass."""
-    return await tenant.call(lambda: tenant.memory.search_many(**wanted.given()))
+    return await tenant.call(lambda: tenant.memory.search_many(**body.given()))
 
 
 @router.post("/context")
-async def context(wanted: ContextRequest, tenant: Asking) -> Context:
+async def context(body: ContextRequest, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
-    return await tenant.call(lambda: tenant.memory.context(**wanted.given()))
+    return await tenant.call(lambda: tenant.memory.context(**body.given()))
 
 
 @router.post("/ask")
-async def ask(wanted: AskRequest, tenant: Asking) -> Answer:
+async def ask(body: AskRequest, tenant: Asking) -> Answer:
     """Answer a question from the memory, with citations."""
-    return await tenant.call_slow(lambda: tenant.memory.ask(**wanted.given()))
+    return await tenant.call_slow(lambda: tenant.memory.ask(**body.given()))

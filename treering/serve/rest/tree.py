@@ -65,21 +65,21 @@ async def settings(tenant: Asking) -> TreeSettings:
 
 
 @router.get("/drawing")
-async def draw(wanted: Annotated[TreeDrawRequest, Query()], tenant: Asking) -> str:
+async def draw(body: Annotated[TreeDrawRequest, Query()], tenant: Asking) -> str:
     """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
-    return await tenant.call(lambda: tenant.memory.tree.draw(**wanted.given()))
+    return await tenant.call(lambda: tenant.memory.tree.draw(**body.given()))
 
 
 @router.post("/replant")
-async def replant(wanted: TreeReplantRequest, tenant: Asking) -> TreeSettings:
+async def replant(body: TreeReplantRequest, tenant: Asking) -> TreeSettings:
     """Grow the whole tree anew by other settings; its summaries become pending work."""
-    return await tenant.call_slow(lambda: tenant.memory.tree.replant(**wanted.given()))
+    return await tenant.call_slow(lambda: tenant.memory.tree.replant(**body.given()))
 
 
 @router.post("/settle")
-async def settle(wanted: TreeSettleRequest, tenant: Asking) -> None:
+async def settle(body: TreeSettleRequest, tenant: Asking) -> None:
     """Make all pending summaries of the tree; see also ``/v1/settle``, which does not wait."""
-    await tenant.call_slow(lambda: tenant.memory.tree.settle(**wanted.given()))
+    await tenant.call_slow(lambda: tenant.memory.tree.settle(**body.given()))
 
 
 @router.get("/nodes/{number}")
@@ -117,14 +117,14 @@ async def find(entry_id: str, tenant: Asking) -> list[TreeNode]:
 
 
 @router.post("/search")
-async def search(wanted: TreeSearchRequest, tenant: Asking) -> list[TreeNode]:
+async def search(body: TreeSearchRequest, tenant: Asking) -> list[TreeNode]:
     """The summaries and texts that answer a query best, best first."""
-    return await tenant.call(lambda: tenant.memory.tree.search(**wanted.given()))
+    return await tenant.call(lambda: tenant.memory.tree.search(**body.given()))
 
 
 async def _some(
     tenant: Tenant, choose: Callable[[TreeView], list[TreeNode]], offset: int, limit: int
 ) -> list[TreeNode]:
     """A part of the nodes that ``choose`` finds; the tree first takes in what is new."""
-    found = await tenant.call(lambda: choose(tenant.memory.tree))
-    return found[offset : offset + limit]
+    nodes = await tenant.call(lambda: choose(tenant.memory.tree))
+    return nodes[offset : offset + limit]

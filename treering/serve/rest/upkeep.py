@@ -55,8 +55,8 @@ async def stats(tenant: Asking) -> Stats:
 async def pending(request: Request, tenant: Asking) -> PendingWork:
     """What is still to be done for the space."""
     settling: Settling = request.app.state.settling
-    found = await tenant.call(tenant.memory.stats)
-    return PendingWork(pending=dict(found.pending), settling=settling.at_work(tenant.space))
+    figures = await tenant.call(tenant.memory.stats)
+    return PendingWork(pending=dict(figures.pending), settling=settling.at_work(tenant.space))
 
 
 @router.post(
@@ -96,8 +96,8 @@ async def export(tenant: Asking) -> StreamingResponse:
         return "".join(f"{line}\n" for line in islice(lines, PAGE)).encode()
 
     async def pages() -> AsyncIterator[bytes]:
-        while made := await tenant.call(page):
-            yield made
+        while lines_of_page := await tenant.call(page):
+            yield lines_of_page
 
     return StreamingResponse(pages(), media_type=NDJSON)
 
