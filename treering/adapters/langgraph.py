@@ -32,10 +32,10 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "langgraph-checkpoint", "langgraph") from missing
 
 ROOT: Final = "langgraph/"
-"""The sources of all that is put: a folder of its own beside what else the memory holds."""
+"""All sources begin with this: a folder of their own among the other sources of the memory."""
 
 WIDEN: Final = 4
-"""How many times as many hits are looked at when a filter, or long values, left too few."""
+"""If a filter or long values leave too few hits, this many times as many are searched for."""
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -72,7 +72,7 @@ class TreeringStore(BaseStore):
         return self._namespaces(op)
 
     def _put(self, op: PutOp) -> None:
-        """The new value first: after a crash before the old one has gone, the new one holds."""
+        """Add the new value, then forget the old: after a crash in between, the newer one holds."""
         old = self._held(op.namespace, op.key)
         if op.value is not None:
             now = datetime.now(UTC).isoformat()
@@ -120,17 +120,17 @@ class TreeringStore(BaseStore):
 
 
 def _folder(namespace: tuple[str, ...]) -> str:
-    """Each part is quoted, so that none can name another namespace."""
+    """The source of a namespace. Each part is quoted, so that none can reach into another one."""
     return ROOT + "".join(f"{quote(part, safe='')}/" for part in namespace)
 
 
 def _path(source: str) -> tuple[str, ...]:
-    """The namespace and the key."""
+    """The parts of a namespace, then the key."""
     return tuple(unquote(part) for part in source.removeprefix(ROOT).split("/"))
 
 
 def _fields(item: Entry | Hit) -> dict[str, Any]:
-    """What LangGraph wants to know of an item."""
+    """The fields of a LangGraph item."""
     *namespace, key = _path(item.source)
     return {
         "namespace": tuple(namespace),
@@ -142,7 +142,7 @@ def _fields(item: Entry | Hit) -> dict[str, Any]:
 
 
 def _text(op: PutOp, value: Mapping[str, Any]) -> str:
-    """What is searched: the fields that are to be indexed, else all of them by name; or the key."""
+    """The text that is searched: the fields to be indexed, or all fields, or else the key."""
     if op.index is False:
         texts: list[str] = []
     elif op.index is None:

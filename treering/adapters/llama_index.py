@@ -46,7 +46,7 @@ TreeringRetriever = TreeringNodeRetriever
 
 
 class TreeringMemoryBlock(BaseMemoryBlock[str]):
-    """What an agent's short-term memory lets go is kept here, and what matters now comes back.
+    """A block of an agent's memory: keeps what leaves its short-term memory, recalls what matters.
 
     It recalls within ``budget`` tokens for the last thing the user said.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agents.items import TResponseInputItem
 
 PLAIN: Final = frozenset({"role", "content"})
-"""The keys of a message that its entry says all of; any other item is kept as it is, too."""
+"""A message with only these keys is stored as its text; any other item as JSON besides."""
 
 
 class TreeringSession(SessionABC):

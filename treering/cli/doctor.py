@@ -68,7 +68,7 @@ def doctor(run: Run) -> None:
 
 
 def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Checkup]:
-    """A check's findings; what it raises is one."""
+    """The findings of one check; an error that it raises counts as a finding, too."""
     try:
         yield from check(run)
     except TreeringError as error:

@@ -19,7 +19,7 @@ app = typer.Typer(
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
 AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="As it was known then: ISO 8601.")
+    str | None, typer.Option("--as-of", metavar="TIME", help="As it was at this time (ISO 8601).")
 ]
 NewTopic = Annotated[str | None, typer.Option("--topic", help="Its new topic.")]
 NewSummary = Annotated[str | None, typer.Option("--summary", help="Its new summary.")]
@@ -31,12 +31,14 @@ def memos(
     ctx: typer.Context,
     options: Globals,
     topic: Annotated[str | None, typer.Option(help="Only topics that contain this.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only of this conversation.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With lines said from then on: ISO 8601.")
+        str | None,
+        typer.Option(metavar="TIME", help="Only with lines from this time on (ISO 8601)."),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With lines said before then: ISO 8601.")
+        str | None,
+        typer.Option(metavar="TIME", help="Only with lines from before this time (ISO 8601)."),
     ] = None,
     as_of: AsOf = None,
 ) -> None:
@@ -110,7 +112,7 @@ def edit(run: Run, memo_id: Id, topic: NewTopic = None, summary: NewSummary = No
 def pin(
     run: Run,
     memo_id: Id,
-    off: Annotated[bool, typer.Option("--off", help="Let go of it.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
 ) -> None:
     """Pin a memo: it is listed first and always chosen."""
     with run.memory() as memory:

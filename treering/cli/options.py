@@ -81,7 +81,7 @@ class Globals:
     ] = False
 
     def over(self, outer: Globals) -> Globals:
-        """These options, with those given before the command's name where these are not given."""
+        """These options; one that is not given is taken from those before the command's name."""
         merged = {
             option.name: getattr(self, option.name) or getattr(outer, option.name)
             for option in _GLOBALS
@@ -97,31 +97,44 @@ class Filters:
     """Which entries are meant."""
 
     source: Annotated[
-        str | None, typer.Option(help="Only from this source.", rich_help_panel=_FILTERS)
+        str | None,
+        typer.Option(
+            help="Only from this source, as `treering list --sources` shows it. If it ends in /, "
+            "everything below that folder.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     speaker: Annotated[
         str | None, typer.Option(help="Only what this person said.", rich_help_panel=_FILTERS)
     ] = None
     session: Annotated[
-        str | None, typer.Option(help="Only of this session.", rich_help_panel=_FILTERS)
+        str | None, typer.Option(help="Only from this session.", rich_help_panel=_FILTERS)
     ] = None
     kind: Annotated[
         Kind | None, typer.Option(help="Only content of this kind.", rich_help_panel=_FILTERS)
     ] = None
     since: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only from then on: ISO 8601.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="TIME",
+            help="Only from this time on (ISO 8601). Entries without a time are left out.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only before then: ISO 8601.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="TIME",
+            help="Only before this time (ISO 8601). Entries without a time are left out.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     meta: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
             help="Only with this metadata; may be repeated. A value is read as JSON if it is "
-            "some: 7 is a number, '\"7\"' a text.",
+            "valid JSON: 7 is a number, '\"7\"' a text.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -143,15 +156,19 @@ class RankingOptions:
 
     mode: Annotated[
         Literal["hybrid", "lexical", "dense"],
-        typer.Option(help="Own score: BM25 and cosine, BM25, or cosine.", rich_help_panel=_RANKING),
+        typer.Option(
+            help="How a text itself is scored: hybrid (words and meaning), lexical (BM25) or dense "
+            "(cosine).",
+            rich_help_panel=_RANKING,
+        ),
     ] = "hybrid"
     relation: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Add what related fragments score: context, time, semantic, session, speaker, "
-            "topic or tree; may be repeated; 'none' for plain search. Default: what suits each "
-            "kind of content.",
+            help="Also count how well related fragments score. Relations: context, time, semantic, "
+            "session, speaker, topic, tree; may be repeated; 'none' for plain search. Default: "
+            "those that suit each kind of content.",
             rich_help_panel=_RANKING,
         ),
     ] = None
@@ -159,7 +176,7 @@ class RankingOptions:
         list[str] | None,
         typer.Option(
             metavar="WEIGHT",
-            help="Weight of the relations: a number for all, or NAME=NUMBER; may be repeated.",
+            help="How much relations count: a number for all, or NAME=NUMBER; may be repeated.",
             rich_help_panel=_RANKING,
         ),
     ] = None
@@ -235,7 +252,7 @@ _GROUPS: dict[object, type[Any]] = {
 
 
 def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer wants to see it: one parameter an option, and the context."""
+    """The function in the form that typer needs: a parameter for each option, and the context."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
     groups = sorted((name for name in hints if hints[name] in _GROUPS), key=_order(hints))
@@ -302,7 +319,7 @@ def run_of(options: Globals) -> Run:
 
 
 def environment(values: Mapping[str, str]) -> Globals:
-    """What environment variables say about the options of every command."""
+    """The options of every command that environment variables set."""
     return Globals(
         memory=values.get("TREERING_MEMORY") or None,
         space=values.get("TREERING_SPACE") or None,

@@ -22,7 +22,7 @@ from treering.serve.settings import (
 
 
 class _Serve(TyperGroup):
-    """Takes ``serve FILE`` for ``serve --memory FILE``; a group has no arguments of its own."""
+    """Reads ``serve FILE`` as ``serve --memory FILE``, since a command group takes no arguments."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse what follows ``serve``."""
@@ -108,7 +108,7 @@ def add(
     run: Run,
     label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
 ) -> None:
-    """Make a key for the space given by --space, and print it: this once."""
+    """Make a key for the space given by --space, and print it. It cannot be shown again."""
     from treering.serve import keys
 
     with run.database(create=True) as database:
@@ -119,7 +119,7 @@ def add(
 
 @command(key, name="list")
 def list_(run: Run) -> None:
-    """List the keys; what they are is not kept."""
+    """List the keys by id; their texts are not stored."""
     from treering.serve import keys
 
     with run.database() as database:
@@ -133,7 +133,7 @@ def list_(run: Run) -> None:
 def remove(
     run: Run, key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")]
 ) -> None:
-    """Make a key worthless; a running server forgets it within a second."""
+    """Revoke a key; a running server refuses it within a second."""
     from treering.serve import keys
 
     with run.database() as database:

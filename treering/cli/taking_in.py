@@ -111,7 +111,7 @@ def _piped() -> str:
 
 
 def _content(argument: str, as_text: bool) -> str | Path:
-    """What an argument means. Raises InputError for what looks like a path and leads nowhere."""
+    """The text or path that an argument means. Raises InputError for a path that is not there."""
     if as_text or argument == stdin.STDIN:
         return argument
     path = Path(argument)
@@ -132,7 +132,7 @@ def _exists(path: Path) -> bool:
 
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
-    """Messages, one a line, if the first line is one; else a text."""
+    """Messages, if the first line is one: a message a line. Otherwise one text."""
     lines = stdin.piped_lines()
     first = next(lines, "")
     if _is_message(first):

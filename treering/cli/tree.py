@@ -25,7 +25,7 @@ Branch = Annotated[
 @app.callback(invoke_without_command=True)
 @spelled_out
 def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
-    """Print the tree as an outline: [leaves] summary #node, - text #node."""
+    """Print the tree as an outline: "[leaves] summary #node" and "- text #node"."""
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
     if ctx.invoked_subcommand is not None:
         return
@@ -82,10 +82,11 @@ def search(
 def stats(
     run: Run,
     quality: Annotated[
-        bool, typer.Option("--quality", help="Also judge the hierarchy; takes a while.")
+        bool,
+        typer.Option("--quality", help="Also measure how good the hierarchy is; takes a while."),
     ] = False,
 ) -> None:
-    """Figures: nodes and tokens by depth, branching, cost; with --quality revenue, OTD and β."""
+    """Show figures: nodes and tokens by depth, branching, cost; --quality adds revenue, OTD, β."""
     with run.memory() as memory:
         figures = memory.tree.stats()
         judged = memory.tree.quality() if quality else None

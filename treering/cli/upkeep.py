@@ -34,7 +34,7 @@ EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
 def list_(
     run: Run,
     where: Filters,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many at most.")] = None,
     sources: Annotated[
         bool, typer.Option("--sources", help="List sources with their numbers of entries.")
     ] = False,
@@ -170,7 +170,7 @@ def _brief(entry: Entry) -> Iterator[Part]:
 
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:
-    """Name on stderr what a filter means. Raises UnknownName, InputError without a condition."""
+    """List on stderr what will be erased. Raises UnknownName, InputError without a condition."""
     conditions = where.where()
     if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
@@ -207,7 +207,10 @@ def _report(report: Report) -> Iterator[Part]:
 
 
 def _write(path: Path, lines: Iterator[str], force: bool) -> int:
-    """Write beside the file and rename: it is complete or not there. The number of entries."""
+    """Write lines to a file, all of them or none; return the number of entries.
+
+    They are written to another file beside it, which then takes its name.
+    """
     from treering.exchange import is_entry
 
     if path.exists() and not force:

@@ -11,7 +11,7 @@ T = TypeVar("T", bound=type)
 
 
 def without(reasons: Mapping[str, str]) -> Callable[[T], T]:
-    """Let methods that a class inherits, by name, raise InputError with a reason."""
+    """Class decorator: inherited methods of these names raise InputError with their reason."""
 
     def marked(kind: T) -> T:
         for name, reason in reasons.items():

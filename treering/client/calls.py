@@ -66,7 +66,7 @@ def post(
 
 
 def step(text: str) -> str:
-    """A text as one step of a path."""
+    """A text quoted for use as one part of a path."""
     return quote(text, safe="")
 
 
@@ -80,7 +80,7 @@ def sendable(arguments: Mapping[str, Any]) -> Fields:
 
 
 def same_count(count_tokens: Callable[[str], int]) -> None:
-    """Raises InputError for a way of counting tokens that the server does not have."""
+    """Refuse a token counter that is not the server's. Raises InputError."""
     if count_tokens is not estimate_tokens:
         raise InputError("count_tokens cannot be sent; a server counts as by default")
 

@@ -1,7 +1,8 @@
 """Requests to a treering server: sent again while it is busy, its problems raised as errors.
 
-A request is sent again where the server answers that it is busy. After a connection that broke off
-nobody knows whether it was done, and who calls decides; adding the same again changes nothing.
+A request is sent again if the server answers that it is busy. It is not sent again after a broken
+connection, since nobody knows whether it was done: the caller decides. Adding the same texts twice
+changes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ T = TypeVar("T")
 Fields = Mapping[str, Any]
 
 API_KEY = "TREERING_API_KEY"
-"""The environment's variable for the key, where none is given."""
+"""The environment variable that holds the key if none is given."""
 
 JSON = {"Content-Type": "application/json"}
 
@@ -50,7 +51,7 @@ _BY_STATUS: Mapping[int, type[TreeringError]] = {
     HTTPStatus.TOO_MANY_REQUESTS: errors.ServerUnavailable,
     HTTPStatus.SERVICE_UNAVAILABLE: errors.ServerUnavailable,
 }
-"""For problems that name no error of treering, such as those of a proxy in between."""
+"""The error of each status, for answers that do not name one, such as a proxy's in between."""
 
 
 class Connection:
@@ -79,12 +80,14 @@ class Connection:
         )
 
     def get(self, kind: type[T], path: str, params: Fields | None = None) -> T:
-        """What a route answers, read as ``kind``."""
+        """Ask a route, and return its answer as a ``kind``."""
         return self._read(kind, self._send("GET", path, params=_given(params)))
 
     def send(self, kind: type[T], method: str, path: str, body: Fields | None = None) -> T:
-        """What a route makes of a body, read as ``kind``. Raises InputError for a body that JSON
-        cannot hold."""
+        """Send a body to a route, and return its answer as a ``kind``.
+
+        Raises InputError for a body that is not valid JSON.
+        """
         return self._read(kind, self._send(method, path, content=_encoded(body)))
 
     def post(self, kind: type[T], path: str, body: Fields) -> T:
@@ -97,7 +100,7 @@ class Connection:
             yield from _lines(response)
 
     def upload(self, kind: type[T], path: str, lines: Iterable[str]) -> T:
-        """What a route makes of lines. They are sent once: there may be no second reading."""
+        """Send lines to a route. This is never retried: the lines can perhaps be read only once."""
         content = (f"{line}\n".encode() for line in lines)
         with _translated(self.url):
             response = self._client.post(path, content=content)
@@ -166,8 +169,10 @@ def decoded(kind: type[T], data: bytes) -> T:
 
 
 def _lines(response: httpx2.Response) -> Iterator[str]:
-    """Lines as they arrive. Unlike ``iter_lines`` it ends them at line feeds alone: texts hold
-    other characters that may end a line.
+    """Lines as they arrive.
+
+    Only a line feed ends one. ``iter_lines`` of the client would also cut at characters such as
+    U+2028, which texts may hold.
     """
     rest = b""
     for piece in response.iter_bytes():
@@ -185,7 +190,7 @@ def _checked(response: httpx2.Response) -> httpx2.Response:
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float | None:
-    """Seconds until the next attempt; None if there is to be none."""
+    """Seconds to wait before the next attempt; None to give up."""
     if attempt + 1 == ATTEMPTS:
         return None
     asked = retry_after_s(response.headers.get("retry-after"))
@@ -204,7 +209,7 @@ def _translated(url: str) -> Iterator[None]:
 
 
 def _given(params: Fields | None) -> dict[str, Any]:
-    """Parameters of an address: those that are given, as JSON has them."""
+    """The parameters of an address that are not None, in their JSON form."""
     plain = json.loads(_encoded(params) or b"{}")
     return {
         key: json.dumps(value) if isinstance(value, dict) else value
@@ -221,7 +226,7 @@ def _encoded(body: Fields | None) -> bytes | None:
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """The reader of a type; making one takes a thousand times as long as using it."""
+    """The parser of a type, kept: making one takes a thousand times as long as using it."""
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]

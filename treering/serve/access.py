@@ -1,4 +1,4 @@
-"""Who may ask for what: keys to spaces, and pages of other sites kept out.
+"""Access: each key opens one space, and web pages of other sites are refused.
 
 A middleware, so that whatever is mounted into the app is behind it.
 """
@@ -21,10 +21,10 @@ from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
 REFRESH_S = 1.0
-"""A key that was made or removed while the server runs counts after this time at the latest."""
+"""How long it takes at most until a running server notices that a key was added or removed."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
-"""What holds nothing of any space: the empty page, health, and the description of the interface."""
+"""Open to all, since they show nothing of any space: page, health, OpenAPI document."""
 
 OPEN_PREFIXES = ("/page/",)
 
@@ -75,9 +75,9 @@ class Access:
         return opened
 
     def _refresh(self) -> None:
-        """Read the keys again, in the event loop: a small table, and no writer makes readers wait.
+        """Read the keys again, in the event loop: the table is small, and readers never wait.
 
-        Once there was a key it takes one, even if the last has been removed.
+        Once there was a key, one is required, even if the last has been removed.
         """
         if time.monotonic() - self._read > REFRESH_S:
             self._keys = keys.spaces_by_digest(self._database)
@@ -128,10 +128,9 @@ def name_in(headers: Headers, header: str) -> str | None:
 
 
 def _refuse_other_sites(headers: Headers) -> None:
-    """Without keys, a page in the browser of this machine must not get at the memory.
+    """Without keys, refuse requests that a web page of another site makes in a local browser.
 
-    A name that another site lets point to this machine shows in Host, a request from its page in
-    Origin.
+    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(_host_of(f"//{host}")):

@@ -33,9 +33,9 @@ from treering.serve.traces import Traces
 
 
 def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAPI:
-    """The server as an ASGI application; its end closes the memory's file.
+    """The server as an ASGI application, which closes the memory's file when it ends.
 
-    Raises InputError when it could be reached from other machines without a key, JournalError.
+    Raises InputError if other machines could reach it without a key, JournalError.
     """
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
@@ -88,7 +88,7 @@ def _add_routes(app: FastAPI) -> None:
 def _add_middleware(
     app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics, traces: Traces
 ) -> None:
-    """From the innermost to the outermost: what is added last sees a request first."""
+    """Add the layers, the innermost first: the last one added sees a request first."""
     app.add_middleware(
         RateMiddleware,
         rate=settings.requests_per_s,

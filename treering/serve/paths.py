@@ -1,4 +1,4 @@
-"""Which of the server's folders a client may name."""
+"""Which folders on the server's disk a client may name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treering.serve.settings import ServerSettings
 
 
 def served(settings: ServerSettings, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served.
+    """The folder that a client names, if it is inside a served folder.
 
     Raises AccessDenied, InputError.
     """

@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457), in one place: which status, and whether to try again."""
+"""Errors as problem documents (RFC 9457): the status of each, and whether to try again."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
 """The first that fits; any other error is the server's own."""
 
 _OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE)
-"""What the owner of the server must see to, and so is logged."""
+"""Statuses that the owner of the server has to act on; they are logged."""
 
 
 def status_of(error: TreeringError) -> HTTPStatus:
@@ -97,7 +97,7 @@ def problem(
 
 
 def of_error(error: TreeringError) -> Response:
-    """The problem that an error of treering is to a client."""
+    """The problem document of an error."""
     status = status_of(error)
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
@@ -138,8 +138,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
-    """Whether a body was not read because it does not say that it is JSON, as those of forms do
-    that another site may send.
+    """Whether the body was refused for its content type.
+
+    Only JSON is read: a form, which a page of another site could send, is not.
     """
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = essence == "application/json" or essence.endswith("+json")
@@ -154,6 +155,6 @@ async def _http(_: Request, error: Exception) -> Response:
 
 
 async def _bug(_: Request, error: Exception) -> Response:
-    """What is told of a bug; its traceback is logged by who runs the app."""
+    """The problem document of a bug; the server logs its traceback."""
     detail = f"the server failed with {type(error).__name__}; its log tells more"
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)

@@ -24,8 +24,8 @@ BACKLOG = 2048  # connections that wait to be accepted: clients come in crowds a
 def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered before the file is closed.
 
-    ``ready`` is called with the address once the port is open. Raises InputError when it could be
-    reached from other machines without a key or the address is taken, JournalError.
+    ``ready`` is called with the address once the port is open. Raises InputError if other machines
+    could reach it without a key or if the address is taken, JournalError.
     """
     app = create_app(settings, traces.from_environment())
     with _listening(settings) as listening:

@@ -94,7 +94,7 @@ def _renamed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _generated(kind: type, schemas: Mapping[str, Any]) -> str:
-    """The name that a class has without us: with its module where two classes share a name."""
+    """The name that FastAPI gives a class: with its module if two classes share a name."""
     qualified = f"{kind.__module__}.{kind.__qualname__}".replace(".", "__")
     return qualified if qualified in schemas else kind.__name__
 

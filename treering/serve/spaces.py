@@ -25,7 +25,7 @@ from treering.views import space_embedder
 log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
-"""Spaces kept in memory; those not used for longest are read from the file again when needed."""
+"""Spaces kept open; the one unused for longest is closed first, and opened again when needed."""
 
 
 class Spaces:

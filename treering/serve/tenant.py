@@ -1,4 +1,4 @@
-"""What a request works on: the memory of the caller's space."""
+"""A tenant: one space with its memory and its share of the server's threads."""
 
 from __future__ import annotations
 

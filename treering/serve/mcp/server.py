@@ -137,9 +137,9 @@ def _result(text: str, *, is_error: bool = False) -> types.CallToolResult:
 
 
 def _mistakes(name: str, error: ValidationError) -> str:
-    """What is wrong with a call's arguments, one line each, without the values: they may be long.
+    """What is wrong with a call's arguments, for the model that made it and will try again.
 
-    The model that made the call reads this and tries again.
+    The values are left out: they may be long.
     """
     mistakes = (
         f"{'.'.join(map(str, mistake['loc'])) or 'arguments'}: {mistake['msg']}"

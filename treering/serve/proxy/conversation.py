@@ -50,7 +50,7 @@ class CompletionRequest:
 
     @classmethod
     def of(cls, sent: bytes) -> CompletionRequest | None:
-        """The request of a body; None if it is none, which the upstream server may complain of."""
+        """The request in a body; None if that is not a chat request, which upstream refuses."""
         try:
             body = json.loads(sent)
             json.dumps([body])  # so deeply nested that it could not be sent on: leave it as it is
@@ -71,7 +71,7 @@ class CompletionRequest:
         return [utterance for utterance in utterances if utterance is not None]
 
     def conversation(self) -> str:
-        """What tells this conversation from others where the client does not: how it began."""
+        """An id for the conversation, from how it began, if the client does not name it."""
         user, first = self.body.get("user"), self.history()[:1]
         return _digest(
             user if isinstance(user, str) else None, *(utterance.digest for utterance in first)
@@ -101,7 +101,7 @@ class CompletionRequest:
 
 
 def unknown(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
-    """What of a history is not known yet, given the digests of what is, both in order.
+    """The part of a history that is new, given the digests of what is held, both in order.
 
     Most clients send the whole history again. Others send its last part, or begin with a summary:
     then both are aligned from their ends, so that another "ok" at the end is new and the same one
@@ -116,7 +116,7 @@ def unknown(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance
 
 
 def _unaligned(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
-    """What of a history has no place in what is known, both aligned from their ends."""
+    """What of a history has no place in what is held, both aligned from their ends."""
     sent = [utterance.digest for utterance in history]
     matcher = SequenceMatcher(None, held[::-1], sent[::-1], autojunk=False)
     matched = {

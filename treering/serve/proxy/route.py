@@ -234,7 +234,7 @@ class Proxy:
 
 
 async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
-    """Raises InputError for a conversation's name that is none."""
+    """The turn that a request is. Raises InputError if its conversation's name is not valid."""
     named = name_in(request.headers, CONVERSATION_HEADER)
     tenant = await tenant_of(request)
     return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.history()))

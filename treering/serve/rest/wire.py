@@ -60,7 +60,7 @@ B = TypeVar("B", bound="Body")
 
 
 class Body(BaseModel):
-    """A body in which nothing unknown may stand: a mistyped name is an error, not passed over."""
+    """A body that refuses unknown fields, so that a mistyped name is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -107,7 +107,7 @@ def _type(parameter: Parameter, hint: Any) -> Any:
 
 
 class FilterRequest(Body):
-    """Which entries are meant: all conditions that are given must hold."""
+    """Which entries are meant. All conditions that are given must hold."""
 
     source: str | None = None
     speaker: str | None = None
@@ -185,7 +185,7 @@ class SearchManyRequest(RankingRequest):
 
 @body_of(Memory.context)
 class ContextRequest(RankingRequest):
-    """A question whose passages shall go into a prompt."""
+    """A question, and how many tokens of passages to return for it."""
 
 
 @body_of(Memory.ask)
