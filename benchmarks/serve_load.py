@@ -261,7 +261,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
     if given.what == "serve":
-        run(ServerSettings(given.memory, port=0, embedder=MiniLM()), lambda url: print(url, flush=True))
+        run(
+            ServerSettings(given.memory, port=0, embedder=MiniLM()),
+            lambda url: print(url, flush=True),
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "benchmark.db"

@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Response
 from pydantic import Field
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
 
 from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.conversation import RoundRecord
+from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
+from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
-from treering.errors import InputError, TreeringError
+from treering.errors import TreeringError
 from treering.http import encoded_event
-from treering.memory import Memory
+from treering.memory import Memory, conversations
 from treering.serve import problems
-from treering.serve.once import OnceOnly
+from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.wire import Body, Budget, Query, body_of
 from treering.serve.tenant import Asking, Tenant
 
@@ -33,6 +35,7 @@ SILENCE_S: Final = 15.0
 """A comment is sent after it: what lies between might take a slow model for a dead connection."""
 
 _END: Final = None
+_NOT_STORED: Final = {"Cache-Control": "no-store"}
 Pieces = asyncio.Queue[str | None]
 
 
@@ -46,6 +49,11 @@ class ChatRequest(Body):
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
+@body_of(Memory.chat_prompt)
+class ChatPromptRequest(Body):
+    """A message, and what the model would be shown besides."""
+
+
 @router.post(
     "/chat",
     response_model=Answer,
@@ -57,30 +65,50 @@ class ChatRequest(Body):
         }
     },
 )
-async def chat(said: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
+async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
-    given: dict[str, Any] = said.model_dump(include={"policy", "source", "budget"})
-    if not said.stream:
-        reply = partial(tenant.call_slow, tenant.memory.chat, said.message, **given)
-        return await once.reply(reply, status=HTTPStatus.OK, quotes=True)
-    if once.key is not None:
-        raise InputError("a stream cannot be given again; leave out the idempotency key or stream")
-    stream = await tenant.call_slow(tenant.memory.chat_stream, said.message, **given)
-    return await _streamed(stream, tenant)
+    policy = policy_of(asked.policy)
+    if asked.stream:
+        return await _streamed(asked, policy, tenant, once)
+
+    def work(record: RoundRecord | None) -> Answer:
+        talk = conversations(tenant.memory)
+        return talk.reply(asked.message, policy, asked.source, asked.budget, record)
+
+    return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
 
-async def _streamed(stream: ChatStream, tenant: Tenant) -> Response:
+@router.post("/chat/prompt")
+async def chat_prompt(asked: ChatPromptRequest, tenant: Asking) -> ChatPrompt:
+    """What a chat would show the model; it is not asked for a reply, nothing is remembered."""
+    return await tenant.call_slow(lambda: tenant.memory.chat_prompt(**asked.given()))
+
+
+async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
     """The reply as events. What fails before the first piece is raised."""
     loop, pieces, left = asyncio.get_running_loop(), Pieces(), threading.Event()
 
     def put(piece: str) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-    reading = asyncio.create_task(tenant.call_slow(_read, stream, put, left))
-    reading.add_done_callback(lambda _: pieces.put_nowait(_END))
+    def work(record: RoundRecord | None) -> Answer:
+        talk = conversations(tenant.memory)
+        stream = talk.stream(asked.message, policy, asked.source, asked.budget, record)
+        return _read(stream, put, left)
+
+    reading = asyncio.create_task(
+        once.given(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
+    )
+
+    def end(task: asyncio.Task[GivenReply]) -> None:
+        pieces.put_nowait(_END)
+        if not task.cancelled():
+            task.exception()  # looked at here: nobody else does once the client has left
+
+    reading.add_done_callback(end)
     first = await pieces.get()
-    if first is _END:
-        reading.result()
+    if first is _END and (given := reading.result()).replayed:
+        return _replayed(given)
 
     async def events() -> AsyncIterator[bytes]:
         piece = first
@@ -93,16 +121,31 @@ async def _streamed(stream: ChatStream, tenant: Tenant) -> Response:
         finally:
             left.set()  # whoever goes early stops the model
 
-    return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+    return StreamingResponse(events(), media_type=EVENTS, headers=_NOT_STORED)
 
 
-def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Event) -> Answer | None:
-    """Read a reply in a worker thread, which alone touches it; None if the client has left."""
+def _replayed(given: GivenReply) -> Response:
+    """A reply that was given before, in one piece; what is gone is a problem."""
+    body = given.reply.body
+    if body is None:
+        return given.response()
+    text = {"text": from_json(body)["text"]}
+    events = _event(text) + _event(body, "done")
+    return Response(events, given.reply.status, REPLAYED | _NOT_STORED, EVENTS)
+
+
+class _ClientLeft(Exception):
+    """Nobody reads the reply any more, so that it is not remembered."""
+
+
+def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Event) -> Answer:
+    """Read a reply in a worker thread, which alone touches it."""
     with stream:
         for piece in stream:
             if left.is_set():
-                return None
+                raise _ClientLeft
             put(piece)
+        assert stream.answer is not None  # an iteration that ends without error has one
         return stream.answer
 
 
@@ -114,23 +157,12 @@ async def _next(pieces: Pieces) -> str | None:
         return ""
 
 
-async def _last(reading: asyncio.Task[Answer | None]) -> bytes:
+async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
     try:
-        return _event(await reading, "done")
+        return _event((await reading).reply.body, "done")
     except TreeringError as error:
         return _event(bytes(problems.of_error(error).body), "error")
 
 
 def _event(data: object, name: str | None = None) -> bytes:
     return encoded_event(data if isinstance(data, bytes) else to_json(data), name)
-
-
-@body_of(Memory.chat_prompt)
-class ChatPromptRequest(Body):
-    """A message, and what the model would be shown besides."""
-
-
-@router.post("/chat/prompt")
-async def chat_prompt(wanted: ChatPromptRequest, tenant: Asking) -> ChatPrompt:
-    """What a chat would show the model; it is not asked for a reply, nothing is remembered."""
-    return await tenant.call_slow(lambda: tenant.memory.chat_prompt(**wanted.given()))
