@@ -7,20 +7,23 @@ option that an operation is given is there over HTTP as well, without a word her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from string import Formatter
-from typing import Any, Final, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar, get_type_hints
 from urllib.parse import quote
 
 from treering.client.connection import Connection
 from treering.errors import InputError
+from treering.http import ServerEvent
 from treering.llm.tokens import estimate_tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 Fields = dict[str, Any]
+Events = Generator[ServerEvent, None, None]
 
 PAGE: Final = 1_000
 """Items of a long list that are asked for at a time."""
@@ -54,15 +57,34 @@ def post(
     path: str,
     *,
     method: str = "POST",
-    names: Mapping[str, str] | None = None,
+    body_of: Callable[[Fields], Fields] = dict,
 ) -> Callable[P, T]:
-    """A method whose arguments are the body. ``names`` are those the body has for some of them."""
+    """A method whose arguments are the body; ``body_of`` makes it where the two differ."""
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
-        body = {(names or {}).get(name, name): value for name, value in sent.items()}
-        return connection.send(kind, method, at, body or None)
+        return connection.send(kind, method, at, body_of(sent) or None)
 
     return _method(operation, method, path, call)
+
+
+def streamed(operation: Callable[P, T], path: str, read: Callable[[Events], T]) -> Callable[P, T]:
+    """A method whose answer comes as server-sent events, which ``read`` makes a value of."""
+
+    def call(connection: Connection, _: type[T], at: str, sent: Fields) -> T:
+        return read(connection.events(at, sent | {"stream": True}))
+
+    return _method(operation, "POST", path, call)
+
+
+def without(reasons: Mapping[str, str]) -> Callable[[C], C]:
+    """Class decorator: inherited methods of these names raise InputError with their reason."""
+
+    def decorate(kind: C) -> C:
+        for name, reason in reasons.items():
+            setattr(kind, name, _refusing(name, reason))
+        return kind
+
+    return decorate
 
 
 def step(text: str) -> str:
@@ -83,6 +105,15 @@ def same_count(count_tokens: Callable[[str], int]) -> None:
     """Refuse a token counter that is not the server's. Raises InputError."""
     if count_tokens is not estimate_tokens:
         raise InputError("count_tokens cannot be sent; a server counts as by default")
+
+
+def _refusing(name: str, reason: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise InputError(f"{name}() is not there for a memory on a server: {reason}")
+
+    refuse.__name__ = name
+    refuse.reason = reason  # type: ignore[attr-defined]
+    return refuse
 
 
 def _method(

@@ -7,30 +7,24 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
 from typing_extensions import override
 
 from treering.answer import Answer
-from treering.chat import DEFAULT as DEFAULT_POLICY
-from treering.chat.policy import Policy
 from treering.chat.stream import ChatStream
 from treering.client import calls
-from treering.client.absent import without
 from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
 from treering.fragments.build import Progress
-from treering.http import ServerEvent
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
-    JSON,
     Entry,
-    Kind,
     Receipt,
     Stats,
 )
@@ -48,7 +42,38 @@ def open_remote(url: str, space: str, api_key: str | None) -> RemoteMemory:
     return RemoteMemory(Connection(url, named, key))
 
 
-@without(
+class RemoteStream(ChatStream):
+    """A reply as a server writes it; closing it early stops the model there."""
+
+    def __init__(self, events: calls.Events) -> None:
+        self._events = events
+        self._answer = None
+        self._over = False
+        self._reading = threading.Lock()
+
+    @override
+    def _read(self) -> str:
+        for name, data in self._events:
+            if name == "done":
+                self._answer = decoded(Answer, data)
+            elif name == "error":
+                raise error_of(500, data)
+            else:
+                return decoded(dict[str, str], data)["text"]
+        if self._answer is None:
+            raise ServerError("the server broke off its reply; nothing of it was remembered")
+        raise StopIteration
+
+    @override
+    def _end(self) -> None:
+        self._over = True
+
+    @override
+    def _close_pieces(self) -> None:
+        self._events.close()
+
+
+@calls.without(
     {
         "fit": "it takes minutes; run `treering fit` where the file is",
         "reembed": "the models are the server's; run `treering reembed` where the file is",
@@ -96,31 +121,9 @@ class RemoteMemory(Memory):
 
     # ------------------------------------------------------------------ taking in
 
-    @override
-    def add(
-        self,
-        content: str | Path | Message | Iterable[Message],
-        *,
-        source: str | None = None,
-        kind: Kind | None = None,
-        at: Any = None,
-        speaker: str | None = None,
-        session: str | None = None,
-        metadata: Mapping[str, JSON] | None = None,
-        progress: Progress | None = None,
-    ) -> Receipt:
-        del progress  # a server reports none
-        new = {
-            **_content(content),
-            "source": source,
-            "kind": kind,
-            "at": at,
-            "speaker": speaker,
-            "session": session,
-            "metadata": metadata,
-        }
-        return self._connection.post(Receipt, "/entries", new)
-
+    add = calls.post(
+        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | sent
+    )
     replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
 
     @override
@@ -142,18 +145,7 @@ class RemoteMemory(Memory):
     get = calls.get(Memory.get, "/entries/{entry_id}")
     search_many = calls.post(Memory.search_many, "/search-many")
 
-    @override
-    def chat_stream(
-        self,
-        message: str,
-        *,
-        policy: str | Policy = DEFAULT_POLICY,
-        source: str = "chat",
-        budget: int = 2000,
-    ) -> ChatStream:
-        given = {"message": message, "policy": policy, "source": source, "budget": budget}
-        body = calls.sendable(given) | {"stream": True}
-        return RemoteStream(self._connection.events("/chat", body))
+    chat_stream = calls.streamed(Memory.chat_stream, "/chat", RemoteStream)
 
     @override
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
@@ -166,7 +158,9 @@ class RemoteMemory(Memory):
 
     # ------------------------------------------------------------------ forgetting
 
-    forget = calls.post(Memory.forget, "/forget", names={"entry_ids": "ids"})
+    forget = calls.post(
+        Memory.forget, "/forget", body_of=lambda sent: {"ids": sent.pop("entry_ids"), **sent}
+    )
 
     # ------------------------------------------------------------------ looking after it
 
@@ -181,37 +175,6 @@ class RemoteMemory(Memory):
 
     spaces = calls.get(Memory.spaces, "/spaces")
     stats = calls.get(Memory.stats, "/stats")
-
-
-class RemoteStream(ChatStream):
-    """A reply as a server writes it; closing it early stops the model there."""
-
-    def __init__(self, events: Generator[ServerEvent, None, None]) -> None:
-        self._events = events
-        self._answer = None
-        self._over = False
-        self._reading = threading.Lock()
-
-    @override
-    def _read(self) -> str:
-        for name, data in self._events:
-            if name == "done":
-                self._answer = decoded(Answer, data)
-            elif name == "error":
-                raise error_of(500, data)
-            else:
-                return decoded(dict[str, str], data)["text"]
-        if self._answer is None:
-            raise ServerError("the server broke off its reply; nothing of it was remembered")
-        raise StopIteration
-
-    @override
-    def _end(self) -> None:
-        self._over = True
-
-    @override
-    def _close_pieces(self) -> None:
-        self._events.close()
 
 
 def _content(content: str | Path | Message | Iterable[Message]) -> dict[str, Any]:

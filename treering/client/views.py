@@ -9,8 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from treering.client import calls
-from treering.client.absent import without
-from treering.client.calls import same_count, step
+from treering.client.calls import same_count, step, without
 from treering.client.connection import Connection
 from treering.code.check import DEPTH, CheckReport
 from treering.code.coder import JudgeName
@@ -67,7 +66,9 @@ class RemoteMemos(MemoView):
     recent = calls.get(MemoView.recent, "/memos/recent")
     edit = calls.post(MemoView.edit, "/memos/{memo_id}", method="PATCH")
     pin = calls.post(MemoView.pin, "/memos/{memo_id}/pin", method="PUT")
-    merge = calls.post(MemoView.merge, "/memos/merge", names={"memo_ids": "ids"})
+    merge = calls.post(
+        MemoView.merge, "/memos/merge", body_of=lambda sent: {"ids": sent.pop("memo_ids"), **sent}
+    )
     split = calls.post(MemoView.split, "/memos/{memo_id}/split")
     delete = calls.post(MemoView.delete, "/memos/{memo_id}", method="DELETE")
     settle = calls.post(MemoView.settle, "/memos/settle")
