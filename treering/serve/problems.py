@@ -125,10 +125,7 @@ async def _treering(_: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     # Without "input" and "ctx": what was sent may be large or secret.
-    mistakes = [
-        {"where": ".".join(map(str, mistake["loc"])), "what": mistake["msg"]}
-        for mistake in error.errors()
-    ][:SHOWN_ERRORS]
+    mistakes = [_mistake(mistake) for mistake in error.errors()[:SHOWN_ERRORS]]
     if _is_of_another_type(request, error):
         sent = request.headers.get("content-type", "none")
         detail = f"the content type is {sent}; send the header Content-Type: application/json"
@@ -137,6 +134,14 @@ async def _invalid(request: Request, error: Exception) -> Response:
     detail = "; ".join(f"{mistake['where']}: {mistake['what']}" for mistake in mistakes)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return problem(status, detail, kind=errors.InputError.__name__, errors=mistakes)
+
+
+def _mistake(error: Mapping[str, Any]) -> dict[str, str]:
+    """Where a request is wrong, and how."""
+    if error["type"] == "json_invalid":  # its place is a number of characters, not of a field
+        at, why = error["loc"][-1], error["ctx"]["error"]
+        return {"where": "body", "what": f"not valid JSON at character {at}: {why}"}
+    return {"where": ".".join(map(str, error["loc"])), "what": error["msg"]}
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
