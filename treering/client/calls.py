@@ -8,7 +8,7 @@ option that an operation is given is there over HTTP as well, without a word her
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from string import Formatter
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar, get_type_hints
@@ -123,18 +123,25 @@ def _method(
     call: Callable[[Connection, type[T], str, Fields], T],
 ) -> Callable[P, T]:
     taken = signature(operation)
-    in_path = [name for _, name, _, _ in Formatter().parse(path) if name]
+    in_path = [name for _, name, _, _ in Formatter().parse(path) if name]  # those in braces
 
     @wraps(operation)
     def method(*args: P.args, **kwargs: P.kwargs) -> T:
         this, given = _arguments(taken, args, kwargs)
         sent = sendable(given)
+        # What stands in the path is taken out of the body, where the server would refuse it.
         at = path.format(**{name: step(str(sent.pop(name))) for name in in_path})
-        kind: type[T] = get_type_hints(operation)["return"]
-        return call(this._connection, kind, at, sent)
+        return call(this._connection, _answer_type(operation), at, sent)
 
     method.route = (verb, path)  # type: ignore[attr-defined]  # held to the OpenAPI document
     return method
+
+
+@cache
+def _answer_type(operation: Callable[..., Any]) -> type[Any]:
+    # Kept: resolving hints takes a good part of a millisecond.
+    kind: type[Any] = get_type_hints(operation)["return"]
+    return kind
 
 
 def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[Any, Fields]:
@@ -168,5 +175,4 @@ _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
 _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
     "policy": _policy_name,
     "relations": _relation_names,
-    "root": str,
 }

@@ -81,6 +81,7 @@ def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B
     }
 
     def complete(body: type[B]) -> type[B]:
+        # A subclass of the same name: fields cannot be added to a model that is there.
         more = {name: field for name, field in fields.items() if name not in body.model_fields}
         return create_model(
             body.__name__,
