@@ -60,6 +60,7 @@ MEMORY: Mapping[str, Call] = {
     "add": lambda memory: memory.add(SAID, source="talk"),
     "replace": lambda memory: memory.replace("none", "text"),
     "settle": lambda memory: memory.settle(upgrade=True),
+    "rebuild": lambda memory: memory.rebuild("fragments", "facts"),
     "search": lambda memory: memory.search("Porto", level="all"),
     "search_many": lambda memory: memory.search_many(["Porto", "river"]),
     "context": lambda memory: memory.context("Porto", altitude="mixed"),

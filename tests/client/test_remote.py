@@ -163,6 +163,14 @@ def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     assert talk.spaces() == ["default"]
 
 
+def test_views_are_rebuilt(talk: Memory) -> None:
+    before = [hit.text for hit in talk.search("bees")]
+    assert talk.rebuild("fragments", "facts").pending == talk.stats().pending
+    assert [hit.text for hit in talk.search("bees")] == before
+    with pytest.raises(UnknownName, match="no view 'leaves'"):
+        talk.rebuild("leaves")
+
+
 def test_entries_are_replaced_and_forgotten(talk: Memory) -> None:
     [entry] = talk.entries(speaker="Ben")
     assert talk.replace(entry.id, "I keep ducks.").text == "I keep ducks."

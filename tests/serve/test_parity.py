@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from treering.code.memory import CodeMemory
 from treering.ingest.where import Where
 from treering.memo.view import MemoView
 from treering.memory import Memory
-from treering.serve.rest import chat, code, entries, memos, tree, wire
+from treering.serve.rest import chat, code, entries, memos, tree, upkeep, wire
 from treering.tree.view import TreeView
 
 ONLY_HERE = {"progress", "count_tokens", "self"}
@@ -30,6 +30,7 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (wire.AddMessagesRequest, Memory.add, {"messages", "content"}),
         (entries.EntryListRequest, Memory.page, set()),
         (entries.ForgetRequest, Memory.forget, {"ids", "entry_ids"}),
+        (upkeep.RebuildRequest, Memory.rebuild, set()),
         (chat.ChatRequest, Memory.chat, {"stream"}),
         (chat.ChatPromptRequest, Memory.chat_prompt, set()),
         (tree.TreeSearchRequest, TreeView.search, set()),
@@ -62,6 +63,7 @@ def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
     filters = set(Where.__annotations__) if taken.pop("where", None) else set()
     given = set(body.model_fields)
     assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
+    given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}
     for name in given & set(taken) - {"root"}:  # the current folder is not the client's
         default = taken[name].default
         field = body.model_fields[name]

@@ -16,13 +16,13 @@ from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
-from treering.code.memory import CodeMemory, Progress
+from treering.code.memory import CodeMemory
 from treering.code.neighbours import Neighbourhood
 from treering.code.recorded import Recorded
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
 from treering.llm.tokens import estimate_tokens
-from treering.records import Forgotten
+from treering.records import Forgotten, Progress
 from treering.score.own import Mode
 
 

@@ -19,7 +19,6 @@ from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import AsyncChatStream
 from treering.embed.contract import Embedder
-from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
@@ -36,13 +35,14 @@ from treering.records import (
     Kind,
     Level,
     Page,
+    Progress,
     Receipt,
     Stats,
 )
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
-from treering.views import Alpha
+from treering.views.registry import Alpha
 
 
 class AsyncMemory:
@@ -156,6 +156,19 @@ class AsyncMemory:
         memos that no reply could be read for.
         """
         return await asyncio.to_thread(lambda: self._memory.settle(progress, upgrade=upgrade))
+
+    async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
+        """Make the rows of views again from the journal; of all that can be, if none is named.
+
+        Views are ``fragments``, ``tree``, ``memo``, ``facts``, ``code`` and those of other
+        packages. Searching and adding go on meanwhile. Safe to interrupt: called again, it goes
+        on. A view that another version of treering derived is rebuilt by ``settle()``, too;
+        ``stats().outdated`` names it. What a language model made is only dropped if one is
+        configured to make it again.
+
+        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        """
+        return await asyncio.to_thread(lambda: self._memory.rebuild(*views, progress=progress))
 
     async def search(
         self,
@@ -392,7 +405,7 @@ class AsyncMemory:
         return await asyncio.to_thread(lambda: self._memory.spaces())
 
     async def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, and what models have cost."""
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
         return await asyncio.to_thread(lambda: self._memory.stats())
 
     async def check(self, progress: Progress | None = None) -> list[str]:

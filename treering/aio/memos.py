@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from treering.memo.record import Choice, Memo
-from treering.memo.settle import Progress
 from treering.memo.view import Entries, Hits, Memos, MemoView, When
 from treering.memo.write import Wording
+from treering.records import Progress
 from treering.score.own import Mode
 
 

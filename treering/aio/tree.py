@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from treering.records import Progress
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA, Method
-from treering.tree.settle import Progress
 from treering.tree.shape import ROOT, Route, Settings
 from treering.tree.threshold import Form
 from treering.tree.view import Format, Quality, TreeStats, TreeView

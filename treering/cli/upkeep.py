@@ -126,6 +126,28 @@ def settle(
 
 
 @command(commands)
+def rebuild(
+    run: Run,
+    views: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[VIEW]...",
+            help="fragments, tree, memo, facts, code, or a view of another package. "
+            "Default: all that can be.",
+        ),
+    ] = None,
+) -> None:
+    """Make views again from the journal; searching goes on meanwhile.
+
+    What a language model wrote is made again by one, and kept as it is if none is configured.
+    Interrupted, it goes on where it was when it is called again.
+    """
+    with run.memory() as memory, run.out.progress("rebuilding") as progress:
+        stats = memory.rebuild(*views or (), progress=progress)
+    run.out.emit(stats, *_stats(stats))
+
+
+@command(commands)
 def export(
     run: Run,
     file: Annotated[

@@ -19,12 +19,12 @@ from treering.client import calls
 from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
-from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
     Entry,
+    Progress,
     Receipt,
     Stats,
 )
@@ -133,6 +133,8 @@ class RemoteMemory(Memory):
         while "settling" in self._connection.post(dict[str, Any], path, {}):
             pass  # it goes on, and the server answers when it is done or after some seconds
         return self.stats()
+
+    rebuild = calls.post(Memory.rebuild, "/rebuild")
 
     # ------------------------------------------------------------------ giving back
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.fragments.table import Snapshot
 from treering.records import KINDS, Why
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Codes, Floats
@@ -16,6 +15,7 @@ from treering.relate.defaults import NAMED_SPEAKER
 from treering.relate.registry import Plan
 from treering.score.own import Mode, Raw, fuse, raw_scores
 from treering.score.terms import terms, words
+from treering.search.snapshot import Snapshot
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 

@@ -10,12 +10,13 @@ from itertools import islice
 from typing import IO, Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from treering.errors import InputError, TextEncodingError
 from treering.records import Receipt, Stats
 from treering.serve.access import caller_of
+from treering.serve.rest.wire import Body
 from treering.serve.settling import Settling
 from treering.serve.tenant import Asking, Tenant
 
@@ -28,6 +29,12 @@ NDJSON = "application/x-ndjson"
 PAGE = 256  # lines of an export made at a time: a change of threads for each would cost more
 MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escapes
 MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
+
+
+class RebuildRequest(Body):
+    """Which views to make again: all that can be, if none is named."""
+
+    views: list[str] = Field([])
 
 
 class PendingWork(BaseModel):
@@ -79,6 +86,12 @@ async def settle(
         return done
     response.status_code = HTTPStatus.ACCEPTED
     return await pending(request, tenant)
+
+
+@router.post("/rebuild")
+async def rebuild(body: RebuildRequest, tenant: Asking) -> Stats:
+    """Make views again from the journal; searching goes on meanwhile."""
+    return await tenant.call_slow(tenant.memory.rebuild, *body.views)
 
 
 @router.get(
