@@ -110,7 +110,7 @@ class ReplyDiscarded(LLMError):
 
 
 class ServerError(TreeringError):
-    """A treering server failed, or is none."""
+    """A treering server failed, or what answered is not a treering server."""
 
 
 class AccessDenied(ServerError):
@@ -118,7 +118,7 @@ class AccessDenied(ServerError):
 
 
 class KeyUnknown(AccessDenied):
-    """The server asks for a key, and none was sent or one that opens nothing."""
+    """The server requires a key, and the request had no key or an unknown one."""
 
 
 class RequestUnderWay(ServerError):

@@ -95,6 +95,15 @@ def test_opening_with_another_model_says_what_to_do(treering: Treering, identity
     assert "reembed" in result.stderr
 
 
+def test_a_view_is_rebuilt_by_its_name(treering: Treering, identity: str) -> None:
+    before = record(treering("stats", "--json"))
+    rebuilt = record(treering("rebuild", "fragments", "facts", "--json"))
+    assert rebuilt["fragments"] == before["fragments"] > 0
+    refused = treering("rebuild", "leaves")
+    assert refused.exit_code == 2
+    assert "no view 'leaves'; there are" in refused.stderr
+
+
 def test_stats_and_settle_tell_the_same(treering: Treering, identity: str) -> None:
     stats = record(treering("stats", "--json"))
     assert (stats["entries"], stats["fragments"], stats["embedded"]) == (1, 1, 1)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.conftest import Open
@@ -90,12 +91,40 @@ def test_every_call_is_there_with_its_signature_or_says_why_not(
         assert own is not None, f"{twin.__name__} has no {name} of its own"
         if isinstance(own, property):
             assert isinstance(method, property)
-        elif own.__module__ == "treering.client.absent":
+        elif hasattr(own, "reason"):
             with pytest.raises(InputError, match="not there for a memory on a server"):
                 own()
         else:
             ours, theirs = inspect.signature(own), inspect.signature(method)
             assert ours.parameters == theirs.parameters, name
+
+
+def test_next_to_nothing_is_refused() -> None:
+    refused = {
+        f"{kind.__name__}.{name}"
+        for twin, kind in TWINS
+        for name, own in vars(twin).items()
+        if hasattr(own, "reason")
+    }
+    assert refused == {
+        "CodeMemory.blocks",
+        "CodeMemory.context_memory",
+        "CodeMemory.rounds",
+        "Memory.check",
+        "Memory.fit",
+        "Memory.reembed",
+        "TreeView.quality",
+    }
+
+
+def test_every_call_goes_to_a_route_that_the_server_has(url: str) -> None:
+    paths = httpx2.get(f"{url}/v1/openapi.json").json()["paths"]
+    routes = [
+        own.route for twin, _ in TWINS for own in vars(twin).values() if hasattr(own, "route")
+    ]
+    assert len(routes) > 30
+    for verb, path in routes:
+        assert verb.lower() in paths.get(f"/v1{path}", {}), (verb, path)
 
 
 def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
@@ -134,6 +163,14 @@ def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     assert talk.spaces() == ["default"]
 
 
+def test_views_are_rebuilt(talk: Memory) -> None:
+    before = [hit.text for hit in talk.search("bees")]
+    assert talk.rebuild("fragments", "facts").pending == talk.stats().pending
+    assert [hit.text for hit in talk.search("bees")] == before
+    with pytest.raises(UnknownName, match="no view 'leaves'"):
+        talk.rebuild("leaves")
+
+
 def test_entries_are_replaced_and_forgotten(talk: Memory) -> None:
     [entry] = talk.entries(speaker="Ben")
     assert talk.replace(entry.id, "I keep ducks.").text == "I keep ducks."
@@ -166,9 +203,35 @@ def test_the_tree_is_walked(talk: Memory) -> None:
     assert talk.tree.stats().shape.leaves == 3
 
 
+def test_the_tree_is_drawn_and_replanted(talk: Memory, open_memory: Open) -> None:
+    talk.tree.settle()
+    local = open_memory()
+    assert talk.tree.draw() == local.tree.draw() != ""
+    assert talk.tree.draw("html", title="Ana & Ben") == local.tree.draw("html", title="Ana & Ben")
+    settings = talk.tree.replant(base=0.05, form="printed")
+    assert (settings.threshold.base, settings.threshold.form) == (0.05, "printed")
+    assert talk.tree.settings() == settings == local.tree.settings()
+    with pytest.raises(InputError):
+        talk.tree.replant(max_depth=0)
+
+
+def test_a_prompt_is_shown_as_it_would_be_sent(talk: Memory, open_memory: Open) -> None:
+    prompt = talk.chat_prompt("Where are the bees?", policy="window", source="talk", budget=300)
+    local = open_memory().chat_prompt(
+        "Where are the bees?", policy="window", source="talk", budget=300
+    )
+    assert prompt == local
+    assert "I keep bees" in str(prompt)
+    assert talk.stats().entries == len(SAID)
+
+
 def test_memos_and_facts_are_there(talk: Memory) -> None:
     assert talk.memos.list() == []
     assert talk.memos.search("bees") == []
+    talk.memos.settle(source="talk")
+    assert talk.memos.pinned() == []
+    assert talk.memos.written("talk") == frozenset()
+    assert len(talk.memos.recent("talk")) == len(SAID)
     with pytest.raises(UnknownName):
         talk.memos.get("none")
     [home] = talk.facts.current("Ana")

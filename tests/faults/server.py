@@ -20,7 +20,7 @@ from treering.journal.contract import Writer
 from treering.journal.sqlite import SqliteDatabase
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve.run import run
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 
 def killed_at(moment: str, number: int) -> None:
@@ -56,7 +56,7 @@ def main() -> None:
             sys.stdin.readline()
 
     llm = ScriptedLLM(lambda _: "In Portugal.", before_reply=asked)
-    run(Settings(Path(path), port=0, embedder=HashingEmbedder(), llm=llm), ready)
+    run(ServerSettings(Path(path), port=0, embedder=HashingEmbedder(), llm=llm), ready)
 
 
 if __name__ == "__main__":

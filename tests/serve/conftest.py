@@ -14,7 +14,7 @@ from tests.embedders import HashingEmbedder
 from treering.journal.open import open_database
 from treering.serve import keys
 from treering.serve.app import create_app
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 Serve = Callable[..., TestClient]
 MakeKey = Callable[[str], str]
@@ -24,7 +24,7 @@ MakeKey = Callable[[str], str]
 def serving(path: Path, **options: Any) -> Iterator[TestClient]:
     """A client of a server with the hashing embedder, which stops with the block."""
     given: dict[str, Any] = {"url": path, "embedder": HashingEmbedder()} | options
-    app = create_app(Settings(**given))
+    app = create_app(ServerSettings(**given))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 

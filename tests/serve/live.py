@@ -11,7 +11,7 @@ import uvicorn
 
 from tests.embedders import HashingEmbedder
 from treering.serve.app import create_app
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 
 class _Server(uvicorn.Server):
@@ -31,7 +31,7 @@ def serving(**options: Any) -> Iterator[str]:
     """The address of a server with the hashing embedder, in a thread of this process."""
     given: dict[str, Any] = {"embedder": HashingEmbedder()} | options
     config = uvicorn.Config(
-        create_app(Settings(**given)), port=0, log_config=None, timeout_graceful_shutdown=5
+        create_app(ServerSettings(**given)), port=0, log_config=None, timeout_graceful_shutdown=5
     )
     server = _Server(config)
     thread = threading.Thread(target=server.run)

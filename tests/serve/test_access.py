@@ -14,7 +14,7 @@ from treering.errors import InputError, UnknownName
 from treering.journal.open import open_database
 from treering.serve import access, keys
 from treering.serve.app import create_app
-from treering.serve.settings import Settings, is_loopback
+from treering.serve.settings import ServerSettings, is_loopback
 
 SECRET = "Ana hides the spare key under the third flowerpot"
 
@@ -72,10 +72,10 @@ def test_keys_are_listed_and_removed(path: Path, make_key: MakeKey) -> None:
     make_key("ben")
     database = open_database(path)
     try:
-        ana, ben = keys.known(database)
+        ana, ben = keys.listed(database)
         assert (ana.space, ben.space) == ("ana", "ben")
         keys.remove(database, ana.id)
-        assert keys.known(database) == [ben]
+        assert keys.listed(database) == [ben]
         with pytest.raises(UnknownName, match="key list"):
             keys.remove(database, ana.id)
     finally:
@@ -90,7 +90,7 @@ def test_a_removed_key_opens_nothing_and_its_absence_opens_nothing_either(
     client = serve()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 200
     database = open_database(path)
-    [known] = keys.known(database)
+    [known] = keys.listed(database)
     keys.remove(database, known.id)
     database.close()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 401
@@ -207,5 +207,5 @@ def test_no_key_and_no_text_is_logged(
 
 def test_a_server_that_may_not_start_leaves_the_file_closed(path: Path) -> None:
     with pytest.raises(InputError):
-        create_app(Settings(path, host="0.0.0.0"))
+        create_app(ServerSettings(path, host="0.0.0.0"))
     path.rename(path.with_suffix(".moved"))

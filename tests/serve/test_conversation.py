@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.serve.proxy.conversation import CLOSING, OPENING, Reply, Request, Said, unknown
+from treering.serve.proxy.conversation import (
+    CLOSING,
+    OPENING,
+    CompletionRequest,
+    UpstreamReply,
+    Utterance,
+    unknown,
+)
 
 DEEP = b'{"messages": [' + b"[" * 990 + b"]" * 990 + b"]}"
 
 
-def request(*messages: Any, **more: Any) -> Request:
-    found = Request.of(json.dumps({"model": "m", "messages": messages, **more}).encode())
+def request(*messages: Any, **more: Any) -> CompletionRequest:
+    found = CompletionRequest.of(json.dumps({"model": "m", "messages": messages, **more}).encode())
     assert found is not None
     return found
 
@@ -28,12 +35,12 @@ def assistant(text: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def talk(*texts: str) -> list[Said]:
+def talk(*texts: str) -> list[Utterance]:
     """A user and an assistant in turn."""
-    return [Said("assistant" if place % 2 else "user", one) for place, one in enumerate(texts)]
+    return [Utterance("assistant" if place % 2 else "user", one) for place, one in enumerate(texts)]
 
 
-def digests(said: list[Said]) -> list[str]:
+def digests(said: list[Utterance]) -> list[str]:
     return [one.digest for one in said]
 
 
@@ -48,11 +55,11 @@ def test_what_both_sides_say_in_words_is_said_and_nothing_else() -> None:
         user("nul \0 and \ud800") | {"name": "ann"},
         "no message",
         {"role": 7, "content": []},
-    ).said()
+    ).history()
     assert found == [
-        Said("user", "Hello"),
-        Said("user", "Look:"),
-        Said("user", "nul � and ?", "ann"),
+        Utterance("user", "Hello"),
+        Utterance("user", "Look:"),
+        Utterance("user", "nul � and ?", "ann"),
     ]
 
 
@@ -61,7 +68,7 @@ def test_what_both_sides_say_in_words_is_said_and_nothing_else() -> None:
     [b"", b"{", b"[]", b'{"messages": {}}', b"\xff", b"[" * 100_000, b'{"model": "m"}', DEEP],
 )
 def test_what_is_no_chat_request_is_left_to_the_upstream_server(sent: bytes) -> None:
-    assert Request.of(sent) is None
+    assert CompletionRequest.of(sent) is None
 
 
 def test_a_conversation_is_told_by_its_beginning_and_its_user() -> None:
@@ -91,8 +98,8 @@ def test_a_conversation_is_told_by_its_beginning_and_its_user() -> None:
     ],
 )
 def test_only_what_is_new_of_a_history_is_remembered(known: str, sent: str, new: str) -> None:
-    held = [Said("user", one).digest for one in known.split()]
-    found = unknown(held, [Said("user", one) for one in sent.split()])
+    held = [Utterance("user", one).digest for one in known.split()]
+    found = unknown(held, [Utterance("user", one) for one in sent.split()])
     assert [one.text for one in found] == new.split()
 
 
@@ -106,10 +113,10 @@ def test_a_history_that_grows_is_remembered_once_in_order(words: list[str], cut:
 
 
 def test_a_history_of_thousands_that_are_alike_is_aligned_at_once() -> None:
-    said = [Said("user", "ok")] * 20_000
+    said = [Utterance("user", "ok")] * 20_000
     known = [one.digest for one in said]
-    summary = Said("user", "We have agreed on everything.")
-    question = Said("user", "And now?")
+    summary = Utterance("user", "We have agreed on everything.")
+    question = Utterance("user", "And now?")
     assert unknown(known, [summary, *said, question]) == [summary, question]
     assert unknown(known, said[1:]) == []
 
@@ -161,7 +168,7 @@ MESSAGE = JSON | st.fixed_dictionaries(
 def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
     asked = request(*messages, user=name)
     assert len(asked.conversation()) == 16
-    for one in asked.said():
+    for one in asked.history():
         assert one.text.encode()
     if asked.question() is not None:
         assert len(json.loads(asked.with_memories("note"))["messages"]) == len(messages)
@@ -169,11 +176,11 @@ def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
 
 @given(st.lists(JSON, max_size=4), st.booleans())
 def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
-    reply = Reply(streams=streams)
+    reply = UpstreamReply(streams=streams)
     for one in found:
         reply.feed(b"data: " if streams else b"")
         reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
-    said = reply.said()
+    said = reply.utterance()
     assert said is None or said.text
 
 
@@ -186,24 +193,24 @@ def chunk(text: str | None, index: int = 0) -> bytes:
 def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> None:
     stream = b": ping\r\n\r\n" + chunk(None) + chunk("Grüß ") + chunk("no", 1) + chunk("dich 🌲")
     stream += b'data: {"choices": []}\n\ndata: {"error": {}}\n\ndata: [1]\n\ndata: [DONE]\n\n'
-    reply = Reply(streams=True)
+    reply = UpstreamReply(streams=True)
     for start in range(0, len(stream), size):
         reply.feed(stream[start : start + size])
-    assert reply.said() == Said("assistant", "Grüß dich 🌲")
+    assert reply.utterance() == Utterance("assistant", "Grüß dich 🌲")
     assert reply.model == "served"
 
 
 def test_a_reply_at_once_is_its_first_choice() -> None:
-    reply = Reply(streams=False)
+    reply = UpstreamReply(streams=False)
     choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
     usage = {"prompt_tokens": 11, "completion_tokens": 3}
     reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
-    assert reply.said() == Said("assistant", "a")
+    assert reply.utterance() == Utterance("assistant", "a")
     assert reply.tokens == (11, 3)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"choices": 7}', b'{"choices": [{}]}'])
 def test_a_reply_that_says_nothing_is_nothing(content: bytes) -> None:
-    reply = Reply(streams=False)
+    reply = UpstreamReply(streams=False)
     reply.feed(content)
-    assert reply.said() is None
+    assert reply.utterance() is None

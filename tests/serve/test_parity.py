@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from treering.code.memory import CodeMemory
 from treering.ingest.where import Where
 from treering.memo.view import MemoView
 from treering.memory import Memory
-from treering.serve.rest import chat, code, entries, memos, tree, wire
+from treering.serve.rest import chat, code, entries, memos, tree, upkeep, wire
 from treering.tree.view import TreeView
 
 ONLY_HERE = {"progress", "count_tokens", "self"}
@@ -22,31 +22,38 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
 @pytest.mark.parametrize(
     ("body", "method", "differing"),
     [
-        (wire.Search, Memory.search, set()),
-        (wire.SearchMany, Memory.search_many, set()),
-        (wire.WantedContext, Memory.context, set()),
-        (wire.Question, Memory.ask, set()),
-        (wire.NewText, Memory.add, {"text", "content"}),
-        (wire.NewMessages, Memory.add, {"messages", "content"}),
-        (entries.Listed, Memory.page, set()),
-        (entries.Doomed, Memory.forget, {"ids", "entry_ids"}),
-        (chat.Said, Memory.chat, {"stream"}),
-        (tree.TreeSearch, TreeView.search, set()),
-        (memos.Which, MemoView.list, set()),
-        (memos.MemoSearch, MemoView.search, set()),
-        (memos.Chosen, MemoView.choose, set()),
-        (memos.Change, MemoView.edit, {"memo_id"}),
-        (memos.Merge, MemoView.merge, {"ids", "memo_ids"}),
-        (memos.Split, MemoView.split, {"memo_id"}),
-        (code.CodeSearch, CodeMemory.search, set()),
-        (code.CodeMap, CodeMemory.map, set()),
-        (code.CodeTree, CodeMemory.index, set()),
-        (code.CodeRound, CodeMemory.record, set()),
-        (code.CodeRequest, CodeMemory.generate, set()),
-        (code.CodeQuestion, CodeMemory.about, set()),
-        (code.CodeRoundsToForget, CodeMemory.forget_rounds, set()),
-        (code.CodeNote, CodeMemory.note, set()),
-        (code.CodeCheck, CodeMemory.check, set()),
+        (wire.SearchRequest, Memory.search, set()),
+        (wire.SearchManyRequest, Memory.search_many, set()),
+        (wire.ContextRequest, Memory.context, set()),
+        (wire.AskRequest, Memory.ask, set()),
+        (wire.AddTextRequest, Memory.add, {"text", "content"}),
+        (wire.AddMessagesRequest, Memory.add, {"messages", "content"}),
+        (entries.EntryListRequest, Memory.page, set()),
+        (entries.ForgetRequest, Memory.forget, {"ids", "entry_ids"}),
+        (upkeep.RebuildRequest, Memory.rebuild, set()),
+        (chat.ChatRequest, Memory.chat, {"stream"}),
+        (chat.ChatPromptRequest, Memory.chat_prompt, set()),
+        (tree.TreeSearchRequest, TreeView.search, set()),
+        (tree.TreeDrawRequest, TreeView.draw, set()),
+        (tree.TreeReplantRequest, TreeView.replant, set()),
+        (tree.TreeSettleRequest, TreeView.settle, set()),
+        (memos.MemoListRequest, MemoView.list, set()),
+        (memos.MemoSearchRequest, MemoView.search, set()),
+        (memos.MemoChoiceRequest, MemoView.choose, set()),
+        (memos.MemoEditRequest, MemoView.edit, {"memo_id"}),
+        (memos.MemoPinRequest, MemoView.pin, {"memo_id"}),
+        (memos.MemoSettleRequest, MemoView.settle, set()),
+        (memos.MemoMergeRequest, MemoView.merge, {"ids", "memo_ids"}),
+        (memos.MemoSplitRequest, MemoView.split, {"memo_id"}),
+        (code.CodeSearchRequest, CodeMemory.search, set()),
+        (code.CodeMapRequest, CodeMemory.map, set()),
+        (code.CodeIndexRequest, CodeMemory.index, set()),
+        (code.CodeRecordRequest, CodeMemory.record, set()),
+        (code.CodeGenerateRequest, CodeMemory.generate, set()),
+        (code.CodeAboutRequest, CodeMemory.about, set()),
+        (code.ForgetRoundsRequest, CodeMemory.forget_rounds, set()),
+        (code.CodeNoteRequest, CodeMemory.note, set()),
+        (code.CodeCheckRequest, CodeMemory.check, set()),
     ],
 )
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
@@ -56,6 +63,7 @@ def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
     filters = set(Where.__annotations__) if taken.pop("where", None) else set()
     given = set(body.model_fields)
     assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
+    given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}
     for name in given & set(taken) - {"root"}:  # the current folder is not the client's
         default = taken[name].default
         field = body.model_fields[name]

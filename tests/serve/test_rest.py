@@ -142,6 +142,13 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
     assert "secret" not in found.text
 
 
+def test_a_body_that_is_not_json_is_told_where(client: TestClient) -> None:
+    json = {"content-type": "application/json"}
+    answer = client.post("/v1/search", content=b'{"query": x}', headers=json)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "body: not valid JSON at character 10: Expecting value"
+
+
 @pytest.mark.parametrize(
     "headers",
     [{}, {"content-type": "text/plain"}, {"content-type": "application/x-www-form-urlencoded"}],

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from tests.embedders import HashingEmbedder
 from treering.llm.scripted import ScriptedLLM
 from treering.serve.app import create_app
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 EXAMPLES = int(os.environ.get("TREERING_FUZZ", "12"))
 """Requests an operation: some seconds in all; the variable asks for more."""
@@ -29,7 +29,7 @@ schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 def schema(path: Path, tmp_path: Path) -> Iterator[Any]:
     """The description of a server that remembers something and has a language model."""
     llm = ScriptedLLM(lambda _: "In Porto [1].")
-    chosen = Settings(path, embedder=HashingEmbedder(), llm=llm, code_roots=(tmp_path,))
+    chosen = ServerSettings(path, embedder=HashingEmbedder(), llm=llm, code_roots=(tmp_path,))
     app = create_app(chosen)
     with TestClient(app, base_url="http://localhost") as client:
         client.post("/v1/entries", json={"text": "Ana moved to Porto."})

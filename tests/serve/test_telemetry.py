@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.embedders import HashingEmbedder
 from treering.serve import traces
 from treering.serve.app import create_app
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.traces import Traces
 
 
@@ -60,7 +60,7 @@ def spans() -> InMemorySpanExporter:
 def traced(path: Path, spans: InMemorySpanExporter) -> Iterator[TestClient]:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    app = create_app(Settings(path, embedder=HashingEmbedder()), Traces(provider))
+    app = create_app(ServerSettings(path, embedder=HashingEmbedder()), Traces(provider))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 

@@ -14,7 +14,7 @@ from tests.views.pictures import rows
 from treering import Memory
 from treering.llm.scripted import ScriptedLLM
 from treering.serve.app import create_app
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 LOUD = "The server is ON FIRE, call BERTA at once."
 SHOUTED = "it was shouted"
@@ -74,7 +74,7 @@ def test_what_is_erased_is_gone_from_it(loud: Memory) -> None:
 
 def test_it_shows_over_http(loud: Memory, path: Path) -> None:
     loud.close()
-    app = create_app(Settings(url=path, embedder=HashingEmbedder()))
+    app = create_app(ServerSettings(url=path, embedder=HashingEmbedder()))
     with TestClient(app, base_url="http://localhost") as client:
         [hit] = client.post("/v1/search", json={"query": "server", "k": 1}).json()
         assert hit["stale"]["text"] == SHOUTED

@@ -1,1 +1,1 @@
-"""treering inside agent frameworks. Each module needs its framework, an extra of the same name."""
+"""treering inside agent frameworks. Each module needs the extra of its framework's name."""

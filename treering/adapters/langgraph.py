@@ -32,10 +32,10 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "langgraph-checkpoint", "langgraph") from missing
 
 ROOT: Final = "langgraph/"
-"""The sources of all that is put: a folder of its own beside what else the memory holds."""
+"""All sources begin with this: a folder of their own among the other sources of the memory."""
 
 WIDEN: Final = 4
-"""How many times as many hits are looked at when a filter, or long values, left too few."""
+"""If a filter or long values leave too few hits, this many times as many are searched for."""
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -72,7 +72,7 @@ class TreeringStore(BaseStore):
         return self._namespaces(op)
 
     def _put(self, op: PutOp) -> None:
-        """The new value first: after a crash before the old one has gone, the new one holds."""
+        """Add the new value, then forget the old: after a crash in between, the newer one holds."""
         old = self._held(op.namespace, op.key)
         if op.value is not None:
             now = datetime.now(UTC).isoformat()
@@ -81,61 +81,68 @@ class TreeringStore(BaseStore):
             source = _folder(op.namespace) + quote(op.key, safe="")
             self._memory.add(_text(op, op.value), source=source, metadata=metadata)
         if old:
-            self._memory.forget(*(one.id for one in old))
+            self._memory.forget(*(entry.id for entry in old))
 
     def _held(self, namespace: tuple[str, ...], key: str) -> list[Entry]:
         return list(self._memory.entries(source=_folder(namespace) + quote(key, safe="")))
 
     def _listed(self, op: SearchOp) -> Iterator[SearchItem]:
         entries = self._memory.entries(source=_folder(op.namespace_prefix))
-        latest = {one.source: one for one in entries}
-        kept = (one for one in latest.values() if _meets(one, op.filter))
-        return (SearchItem(**_fields(one)) for one in islice(kept, op.offset, op.offset + op.limit))
+        latest = {entry.source: entry for entry in entries}
+        meeting = (entry for entry in latest.values() if _meets(entry, op.filter))
+        return (
+            SearchItem(**_fields(entry))
+            for entry in islice(meeting, op.offset, op.offset + op.limit)
+        )
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        k = wanted = op.offset + op.limit
+        k = enough = op.offset + op.limit
         while True:
             hits = self._memory.search(op.query or "", k=k, source=_folder(op.namespace_prefix))
-            best = {one.source: one for one in reversed(hits)}
-            kept = [one for one in reversed(best.values()) if _meets(one, op.filter)]
-            if len(kept) >= wanted or len(hits) < k:
-                kept.sort(key=lambda hit: -hit.score)
-                found = kept[op.offset : wanted]
-                return [SearchItem(**_fields(one), score=one.score) for one in found]
+            best = {hit.source: hit for hit in reversed(hits)}
+            meeting = [hit for hit in reversed(best.values()) if _meets(hit, op.filter)]
+            if len(meeting) >= enough or len(hits) < k:
+                meeting.sort(key=lambda hit: -hit.score)
+                page = meeting[op.offset : enough]
+                return [SearchItem(**_fields(hit), score=hit.score) for hit in page]
             k *= WIDEN
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {_path(one.source)[:-1] for one in self._memory.entries(source=ROOT)}
+        namespaces = {_path(entry.source)[:-1] for entry in self._memory.entries(source=ROOT)}
         conditions = op.match_conditions or ()
-        kept = (one for one in found if all(_matches(one, wanted) for wanted in conditions))
-        cut = sorted({one[: op.max_depth] for one in kept})
+        matching = (
+            namespace
+            for namespace in namespaces
+            if all(_matches(namespace, condition) for condition in conditions)
+        )
+        cut = sorted({namespace[: op.max_depth] for namespace in matching})
         return cut[op.offset : op.offset + op.limit]
 
 
 def _folder(namespace: tuple[str, ...]) -> str:
-    """Each part is quoted, so that none can name another namespace."""
+    """The source of a namespace. Each part is quoted, so that none can reach into another one."""
     return ROOT + "".join(f"{quote(part, safe='')}/" for part in namespace)
 
 
 def _path(source: str) -> tuple[str, ...]:
-    """The namespace and the key."""
+    """The parts of a namespace, then the key."""
     return tuple(unquote(part) for part in source.removeprefix(ROOT).split("/"))
 
 
-def _fields(found: Entry | Hit) -> dict[str, Any]:
-    """What LangGraph wants to know of an item."""
-    *namespace, key = _path(found.source)
+def _fields(item: Entry | Hit) -> dict[str, Any]:
+    """The fields of a LangGraph item."""
+    *namespace, key = _path(item.source)
     return {
         "namespace": tuple(namespace),
         "key": key,
-        "value": found.metadata["value"],
-        "created_at": found.metadata["created"],
-        "updated_at": found.metadata["updated"],
+        "value": item.metadata["value"],
+        "created_at": item.metadata["created"],
+        "updated_at": item.metadata["updated"],
     }
 
 
 def _text(op: PutOp, value: Mapping[str, Any]) -> str:
-    """What is searched: the fields that are to be indexed, else all of them by name; or the key."""
+    """The text that is searched: the fields to be indexed, or all fields, or else the key."""
     if op.index is False:
         texts: list[str] = []
     elif op.index is None:
@@ -156,27 +163,31 @@ def _lines(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}"
 
 
-def _meets(found: Entry | Hit, wanted: Mapping[str, Any] | None) -> bool:
-    value: Any = found.metadata["value"]
-    return all(_compares(value.get(key), one) for key, one in (wanted or {}).items())
+def _meets(item: Entry | Hit, conditions: Mapping[str, Any] | None) -> bool:
+    value: Any = item.metadata["value"]
+    return all(
+        _compares(value.get(key), condition) for key, condition in (conditions or {}).items()
+    )
 
 
-def _compares(value: Any, wanted: Any) -> bool:
+def _compares(value: Any, condition: Any) -> bool:
     """Equality, or all of several ``$`` operators."""
-    if not (isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted)):
-        return bool(value == wanted)
-    unknown = wanted.keys() - _OPERATORS.keys()
+    if not (isinstance(condition, Mapping) and any(str(key).startswith("$") for key in condition)):
+        return bool(value == condition)
+    unknown = condition.keys() - _OPERATORS.keys()
     if unknown:
         raise InputError(f"no operator {', '.join(unknown)}; there are {', '.join(_OPERATORS)}")
     try:
-        return all(_OPERATORS[name](value, operand) for name, operand in wanted.items())
+        return all(_OPERATORS[name](value, operand) for name, operand in condition.items())
     except TypeError:  # a text is neither more nor less than a number
         return False
 
 
-def _matches(namespace: tuple[str, ...], wanted: MatchCondition) -> bool:
-    size = len(wanted.path)
+def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    size = len(condition.path)
     if size > len(namespace):
         return False
-    part = namespace[:size] if wanted.match_type == "prefix" else namespace[len(namespace) - size :]
-    return all(pattern in ("*", one) for pattern, one in zip(wanted.path, part, strict=True))
+    part = (
+        namespace[:size] if condition.match_type == "prefix" else namespace[len(namespace) - size :]
+    )
+    return all(pattern in ("*", name) for pattern, name in zip(condition.path, part, strict=True))

@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "llama-index-core", "llama-index") from missing
 
 
-class TreeringRetriever(BaseRetriever):
+class TreeringNodeRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as nodes.
 
     ``where`` are filters as ``Memory.search`` takes them. A node's metadata tells where it is from.
@@ -41,8 +41,12 @@ class TreeringRetriever(BaseRetriever):
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
+TreeringRetriever = TreeringNodeRetriever
+"""The name to import it by, as in the adapter for LangChain."""
+
+
 class TreeringMemoryBlock(BaseMemoryBlock[str]):
-    """What an agent's short-term memory lets go is kept here, and what matters now comes back.
+    """A block of an agent's memory: keeps what leaves its short-term memory, recalls what matters.
 
     It recalls within ``budget`` tokens for the last thing the user said.
     """
@@ -53,17 +57,19 @@ class TreeringMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         del block_kwargs  # what other blocks are asked with
-        said = [one.content or "" for one in messages or [] if one.role == MessageRole.USER]
-        query = said[-1][-MAX_QUERY_CHARS:] if said else ""
+        questions = [
+            message.content or "" for message in messages or [] if message.role == MessageRole.USER
+        ]
+        query = questions[-1][-MAX_QUERY_CHARS:] if questions else ""
         if not query.strip():
             return ""
-        found = await asyncio.to_thread(self.memory.context, query, budget=self.budget)
-        return found.text
+        context = await asyncio.to_thread(self.memory.context, query, budget=self.budget)
+        return context.text
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        kept = [_message(one) for one in messages if (one.content or "").strip()]
-        if kept:
-            await asyncio.to_thread(self.memory.add, kept)
+        worded = [_message(message) for message in messages if (message.content or "").strip()]
+        if worded:
+            await asyncio.to_thread(self.memory.add, worded)
 
 
 def _node(hit: Hit) -> TextNode:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agents.items import TResponseInputItem
 
 PLAIN: Final = frozenset({"role", "content"})
-"""The keys of a message that its entry says all of; any other item is kept as it is, too."""
+"""A message with only these keys is stored as its text; any other item as JSON besides."""
 
 
 class TreeringSession(SessionABC):
@@ -44,37 +44,37 @@ class TreeringSession(SessionABC):
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The latest items, in the order they were added; all of them without a limit."""
-        wanted = resolve_session_limit(limit, self.session_settings)
+        most = resolve_session_limit(limit, self.session_settings)
         items = await asyncio.to_thread(lambda: [item for item, _ in self._items()])
-        return items if wanted is None else items[max(len(items) - wanted, 0) :]
+        return items if most is None else items[max(len(items) - most, 0) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items; durable on return."""
-        kept = [_message(cast("dict[str, Any]", item)) for item in items]
-        if kept:
+        messages = [_message(cast("dict[str, Any]", item)) for item in items]
+        if messages:
             await asyncio.to_thread(
-                self._memory.add, kept, source=self._source, session=self.session_id
+                self._memory.add, messages, source=self._source, session=self.session_id
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Forget the latest item and return it; None if there is none."""
-        found = await asyncio.to_thread(lambda: list(self._items()))
-        if not found:
+        held = await asyncio.to_thread(lambda: list(self._items()))
+        if not held:
             return None
-        item, entries = found[-1]
-        await asyncio.to_thread(self._memory.forget, *(one.id for one in entries))
+        item, entries = held[-1]
+        await asyncio.to_thread(self._memory.forget, *(entry.id for entry in entries))
         return item
 
     async def clear_session(self) -> None:
         """Forget all items."""
         held = await asyncio.to_thread(lambda: list(self._memory.entries(source=self._source)))
         if held:
-            await asyncio.to_thread(self._memory.forget, *(one.id for one in held))
+            await asyncio.to_thread(self._memory.forget, *(entry.id for entry in held))
 
     def _items(self) -> Iterator[tuple[TResponseInputItem, list[Entry]]]:
         """The items with the entries that hold them: a very long one has several."""
-        found = self._memory.entries(source=self._source)
-        for _, group in groupby(found, key=lambda entry: entry.metadata["number"]):
+        stored = self._memory.entries(source=self._source)
+        for _, group in groupby(stored, key=lambda entry: entry.metadata["number"]):
             entries = list(group)
             yield _item(entries), entries
 
@@ -96,17 +96,17 @@ def _text(item: dict[str, Any]) -> str:
     content = item.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (part.get("text") for part in parts)
-    said = [text for text in texts if isinstance(text, str)]
+    spoken = [text for text in texts if isinstance(text, str)]
     if "arguments" in item:
-        said.append(f"{item.get('name', '')}({item['arguments']})")
+        spoken.append(f"{item.get('name', '')}({item['arguments']})")
     if "output" in item:
         output = item["output"]
-        said.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
-    text = "\n".join(said)
+        spoken.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+    text = "\n".join(spoken)
     return text if text.strip() else f"[{item.get('type', 'message')}]"
 
 
 def _item(entries: Sequence[Entry]) -> TResponseInputItem:
-    kept = entries[0].metadata.get("item")
+    original = entries[0].metadata.get("item")
     text = "".join(entry.text for entry in entries)
-    return cast("TResponseInputItem", kept or {"role": entries[0].role, "content": text})
+    return cast("TResponseInputItem", original or {"role": entries[0].role, "content": text})

@@ -299,9 +299,9 @@ def compare_entries(path: Path, model: Embedder, acknowledged: dict[str, str]) -
 
 def _serve(path: Path, embedder: str) -> None:
     from treering.serve.run import run  # needs the extra, unlike the clients
-    from treering.serve.settings import Settings
+    from treering.serve.settings import ServerSettings
 
-    settings = Settings(path, port=0, embedder=open_embedder(embedder))
+    settings = ServerSettings(path, port=0, embedder=open_embedder(embedder))
     run(settings, lambda url: print(url, flush=True))  # noqa: T201 - the parent reads it
 
 

@@ -36,7 +36,7 @@ REPLY_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Checkup:
     """What one check found."""
 
     check: str
@@ -68,15 +68,15 @@ def doctor(run: Run) -> None:
         raise typer.Exit(FOUND)
 
 
-def _guarded(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:
-    """A check's findings; what it raises is one."""
+def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Checkup]:
+    """The findings of one check; an error that it raises counts as a finding, too."""
     try:
         yield from check(run)
     except TreeringError as error:
-        yield Finding(check.__name__.strip("_"), "fail", str(error))
+        yield Checkup(check.__name__.strip("_"), "fail", str(error))
 
 
-def _versions(_: Run) -> Iterator[Finding]:
+def _versions(_: Run) -> Iterator[Checkup]:
     parts = [
         f"treering {treering.__version__}",
         f"Python {platform.python_version()}",
@@ -84,12 +84,12 @@ def _versions(_: Run) -> Iterator[Finding]:
         *(f"{name} {version(name)}" for name in ("numpy", "onnxruntime")),
         platform.platform(terse=True),
     ]
-    yield Finding("versions", "ok", ", ".join(parts))
+    yield Checkup("versions", "ok", ", ".join(parts))
 
 
-def _file(run: Run) -> Iterator[Finding]:
+def _file(run: Run) -> Iterator[Checkup]:
     if not _is_there(run):
-        yield Finding("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
+        yield Checkup("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
         return
     from treering.journal import check
 
@@ -97,13 +97,13 @@ def _file(run: Run) -> Iterator[Finding]:
         problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
-        yield Finding("file", "fail", f"{problem}; restore a copy or import an export")
+        yield Checkup("file", "fail", f"{problem}; restore a copy or import an export")
     if not problems:
-        yield Finding("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+        yield Checkup("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
         mode = stat.S_IMODE(run.path.stat().st_mode)
         if mode & stat.S_IRWXO:
-            yield Finding(
+            yield Checkup(
                 "file",
                 "warn",
                 f"every user of this machine may open {run.path} (mode {mode:o}); "
@@ -111,20 +111,20 @@ def _file(run: Run) -> Iterator[Finding]:
             )
 
 
-def _disk(run: Run) -> Iterator[Finding]:
+def _disk(run: Run) -> Iterator[Checkup]:
     if run.path is None or not run.path.absolute().parent.is_dir():
         return
     free = shutil.disk_usage(run.path.absolute().parent).free
     size = run.path.stat().st_size if run.path.exists() else 0
     needed = 2 * size + SPARE_BYTES  # forgetting rewrites the file: a copy, and its log
-    told = f"{free / 1e9:,.1f} GB free"
+    room = f"{free / 1e9:,.1f} GB free"
     if free < needed:
-        yield Finding("disk", "warn", f"{told}; forgetting may need {needed / 1e9:,.1f} GB")
+        yield Checkup("disk", "warn", f"{room}; forgetting may need {needed / 1e9:,.1f} GB")
     else:
-        yield Finding("disk", "ok", told)
+        yield Checkup("disk", "ok", room)
 
 
-def _space(run: Run) -> Iterator[Finding]:
+def _space(run: Run) -> Iterator[Checkup]:
     from treering.journal import work
     from treering.journal.space import Space
     from treering.memory import Memory
@@ -136,9 +136,9 @@ def _space(run: Run) -> Iterator[Finding]:
     with _database(run) as database, Space(database, run.space).read() as reader:
         errors = {kind: work.last_error(reader, reader.id, kind) for kind in stats.pending}
     counted = f"{stats.space!r}: {stats.entries:,} entries, {stats.fragments:,} fragments"
-    yield Finding("space", "ok", counted)
+    yield Checkup("space", "ok", counted)
     for view in stats.outdated:
-        yield Finding(
+        yield Checkup(
             "view",
             "warn",
             f"{view} was derived by another version of treering, or its rebuild was interrupted; "
@@ -146,10 +146,10 @@ def _space(run: Run) -> Iterator[Finding]:
         )
     for kind, count in stats.pending.items():
         last = f"; last error: {errors[kind]}" if errors[kind] else ""
-        yield Finding("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
+        yield Checkup("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
 
 
-def _embedder(run: Run) -> Iterator[Finding]:
+def _embedder(run: Run) -> Iterator[Checkup]:
     from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
     from treering.fragments.build import ensure_same_model
@@ -167,17 +167,17 @@ def _embedder(run: Run) -> Iterator[Finding]:
     start = time.perf_counter()
     vectors = checked(embedder, [PROBE])
     took = time.perf_counter() - start
-    told = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
-    yield Finding("embedder", "ok", told)
+    summary = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
+    yield Checkup("embedder", "ok", summary)
 
 
-def _llm(run: Run) -> Iterator[Finding]:
+def _llm(run: Run) -> Iterator[Checkup]:
     from treering.llm import settings
     from treering.llm.contract import Message
 
     variables = (settings.GGUF, settings.BASE_URL, settings.MODEL)
     if not run.llm and not any(os.environ.get(name) for name in variables):
-        yield Finding("llm", "ok", "none is configured; only ask and chat need one")
+        yield Checkup("llm", "ok", "none is configured; only ask and chat need one")
         return
     llm = settings.open_llm(run.llm)
     try:
@@ -186,7 +186,7 @@ def _llm(run: Run) -> Iterator[Finding]:
         took = time.perf_counter() - start
     finally:
         llm.close()
-    yield Finding("llm", "ok", f"{llm.model} answers, {took:.2f} s")
+    yield Checkup("llm", "ok", f"{llm.model} answers, {took:.2f} s")
 
 
 def _is_there(run: Run) -> bool:

@@ -24,22 +24,21 @@ commands = typer.Typer()
 def facts(
     run: Run,
     subject: Annotated[
-        str | None, typer.Option(help="Only of this person or thing, such as ana or ana's sister.")
+        str | None,
+        typer.Option(help="Only about this person or thing, such as ana or ana's sister."),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also what does not hold any more.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="What was superseded, and by what.")
     ] = False,
     judge: Annotated[
         bool,
-        typer.Option(help="Let the language model judge first what the rules cannot."),
+        typer.Option(help="First let the language model decide where the patterns cannot."),
     ] = False,
 ) -> None:
-    """List statements of fact: homes, jobs, numbers, habits that ended; the newest holds.
+    """List statements of fact: homes, jobs, numbers, habits that ended; each as last stated.
 
-    Found by plain forms of sentences, so that many are missed and few are wrong.
+    They are found by simple sentence patterns: few are wrong, but many are missed.
     """
     if changes and subject:
         raise InputError("--changes lists those of all subjects; leave --subject out")
@@ -48,12 +47,12 @@ def facts(
             note(f"{memory.facts.judge()} messages were superseded by newer ones")
         superseded = memory.facts.changes() if changes else []
         listed = memory.facts.all if everything else memory.facts.current
-        found = listed(subject) if not changes else []
+        statements = listed(subject) if not changes else []
     for change in superseded:
         run.out.emit(change, *_change(change))
-    for fact in found:
+    for fact in statements:
         run.out.emit(fact, *_fact(fact))
-    if not superseded and not found:
+    if not superseded and not statements:
         note("nothing found")
 
 

@@ -1,4 +1,4 @@
-"""From what went wrong to one line for a person and an exit code for a script."""
+"""Errors become one line for a person and an exit code for a script."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ JOURNAL = 3
 EMBEDDING = 4
 LLM = 5
 FOUND = 6
-"""What a command that checks something exits with when it found something. No failure does, not
-even a traceback, which Python ends with 1: hooks and scripts can tell the two apart."""
+"""A command that checks something exits with this code if it found something. No failure uses it,
+so that hooks and scripts can tell a finding from a failure (a traceback exits with 1)."""
 INTERRUPTED = 130  # what shells report for a process ended by SIGINT
 PIPE_CLOSED = 141  # and by SIGPIPE
 
@@ -38,7 +38,7 @@ def exit_code(error: TreeringError) -> int:
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """End the process as documented instead of with a traceback; bugs keep theirs."""
+    """End the process with a message and its exit code; only a bug shows a traceback."""
     try:
         yield
         sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
@@ -57,7 +57,7 @@ def reported() -> Iterator[None]:
 
 
 def _discard_stdout() -> None:
-    """The reader has left: what is still buffered must not raise again when Python exits."""
+    """The reader of the output has gone: drop what is buffered, or Python would raise on exit."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

@@ -30,8 +30,8 @@ for _module in (taking_in, recall, facts, upkeep, doctor):
     app.add_typer(_module.commands)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(asked_for: bool) -> None:
+    if asked_for:
         typer.echo(treering.__version__)
         raise typer.Exit()
 

@@ -19,7 +19,7 @@ app = typer.Typer(
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
 AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="As it was known then: ISO 8601.")
+    str | None, typer.Option("--as-of", metavar="TIME", help="As it was at this time (ISO 8601).")
 ]
 NewTopic = Annotated[str | None, typer.Option("--topic", help="Its new topic.")]
 NewSummary = Annotated[str | None, typer.Option("--summary", help="Its new summary.")]
@@ -31,12 +31,14 @@ def memos(
     ctx: typer.Context,
     options: Globals,
     topic: Annotated[str | None, typer.Option(help="Only topics that contain this.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only of this conversation.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With lines said from then on: ISO 8601.")
+        str | None,
+        typer.Option(metavar="TIME", help="Only with lines from this time on (ISO 8601)."),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With lines said before then: ISO 8601.")
+        str | None,
+        typer.Option(metavar="TIME", help="Only with lines from before this time (ISO 8601)."),
     ] = None,
     as_of: AsOf = None,
 ) -> None:
@@ -46,10 +48,12 @@ def memos(
         return
     run = run_of(chosen)
     with run.memory() as memory:
-        found = memory.memos.list(topic=topic, source=source, since=since, until=until, as_of=as_of)
-    for one in found:
-        run.out.emit(one, *_memo(one))
-    if not found:
+        listed = memory.memos.list(
+            topic=topic, source=source, since=since, until=until, as_of=as_of
+        )
+    for memo in listed:
+        run.out.emit(memo, *_memo(memo))
+    if not listed:
         narrowed = any((topic, source, since, until, as_of))
         note(
             "no memo meets these conditions"
@@ -73,9 +77,9 @@ def show(
             for version in memory.memos.history(memo_id):
                 run.out.emit(version, *_version(version))
             return
-        found = memory.memos.get(memo_id, as_of=as_of)
-        lines = memory.memos.lines(found)
-    run.out.emit(found, *_memo(found))
+        memo = memory.memos.get(memo_id, as_of=as_of)
+        lines = memory.memos.lines(memo)
+    run.out.emit(memo, *_memo(memo))
     for line in lines:
         run.out.emit(line, (f"{line.speaker or line.role or ''}: ", "bold"), line.text)
 
@@ -88,10 +92,10 @@ def search(
 ) -> None:
     """Find the memos that a query is about; needs no language model."""
     with run.memory() as memory:
-        found = memory.memos.search(stdin.argument(query), k=k)
-    for hit in found:
+        hits = memory.memos.search(stdin.argument(query), k=k)
+    for hit in hits:
         run.out.emit(hit, f"{hit.score:.2f}  ", *_memo(hit.memo))
-    if not found:
+    if not hits:
         note("nothing found")
 
 
@@ -108,7 +112,7 @@ def edit(run: Run, memo_id: Id, topic: NewTopic = None, summary: NewSummary = No
 def pin(
     run: Run,
     memo_id: Id,
-    off: Annotated[bool, typer.Option("--off", help="Let go of it.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
 ) -> None:
     """Pin a memo: it is listed first and always chosen."""
     with run.memory() as memory:
@@ -189,5 +193,5 @@ def _memo(memo: Memo) -> tuple[Part, ...]:
     lines = counted(len(memo.entry_ids), "line", "lines")
     mark = "* " if memo.pinned else ""
     head = f"  {memo.id}{when}  {lines} of {memo.source or 'nothing'}, {memo.origin}\n"
-    doubts = "".join(f"\n  not supported by its lines: {one}" for one in memo.unsupported)
+    doubts = "".join(f"\n  not supported by its lines: {claim}" for claim in memo.unsupported)
     return (f"{mark}", (memo.topic, "bold"), head, f"  {memo.stated}{doubts}\n")

@@ -81,8 +81,11 @@ class Globals:
     ] = False
 
     def over(self, outer: Globals) -> Globals:
-        """These options, with those given before the command's name where these are not given."""
-        merged = {one.name: getattr(self, one.name) or getattr(outer, one.name) for one in _GLOBALS}
+        """These options; one that is not given is taken from those before the command's name."""
+        merged = {
+            option.name: getattr(self, option.name) or getattr(outer, option.name)
+            for option in _GLOBALS
+        }
         return Globals(**merged)
 
 
@@ -94,57 +97,78 @@ class Filters:
     """Which entries are meant."""
 
     source: Annotated[
-        str | None, typer.Option(help="Only from this source.", rich_help_panel=_FILTERS)
+        str | None,
+        typer.Option(
+            help="Only from this source, as `treering list --sources` shows it. If it ends in /, "
+            "everything below that folder.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     speaker: Annotated[
         str | None, typer.Option(help="Only what this person said.", rich_help_panel=_FILTERS)
     ] = None
     session: Annotated[
-        str | None, typer.Option(help="Only of this session.", rich_help_panel=_FILTERS)
+        str | None, typer.Option(help="Only from this session.", rich_help_panel=_FILTERS)
     ] = None
     kind: Annotated[
         Kind | None, typer.Option(help="Only content of this kind.", rich_help_panel=_FILTERS)
     ] = None
     since: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only from then on: ISO 8601.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="TIME",
+            help="Only from this time on (ISO 8601). Entries without a time are left out.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only before then: ISO 8601.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="TIME",
+            help="Only before this time (ISO 8601). Entries without a time are left out.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None
     meta: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
             help="Only with this metadata; may be repeated. A value is read as JSON if it is "
-            "some: 7 is a number, '\"7\"' a text.",
+            "valid JSON: 7 is a number, '\"7\"' a text.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
 
     def where(self) -> dict[str, Any]:
         """The filters that are given, as ``Memory`` takes them."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "meta"}
+        plain = {
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if option.name != "meta"
+        }
         given = {key: value for key, value in plain.items() if value is not None}
         return given | ({"metadata": metadata(self.meta)} if self.meta else {})
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingOptions:
     """How candidates are scored."""
 
     mode: Annotated[
         Literal["hybrid", "lexical", "dense"],
-        typer.Option(help="Own score: BM25 and cosine, BM25, or cosine.", rich_help_panel=_RANKING),
+        typer.Option(
+            help="How a text itself is scored: hybrid (words and meaning), lexical (BM25) or dense "
+            "(cosine).",
+            rich_help_panel=_RANKING,
+        ),
     ] = "hybrid"
     relation: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Add what related fragments score: context, time, semantic, session, speaker, "
-            "topic or tree; may be repeated; 'none' for plain search. Default: what suits each "
-            "kind of content.",
+            help="Also count how well related fragments score. Relations: context, time, semantic, "
+            "session, speaker, topic, tree; may be repeated; 'none' for plain search. Default: "
+            "those that suit each kind of content.",
             rich_help_panel=_RANKING,
         ),
     ] = None
@@ -152,7 +176,7 @@ class Ranking:
         list[str] | None,
         typer.Option(
             metavar="WEIGHT",
-            help="Weight of the relations: a number for all, or NAME=NUMBER; may be repeated.",
+            help="How much relations count: a number for all, or NAME=NUMBER; may be repeated.",
             rich_help_panel=_RANKING,
         ),
     ] = None
@@ -175,14 +199,14 @@ class Ranking:
             return None
         if len(self.alpha) == 1 and "=" not in self.alpha[0]:
             return _number(self.alpha[0])
-        pairs = (_pair(one, "--alpha", "NAME=NUMBER") for one in self.alpha)
+        pairs = (_pair(weight, "--alpha", "NAME=NUMBER") for weight in self.alpha)
         return {name: _number(value) for name, value in pairs}
 
 
 def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
-    found = (_pair(one, "--meta", "KEY=VALUE") for one in pairs or ())
-    return {key: _value(value) for key, value in found}
+    parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
+    return {key: _value(value) for key, value in parsed}
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -194,10 +218,10 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def _value(text: str) -> JSON:
     try:
-        found: JSON = json.loads(text)
+        value: JSON = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return found
+    return value
 
 
 def _number(text: str) -> float:
@@ -221,7 +245,7 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]]
 
 _GROUPS: dict[object, type[Any]] = {
     Filters: Filters,
-    Ranking: Ranking,
+    RankingOptions: RankingOptions,
     Globals: Globals,
     Run: Globals,  # last: options that every command has matter least in its help
 }
@@ -237,19 +261,19 @@ def option_group(group: Group) -> Group:
 
 
 def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer wants to see it: one parameter an option, and the context."""
+    """The function in the form that typer needs: a parameter for each option, and the context."""
     hints = get_type_hints(function, include_extras=True)
     hints.pop("return", None)
-    wanted = sorted((name for name in hints if hints[name] in _GROUPS), key=_order(hints))
+    groups = sorted((name for name in hints if hints[name] in _GROUPS), key=_order(hints))
     own = [
-        one.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-        for one in signature(function).parameters.values()
-        if one.name not in wanted and one.name != "ctx"
+        parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+        for parameter in signature(function).parameters.values()
+        if parameter.name not in groups and parameter.name != "ctx"
     ]
-    shared = [one for name in wanted for one in _parameters(_GROUPS[hints[name]])]
+    shared = [parameter for name in groups for parameter in _parameters(_GROUPS[hints[name]])]
 
     def call(ctx: typer.Context, **given: Any) -> None:
-        taken = {name: _take(_GROUPS[hints[name]], given) for name in wanted}
+        taken = {name: _take(_GROUPS[hints[name]], given) for name in groups}
         if "run" in taken:
             taken["run"] = run_of(taken["run"].over(ctx.find_object(Globals) or Globals()))
         if "ctx" in hints:
@@ -260,7 +284,7 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
     parameters = [context, *own, *shared]
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
@@ -271,7 +295,7 @@ def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
 
 def option_names(group: type[Any]) -> tuple[str, ...]:
     """The names of a group's options, as Python has them."""
-    return tuple(one.name for one in fields(group))
+    return tuple(option.name for option in fields(group))
 
 
 def _parameters(group: type[Any]) -> list[Parameter]:
@@ -289,7 +313,7 @@ def _parameters(group: type[Any]) -> list[Parameter]:
 
 def _take(group: type[Any], given: dict[str, Any]) -> Any:
     """The group made of its options, which are taken out of ``given``."""
-    return group(**{one.name: given.pop(one.name) for one in fields(group)})
+    return group(**{option.name: given.pop(option.name) for option in fields(group)})
 
 
 def run_of(options: Globals) -> Run:
@@ -304,7 +328,7 @@ def run_of(options: Globals) -> Run:
 
 
 def environment(values: Mapping[str, str]) -> Globals:
-    """What environment variables say about the options of every command."""
+    """The options of every command that environment variables set."""
     return Globals(
         memory=values.get("TREERING_MEMORY") or None,
         space=values.get("TREERING_SPACE") or None,

@@ -24,13 +24,13 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 
 def printable(text: str) -> str:
-    """Text that does nothing to a terminal but appear on it."""
+    """Text that a terminal only shows: control characters appear as codes."""
     shown = text.replace("\r\n", "\n")
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", shown)
 
 
 def to_json(value: object) -> str:
-    """A record on one line, in ASCII: whatever reads it needs to know no encoding."""
+    """A record as one line of JSON, in ASCII, so that its reader need not know an encoding."""
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     return json.dumps(plain, default=_plain)
 
@@ -43,9 +43,9 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def counted(count: int, one: str, many: str) -> str:
+def counted(count: int, singular: str, plural: str) -> str:
     """A number with its noun, such as "1 entry" and "2,000 entries"."""
-    return f"{count:,} {one if count == 1 else many}"
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def use_utf8() -> None:
@@ -62,7 +62,7 @@ def use_utf8() -> None:
 
 
 def note(*parts: Part) -> None:
-    """A line on stderr for whoever sits in front of it."""
+    """Write a line to stderr, for a person."""
     _write(sys.stderr, parts)
 
 
@@ -73,14 +73,14 @@ class Output:
         self.as_json = as_json
 
     def emit(self, record: object, *parts: Part) -> None:
-        """One result: the record as a line of JSON, or the parts as text."""
+        """Print one result: the record as a line of JSON, or the parts as text."""
         if self.as_json:
             sys.stdout.write(to_json(record) + "\n")
         else:
             _write(sys.stdout, parts)
 
     def stream(self, pieces: Iterator[str]) -> None:
-        """A text as it is written, then a line end; as JSON nothing, for a record follows."""
+        """Print a text piece by piece. With --json print nothing: a record follows."""
         for piece in pieces:
             if not self.as_json:
                 sys.stdout.write(printable(piece) if sys.stdout.isatty() else piece)
@@ -90,7 +90,7 @@ class Output:
         sys.stdout.flush()
 
     def lines(self, lines: Iterator[str]) -> int:
-        """Lines that are ready as they are; how many there were."""
+        """Print lines as they are; return how many there were."""
         count = 0
         for line in lines:
             count += 1
@@ -99,7 +99,7 @@ class Output:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
-        """A bar on stderr, if that is a terminal, that the function given moves."""
+        """A progress bar on stderr, if that is a terminal. Call the function to move it."""
         if not sys.stderr.isatty():
             yield None
             return

@@ -13,7 +13,7 @@ import typer
 
 from treering.chat import DEFAULT, PolicyName
 from treering.cli import stdin
-from treering.cli.options import Filters, Ranking, command
+from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
@@ -35,7 +35,7 @@ Prompt = Annotated[
 def search(
     run: Run,
     query: Query,
-    ranking: Ranking,
+    ranking: RankingOptions,
     where: Filters,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many hits.")] = 10,
     explain: Annotated[
@@ -60,22 +60,22 @@ def search(
 def context(
     run: Run,
     query: Query,
-    ranking: Ranking,
+    ranking: RankingOptions,
     where: Filters,
     budget: Budget = 1000,
     altitude: MixedOrNot = "texts",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:
-        found = memory.context(
+        passages = memory.context(
             stdin.argument(query),
             budget=budget,
             altitude=altitude,
             **ranking.chosen(),
             **where.where(),
         )
-    run.out.emit(found, str(found))
-    note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
+    run.out.emit(passages, str(passages))
+    note(f"{passages.tokens} of {passages.budget} tokens, {len(passages.passages)} passages")
 
 
 @command(commands)

@@ -42,7 +42,7 @@ class Run:
         llm: str | None = None,
         as_json: bool = False,
     ) -> Self:
-        """The run that options mean."""
+        """The run with these options; the defaults stand for those not given."""
         return cls(memory or DEFAULT_MEMORY, space or "default", embedder, llm, Output(as_json))
 
     def at(self, path: Path) -> Self:
@@ -51,7 +51,7 @@ class Run:
 
     @property
     def path(self) -> Path | None:
-        """The memory's file; None if it is somewhere else than in a file."""
+        """The memory's file; None if the memory is on a server."""
         if "://" in self.url and not self.url.startswith(_SQLITE):
             return None
         return Path(self.url.removeprefix(_SQLITE))
@@ -60,11 +60,14 @@ class Run:
     def memory(
         self, *, create: bool = False, talks: bool = False, whole: bool = False
     ) -> Iterator[Memory]:
-        """The open memory. Raises UnknownName if there is none, or no such space in it, and the
-        command makes none; with ``whole`` a space that is not there holds nothing, and no more.
+        """The open memory.
 
-        ``talks``: nothing can be done without a language model. Raises LLMNotConfigured then,
-        before there is a file or anybody has typed a word; a server has its own.
+        ``create`` makes a memory or space that is not there. Without it, either is an error:
+        raises UnknownName. ``whole`` is for commands on the whole file: there a space that is not
+        there counts as empty.
+
+        ``talks`` is for commands that need a language model. Without one they raise
+        LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
         """
         is_new = self._ensure_there(create)
         from treering.memory import Memory
@@ -89,7 +92,7 @@ class Run:
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[Database]:
-        """The open database, without any model. Raises UnknownName as ``memory`` does."""
+        """The open database, without loading a model. Raises UnknownName as ``memory`` does."""
         is_new = self._ensure_there(create)
         from treering.journal.open import open_database
 
@@ -99,7 +102,7 @@ class Run:
             yield database
 
     def _ensure_there(self, create: bool) -> bool:
-        """Whether the memory is about to be made."""
+        """Whether the file is still to be made. Raises UnknownName if it has to be there."""
         if self.path is None or self.path.exists():
             return False
         if not create:
@@ -110,9 +113,9 @@ class Run:
         return True
 
     def _ensure_space(self, memory: Memory) -> None:
-        """Nothing is found in a space whose name was mistyped, which must not pass for an answer.
+        """Raise UnknownName if the space is not in the file: "nothing found" would hide a typo.
 
-        A server does not tell its tenants which spaces there are.
+        A server is not asked: it does not tell its callers which other spaces it has.
         """
         there = memory.spaces() if self.path is not None else []
         if there and self.space not in there:
@@ -125,7 +128,7 @@ class Run:
             )
 
     def _say_if_git_takes_it(self) -> None:
-        """Whoever commits a whole folder should not publish a memory unawares."""
+        """Warn if git would commit the new file: a memory should not be published by accident."""
         if self.path is None:
             return
         path = self.path.resolve()

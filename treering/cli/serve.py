@@ -17,12 +17,12 @@ from treering.serve.settings import (
     DEFAULT_PORT,
     RECALL_TOKENS,
     REQUESTS_PER_S,
-    Settings,
+    ServerSettings,
 )
 
 
 class _Serve(TyperGroup):
-    """Takes ``serve FILE`` for ``serve --memory FILE``; a group has no arguments of its own."""
+    """Reads ``serve FILE`` as ``serve --memory FILE``, since a command group takes no arguments."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse what follows ``serve``."""
@@ -87,7 +87,7 @@ def serve(
     from treering.serve.run import run as serve_until_stopped
 
     run = run_of(chosen)
-    settings = Settings(
+    settings = ServerSettings(
         url=run.url,
         host=host,
         port=port,
@@ -108,32 +108,32 @@ def add(
     run: Run,
     label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
 ) -> None:
-    """Make a key for the space given by --space, and print it: this once."""
+    """Make a key for the space given by --space, and print it. It cannot be shown again."""
     from treering.serve import keys
 
     with run.database(create=True) as database:
-        text, made = keys.add(database, run.space, label)
-    run.out.emit({"key": text, "id": made.id, "space": made.space}, text)
-    note(f"key {made.id} opens the space {made.space!r}; keep it, it cannot be shown again")
+        text, made_key = keys.add(database, run.space, label)
+    run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
+    note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
 
 
 @command(key, name="list")
 def list_(run: Run) -> None:
-    """List the keys; what they are is not kept."""
+    """List the keys by id; their texts are not stored."""
     from treering.serve import keys
 
     with run.database() as database:
-        found = keys.known(database)
-    for one in found:
-        label = f"  {one.label}" if one.label else ""
-        run.out.emit(one, (one.id, "dim"), f"  {one.created:%Y-%m-%d}  {one.space}{label}")
+        listed = keys.listed(database)
+    for entry in listed:
+        label = f"  {entry.label}" if entry.label else ""
+        run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
 
 
 @command(key)
 def remove(
     run: Run, key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")]
 ) -> None:
-    """Make a key worthless; a running server forgets it within a second."""
+    """Revoke a key; a running server refuses it within a second."""
     from treering.serve import keys
 
     with run.database() as database:

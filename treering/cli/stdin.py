@@ -1,4 +1,4 @@
-"""Text from standard input and from files the user names, line by line as it comes."""
+"""Text from standard input or from files that the user names, read line by line."""
 
 from __future__ import annotations
 

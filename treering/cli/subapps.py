@@ -1,4 +1,4 @@
-"""Sub-commands that bring their own typer app, imported when they are called and not before."""
+"""Sub-commands with a typer app of their own, which is imported when one is called."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUB_APPS: dict[str, SubApp] = {
 
 
 class _Deferred(TyperGroup):
-    """Stands for a sub-app in the help; becomes the real one when it is called."""
+    """A placeholder for a sub-app: shown in the help, replaced by the real one when called."""
 
     def __init__(self, name: str, sub_app: SubApp) -> None:
         super().__init__(name=name, help=sub_app.help)
@@ -69,7 +69,7 @@ class LazyGroup(TyperGroup):
 
 
 class Root(LazyGroup):
-    """The commands of treering, the sub-apps among them; failures end as documented."""
+    """The commands of treering, sub-apps included. Errors end with the documented exit codes."""
 
     sub_apps = SUB_APPS
 

@@ -58,13 +58,13 @@ def add(
     (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
     a file that has changed replaces what it left before.
     """
-    contents = [_content(one, text) for one in content or [_piped()]]
+    contents = [_content(argument, text) for argument in content or [_piped()]]
     receipts: list[Receipt] = []
     with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
         try:
-            for one in contents:
+            for item in contents:
                 receipt = memory.add(
-                    _from_stdin() if one == stdin.STDIN else one,
+                    _from_stdin() if item == stdin.STDIN else item,
                     source=source,
                     kind=kind,
                     at=at,
@@ -111,7 +111,7 @@ def _piped() -> str:
 
 
 def _content(argument: str, as_text: bool) -> str | Path:
-    """What an argument means. Raises InputError for what looks like a path and leads nowhere."""
+    """The text or path that an argument means. Raises InputError for a path that is not there."""
     if as_text or argument == stdin.STDIN:
         return argument
     path = Path(argument)
@@ -132,7 +132,7 @@ def _exists(path: Path) -> bool:
 
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
-    """Messages, one a line, if the first line is one; else a text."""
+    """Messages, if the first line is one: a message a line. Otherwise one text."""
     lines = stdin.piped_lines()
     first = next(lines, "")
     if _is_message(first):
@@ -142,10 +142,10 @@ def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
 
 def _is_message(line: str) -> bool:
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and "role" in found and "content" in found
+    return isinstance(message, dict) and "role" in message and "content" in message
 
 
 def _messages(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
@@ -169,8 +169,8 @@ def _show(run: Run, receipt: Receipt) -> None:
         "removed": receipt.removed,
         "skipped": len(receipt.skipped),
     }
-    told = "".join(f", {count} {what}" for what, count in changes.items() if count)
-    run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{told}")
+    others = "".join(f", {count} {what}" for what, count in changes.items() if count)
+    run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
     for skipped in receipt.skipped[:SKIPPED_SHOWN]:
         note(f"skipped {skipped.path}: {skipped.reason}")
     if len(receipt.skipped) > SKIPPED_SHOWN:

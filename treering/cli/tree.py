@@ -25,7 +25,7 @@ Branch = Annotated[
 @app.callback(invoke_without_command=True)
 @spelled_out
 def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
-    """Print the tree as an outline: [leaves] summary #node, - text #node."""
+    """Print the tree as an outline: "[leaves] summary #node" and "- text #node"."""
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
     if ctx.invoked_subcommand is not None:
         return
@@ -71,10 +71,10 @@ def search(
 ) -> None:
     """Find summaries and original texts that answer a query."""
     with run.memory() as memory:
-        found = memory.tree.search(stdin.argument(query), k=k, method=method)
-    for node in found:
+        nodes = memory.tree.search(stdin.argument(query), k=k, method=method)
+    for node in nodes:
         run.out.emit(node, *_node(node))
-    if not found:
+    if not nodes:
         note("nothing found")
 
 
@@ -82,24 +82,25 @@ def search(
 def stats(
     run: Run,
     quality: Annotated[
-        bool, typer.Option("--quality", help="Also judge the hierarchy; takes a while.")
+        bool,
+        typer.Option("--quality", help="Also measure how good the hierarchy is; takes a while."),
     ] = False,
 ) -> None:
-    """Figures: nodes and tokens by depth, branching, cost; with --quality revenue, OTD and β."""
+    """Show figures: nodes and tokens by depth, branching, cost; --quality adds revenue, OTD, β."""
     with run.memory() as memory:
-        found = memory.tree.stats()
+        figures = memory.tree.stats()
         judged = memory.tree.quality() if quality else None
-    shape = found.shape
+    shape = figures.shape
     rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
     rows += [
         f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
         for level in shape.levels
     ]
-    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {found.pending} summaries pending")
+    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {figures.pending} summaries pending")
     rows.append(
-        f"{shape.branching:.2f} children a summary, {found.calls_per_leaf:.2f} calls a text"
+        f"{shape.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
     )
-    run.out.emit(found, "\n".join(rows))
+    run.out.emit(figures, "\n".join(rows))
     if judged:
         odd, beta = judged.odd_one_out, judged.separation
         rows = [

@@ -35,20 +35,20 @@ EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
 def list_(
     run: Run,
     where: Filters,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many at most.")] = None,
     sources: Annotated[
         bool, typer.Option("--sources", help="List sources with their numbers of entries.")
     ] = False,
 ) -> None:
     """List entries in the order they were added."""
     with run.memory() as memory:
-        found = memory.entries(**where.where())
+        entries = memory.entries(**where.where())
         if sources:
-            counts = Counter(entry.source for entry in found)
+            counts = Counter(entry.source for entry in entries)
             for name, count in islice(counts.items(), limit):
                 run.out.emit({"source": name, "entries": count}, f"{count:8}  ", (name, "cyan"))
             return
-        for entry in islice(found, limit):
+        for entry in islice(entries, limit):
             run.out.emit(entry, *_brief(entry))
 
 
@@ -59,8 +59,8 @@ def show(run: Run, entry_id: EntryId) -> None:
         entry = memory.get(entry_id)
     fields = asdict(entry)
     text = fields.pop("text")
-    told = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
-    run.out.emit(entry, *((line, "dim") for line in told), "\n", text)
+    details = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
+    run.out.emit(entry, *((line, "dim") for line in details), "\n", text)
 
 
 @command(commands)
@@ -126,6 +126,28 @@ def settle(
 
 
 @command(commands)
+def rebuild(
+    run: Run,
+    views: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[VIEW]...",
+            help="fragments, tree, memo, facts, code, or a view of another package. "
+            "Default: all that can be.",
+        ),
+    ] = None,
+) -> None:
+    """Make views again from the journal; searching goes on meanwhile.
+
+    What a language model wrote is made again by one, and kept as it is if none is configured.
+    Interrupted, it goes on where it was when it is called again.
+    """
+    with run.memory() as memory, run.out.progress("rebuilding") as progress:
+        stats = memory.rebuild(*views or (), progress=progress)
+    run.out.emit(stats, *_stats(stats))
+
+
+@command(commands)
 def export(
     run: Run,
     file: Annotated[
@@ -149,8 +171,8 @@ def export(
 def stats(run: Run) -> None:
     """Show what a space holds, its model, pending work, and what models have cost."""
     with run.memory() as memory:
-        found = memory.stats()
-    run.out.emit(found, *_stats(found))
+        figures = memory.stats()
+    run.out.emit(figures, *_stats(figures))
 
 
 @command(commands)
@@ -171,22 +193,24 @@ def _brief(entry: Entry) -> Iterator[Part]:
 
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:
-    """Name on stderr what a filter means. Raises UnknownName, InputError without a condition."""
+    """List on stderr what will be erased. Raises UnknownName, InputError without a condition."""
     conditions = where.where()
     if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
-    found = (one for one in memory.entries(**conditions) if not entry_ids or one.id in entry_ids)
+    matching = (
+        entry for entry in memory.entries(**conditions) if not entry_ids or entry.id in entry_ids
+    )
     try:
-        _say_which(found)
+        _say_which(matching)
     except JournalCorrupt as error:  # which must not keep it from being forgotten
         note(f"what will be erased cannot be shown: {error}")
 
 
-def _say_which(found: Iterator[Entry]) -> None:
-    first = list(islice(found, SHOWN))
+def _say_which(matching: Iterator[Entry]) -> None:
+    first = list(islice(matching, SHOWN))
     if not first:
         raise UnknownName("nothing to forget: no entry matches")
-    count = len(first) + sum(1 for _ in found)
+    count = len(first) + sum(1 for _ in matching)
     note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
     for entry in first:
         note("  ", *_brief(entry))
@@ -208,12 +232,12 @@ def _report(report: Report) -> Iterator[Part]:
         f"{report.default:.3f} by default, {report.fitted:.3f} fitted; "
     )
     yield "kept" if report.kept else "no gain: the defaults stay"
-    for one in report.chosen:
-        yield f"\n    α {one.alpha:g}  {one.relation}"
+    for weighted in report.chosen:
+        yield f"\n    α {weighted.alpha:g}  {weighted.relation}"
 
 
 def _write(path: Path, lines: Iterator[str], force: bool) -> int:
-    """Write beside the file and rename: it is complete or not there. The number of entries.
+    """Write lines to a file and return the number of entries. The file is complete or not there.
 
     Of a damaged memory it holds what can be read.
     """
@@ -238,18 +262,18 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     return count
 
 
-def _stats(found: Stats) -> Sequence[Part]:
-    model = f"{found.model}, {found.dimension} dimensions" if found.model else "none yet"
-    pending = ", ".join(f"{count:,} {view}" for view, count in found.pending.items()) or "none"
+def _stats(stats: Stats) -> Sequence[Part]:
+    model = f"{stats.model}, {stats.dimension} dimensions" if stats.model else "none yet"
+    pending = ", ".join(f"{count:,} {view}" for view, count in stats.pending.items()) or "none"
     rows = {
-        "space": found.space,
-        "entries": f"{found.entries:,} from {counted(found.sources, 'source', 'sources')}",
-        "fragments": f"{found.fragments:,}, {found.embedded:,} embedded",
+        "space": stats.space,
+        "entries": f"{stats.entries:,} from {counted(stats.sources, 'source', 'sources')}",
+        "fragments": f"{stats.fragments:,}, {stats.embedded:,} embedded",
         "model": model,
         "pending": pending,
-        "file": f"{found.bytes / 1e6:,.1f} MB, all spaces together",
+        "file": f"{stats.bytes / 1e6:,.1f} MB, all spaces together",
     }
-    for cost in found.spent:
+    for cost in stats.spent:
         rows[f"spent: {cost.operation}"] = (
             f"{counted(cost.calls, 'call', 'calls')} of {cost.model}, "
             f"{cost.prompt_tokens:,} + {cost.completion_tokens:,} tokens"

@@ -1,7 +1,8 @@
 """Requests to a treering server: sent again while it is busy, its problems raised as errors.
 
-A request is sent again where the server answers that it is busy. After a connection that broke off
-nobody knows whether it was done, and who calls decides; adding the same again changes nothing.
+A request is sent again if the server answers that it is busy. It is not sent again after a broken
+connection, since nobody knows whether it was done: the caller decides. Adding the same texts twice
+changes nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 from treering import errors
 from treering.errors import MissingExtra, ServerError, ServerUnavailable, TreeringError
+from treering.http import EventReader, ServerEvent, retry_after_s
 
 try:
     import httpx2
@@ -27,7 +29,7 @@ T = TypeVar("T")
 Fields = Mapping[str, Any]
 
 API_KEY = "TREERING_API_KEY"
-"""The environment's variable for the key, where none is given."""
+"""The environment variable that holds the key if none is given."""
 
 JSON = {"Content-Type": "application/json"}
 
@@ -49,7 +51,7 @@ _BY_STATUS: Mapping[int, type[TreeringError]] = {
     HTTPStatus.TOO_MANY_REQUESTS: errors.ServerUnavailable,
     HTTPStatus.SERVICE_UNAVAILABLE: errors.ServerUnavailable,
 }
-"""For problems that name no error of treering, such as those of a proxy in between."""
+"""The error of each status, for answers that do not name one, such as a proxy's in between."""
 
 
 class Connection:
@@ -78,11 +80,14 @@ class Connection:
         )
 
     def get(self, kind: type[T], path: str, params: Fields | None = None) -> T:
-        """What a route answers, read as ``kind``."""
+        """Ask a route, and return its answer as a ``kind``."""
         return self._read(kind, self._send("GET", path, params=_given(params)))
 
     def send(self, kind: type[T], method: str, path: str, body: Fields | None = None) -> T:
-        """What a route makes of a body, read as ``kind``. Raises InputError for what is no JSON."""
+        """Send a body to a route, and return its answer as a ``kind``.
+
+        Raises InputError for a body that is not valid JSON.
+        """
         return self._read(kind, self._send(method, path, content=_encoded(body)))
 
     def post(self, kind: type[T], path: str, body: Fields) -> T:
@@ -95,23 +100,18 @@ class Connection:
             yield from _lines(response)
 
     def upload(self, kind: type[T], path: str, lines: Iterable[str]) -> T:
-        """What a route makes of lines. They are sent once: there may be no second reading."""
+        """Send lines to a route. This is never retried: the lines can perhaps be read only once."""
         content = (f"{line}\n".encode() for line in lines)
         with _translated(self.url):
             response = self._client.post(path, content=content)
         return self._read(kind, _checked(response))
 
-    def events(self, path: str, body: Fields) -> Generator[tuple[str, bytes], None, None]:
-        """Server-sent events as they arrive: name and data."""
+    def events(self, path: str, body: Fields) -> Generator[ServerEvent, None, None]:
+        """Server-sent events as they arrive."""
+        reader = EventReader()
         with self._streamed("POST", path, content=_encoded(body)) as response:
-            name = ""
-            for line in _lines(response):
-                field, _, value = line.partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    yield name, value.encode()
-                    name = ""
+            for chunk in response.iter_bytes():
+                yield from reader.feed(chunk)
 
     def close(self) -> None:
         """Close the connections; a second call does nothing."""
@@ -142,13 +142,12 @@ class Connection:
 
     def _read(self, kind: type[T], response: httpx2.Response) -> T:
         try:
-            found: T = _adapter(kind).validate_json(response.content or b"null")
+            return _adapter(kind).validate_json(response.content or b"null")
         except ValidationError as error:
             raise ServerError(
                 f"{self.url} answered in another form than expected ({error.error_count()} "
                 "differences); are client and server of the same version?"
             ) from error
-        return found
 
 
 def error_of(status: int, body: bytes) -> TreeringError:
@@ -166,13 +165,14 @@ def error_of(status: int, body: bytes) -> TreeringError:
 
 def decoded(kind: type[T], data: bytes) -> T:
     """JSON as a value of that type."""
-    found: T = _adapter(kind).validate_json(data)
-    return found
+    return _adapter(kind).validate_json(data)
 
 
 def _lines(response: httpx2.Response) -> Iterator[str]:
-    """Lines as they arrive. Unlike ``iter_lines`` it ends them at line feeds alone: texts hold
-    other characters that may end a line.
+    """Lines as they arrive.
+
+    Only a line feed ends one. ``iter_lines`` of the client would also cut at characters such as
+    U+2028, which texts may hold.
     """
     rest = b""
     for piece in response.iter_bytes():
@@ -190,11 +190,11 @@ def _checked(response: httpx2.Response) -> httpx2.Response:
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float | None:
-    """Seconds until the next attempt; None if there is to be none."""
+    """Seconds to wait before the next attempt; None to give up."""
     if attempt + 1 == ATTEMPTS:
         return None
-    asked = response.headers.get("retry-after", "")
-    wait = float(asked) if asked.isdecimal() else FIRST_WAIT_S * 2**attempt
+    asked = retry_after_s(response.headers.get("retry-after"))
+    wait = FIRST_WAIT_S * 2**attempt if asked is None else asked
     return wait if wait <= MAX_WAIT_S else None
 
 
@@ -209,11 +209,12 @@ def _translated(url: str) -> Iterator[None]:
 
 
 def _given(params: Fields | None) -> dict[str, Any]:
-    """Parameters of an address: those that are given, as JSON has them."""
+    """The parameters of an address that are not None, in their JSON form."""
     plain = json.loads(_encoded(params) or b"{}")
-    found = {key: value for key, value in plain.items() if value is not None}
     return {
-        key: json.dumps(value) if isinstance(value, dict) else value for key, value in found.items()
+        key: json.dumps(value) if isinstance(value, dict) else value
+        for key, value in plain.items()
+        if value is not None
     }
 
 
@@ -225,7 +226,7 @@ def _encoded(body: Fields | None) -> bytes | None:
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """The reader of a type; making one takes a thousand times as long as using it."""
+    """The parser of a type, kept: making one takes a thousand times as long as using it."""
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]

@@ -1,15 +1,15 @@
-"""The views of a memory on a server: memos, facts, the tree, code."""
+"""The views of a memory on a server: the tree, memos, facts, code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Any
 
 from typing_extensions import override
 
-from treering.client.absent import without
+from treering.client import calls
+from treering.client.calls import same_count, step, without
 from treering.client.connection import Connection
 from treering.code.guard.check import CheckReport
 from treering.code.index.code_index import ALPHA, CodeHit
@@ -23,143 +23,56 @@ from treering.code.rounds.rounds import Files
 from treering.code.rounds.session import SessionBlock
 from treering.code.write.coder import JudgeName
 from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
-from treering.errors import InputError
-from treering.facts.view import Change, Fact, FactView
+from treering.facts.view import FactView
 from treering.llm.tokens import estimate_tokens
-from treering.memo.record import Choice, Memo
-from treering.memo.view import Entries, Hits, Memos, MemoView, When
+from treering.memo.record import Memo
+from treering.memo.view import Entries, Memos, MemoView
 from treering.records import Forgotten, Progress
 from treering.score.own import Mode
-from treering.tree.node import TreeNode
-from treering.tree.search import TREE_ALPHA, Method
-from treering.tree.view import TreeStats, TreeView
-
-PAGE: Final = 1_000  # nodes asked for at a time
-INSIDE: Final = "it is a part of the machinery, which runs on the server"
-
-Nodes = list[TreeNode]
+from treering.tree.view import TreeView
 
 
-def step(text: str) -> str:
-    """A text as one step of a path."""
-    return quote(text, safe="")
-
-
-def same_count(count_tokens: Callable[[str], int]) -> None:
-    """Raises InputError for a way of counting tokens that the server does not have."""
-    if count_tokens is not estimate_tokens:
-        raise InputError("count_tokens cannot be sent; a server counts as by default")
-
-
-@without(
-    {
-        "grow": INSIDE,
-        "settle": "memory.settle() settles the tree too",
-        "hits": INSIDE,
-        "context": "memory.context(altitude='mixed') asks for it",
-        "relation": "name the relation 'tree' instead",
-        "quality": "it takes minutes; run it where the file is",
-        "replant": "it grows the whole tree anew; run `treering tree` where the file is",
-        "settings": "they are read where the file is",
-        "draw": "export the memory and draw it there, or look at the server's page",
-    }
-)
+@without({"quality": "it takes minutes; run `treering tree stats --quality` where the file is"})
 class RemoteTree(TreeView):
     """``memory.tree`` of a memory on a server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @override
-    def roots(self) -> Nodes:
-        return self._all("/tree")
-
-    @override
-    def children(self, number: int) -> Nodes:
-        return self._all(f"/tree/nodes/{number}/children")
-
-    @override
-    def node(self, number: int) -> TreeNode:
-        return self._connection.get(TreeNode, f"/tree/nodes/{number}")
-
-    @override
-    def path(self, number: int) -> Nodes:
-        return self._connection.get(Nodes, f"/tree/nodes/{number}/path")
-
-    @override
-    def leaves(self, number: int) -> Nodes:
-        return self._all(f"/tree/nodes/{number}/leaves")
-
-    @override
-    def find(self, entry_id: str) -> Nodes:
-        return self._connection.get(Nodes, f"/tree/entries/{step(entry_id)}")
-
-    @override
-    def stats(self) -> TreeStats:
-        return self._connection.get(TreeStats, "/tree/stats")
-
-    @override
-    def search(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        method: Method = "related",
-        least: float | None = None,
-        alpha: float = TREE_ALPHA,
-    ) -> Nodes:
-        wanted = {"query": query, "k": k, "method": method, "least": least, "alpha": alpha}
-        return self._connection.post(Nodes, "/tree/search", wanted)
-
-    def _all(self, path: str) -> Nodes:
-        found: Nodes = []
-        while True:
-            part: Nodes = self._connection.get(Nodes, path, {"offset": len(found), "limit": PAGE})
-            found += part
-            if len(part) < PAGE:
-                return found
+    roots = calls.pages(TreeView.roots, "/tree")
+    children = calls.pages(TreeView.children, "/tree/nodes/{number}/children")
+    node = calls.get(TreeView.node, "/tree/nodes/{number}")
+    path = calls.get(TreeView.path, "/tree/nodes/{number}/path")
+    leaves = calls.pages(TreeView.leaves, "/tree/nodes/{number}/leaves")
+    find = calls.get(TreeView.find, "/tree/entries/{entry_id}")
+    search = calls.post(TreeView.search, "/tree/search")
+    stats = calls.get(TreeView.stats, "/tree/stats")
+    settings = calls.get(TreeView.settings, "/tree/settings")
+    draw = calls.get(TreeView.draw, "/tree/drawing")
+    replant = calls.post(TreeView.replant, "/tree/replant")
+    settle = calls.post(TreeView.settle, "/tree/settle")
 
 
-@without(
-    {
-        "relation": "name the relation 'topic' instead",
-        "settle": "memory.settle() settles memos too",
-        "embed": INSIDE,
-    }
-)
 class RemoteMemos(MemoView):
     """``memory.memos`` of a memory on a server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @override
-    def list(
-        self,
-        *,
-        topic: str | None = None,
-        source: str | None = None,
-        since: When = None,
-        until: When = None,
-        as_of: When = None,
-    ) -> Memos:
-        which = {"topic": topic, "source": source, "since": since, "until": until, "as_of": as_of}
-        return self._connection.get(Memos, "/memos", which)
-
-    @override
-    def get(self, memo_id: str, *, as_of: When = None) -> Memo:
-        return self._connection.get(Memo, f"/memos/{step(memo_id)}", {"as_of": as_of})
-
-    @override
-    def history(self, memo_id: str) -> Memos:
-        return self._connection.get(Memos, f"/memos/{step(memo_id)}/history")
-
-    @override
-    def search(
-        self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
-    ) -> Hits:
-        wanted = {"query": query, "k": k, "mode": mode, "source": source}
-        return self._connection.post(Hits, "/memos/search", wanted)
+    list = calls.get(MemoView.list, "/memos")
+    get = calls.get(MemoView.get, "/memos/{memo_id}")
+    history = calls.get(MemoView.history, "/memos/{memo_id}/history")
+    search = calls.post(MemoView.search, "/memos/search")
+    choose = calls.post(MemoView.choose, "/memos/choose")
+    recent = calls.get(MemoView.recent, "/memos/recent")
+    edit = calls.post(MemoView.edit, "/memos/{memo_id}", method="PATCH")
+    pin = calls.post(MemoView.pin, "/memos/{memo_id}/pin", method="PUT")
+    merge = calls.post(
+        MemoView.merge, "/memos/merge", body_of=lambda sent: {"ids": sent.pop("memo_ids"), **sent}
+    )
+    split = calls.post(MemoView.split, "/memos/{memo_id}/split")
+    delete = calls.post(MemoView.delete, "/memos/{memo_id}", method="DELETE")
+    settle = calls.post(MemoView.settle, "/memos/settle")
 
     @override
     def pinned(self) -> Memos:
@@ -167,77 +80,23 @@ class RemoteMemos(MemoView):
 
     @override
     def written(self, source: str) -> frozenset[str]:
-        return frozenset(one for memo in self.list(source=source) for one in memo.entry_ids)
+        return frozenset(line for memo in self.list(source=source) for line in memo.entry_ids)
 
     @override
     def lines(self, memo: Memo) -> Entries:
         return self._connection.get(Entries, f"/memos/{step(memo.id)}/lines")
 
-    @override
-    def choose(self, query: str, *, source: str | None = None) -> Choice:
-        wanted = {"query": query, "source": source}
-        return self._connection.post(Choice, "/memos/choose", wanted)
 
-    @override
-    def recent(self, source: str) -> Entries:
-        return self._connection.get(Entries, "/memos/recent", {"source": source})
-
-    @override
-    def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
-        change = {"topic": topic, "summary": summary}
-        return self._connection.send(Memo, "PATCH", f"/memos/{step(memo_id)}", change)
-
-    @override
-    def pin(self, memo_id: str, pinned: bool = True) -> Memo:
-        wanted = {"pinned": pinned}
-        return self._connection.send(Memo, "PUT", f"/memos/{step(memo_id)}/pin", wanted)
-
-    @override
-    def merge(
-        self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
-    ) -> Memo:
-        wanted = {"ids": [*memo_ids], "topic": topic, "summary": summary}
-        return self._connection.post(Memo, "/memos/merge", wanted)
-
-    @override
-    def split(
-        self,
-        memo_id: str,
-        entry_id: str,
-        *,
-        topics: tuple[str, str] | None = None,
-        summaries: tuple[str, str] | None = None,
-    ) -> tuple[Memo, Memo]:
-        where = {"entry_id": entry_id, "topics": topics, "summaries": summaries}
-        return self._connection.post(tuple[Memo, Memo], f"/memos/{step(memo_id)}/split", where)
-
-    @override
-    def delete(self, memo_id: str) -> None:
-        self._connection.send(type(None), "DELETE", f"/memos/{step(memo_id)}")
-
-
-@without({"follow": INSIDE})
 class RemoteFacts(FactView):
     """``memory.facts`` of a memory on a server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @override
-    def all(self, subject: str | None = None) -> list[Fact]:
-        return self._connection.get(list[Fact], "/facts", {"subject": subject})
-
-    @override
-    def current(self, subject: str | None = None) -> list[Fact]:
-        return self._connection.get(list[Fact], "/facts", {"subject": subject, "current": True})
-
-    @override
-    def changes(self) -> list[Change]:
-        return self._connection.get(list[Change], "/facts/changes")
-
-    @override
-    def judge(self) -> int:
-        return self._connection.post(int, "/facts/judge", {})
+    all = calls.get(FactView.all, "/facts")
+    current = calls.get(FactView.current, "/facts", current=True)
+    changes = calls.get(FactView.changes, "/facts/changes")
+    judge = calls.post(FactView.judge, "/facts/judge")
 
 
 @without(
@@ -245,9 +104,6 @@ class RemoteFacts(FactView):
         "blocks": "search() finds the definitions",
         "context_memory": "it calls back for every turn; use it where the file is",
         "rounds": "log() tells the story of a definition",
-        "relation": "name the relation 'code' instead",
-        "follow": INSIDE,
-        "use": INSIDE,
     }
 )
 class RemoteCode(CodeMemory):

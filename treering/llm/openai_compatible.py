@@ -20,6 +20,7 @@ from treering.errors import (
     MissingExtra,
     TextEncodingError,
 )
+from treering.http import retry_after_s
 from treering.llm.contract import Message, Reply, ReplyStream, Usage
 from treering.llm.tokens import estimate_tokens
 from treering.llm.wire import to_wire
@@ -373,12 +374,9 @@ _backoff = tenacity.wait_random_exponential(multiplier=0.5, max=_MAX_WAIT_S)
 def _wait(state: tenacity.RetryCallState) -> float:
     """Seconds until the next attempt: as the server asks (Retry-After), else longer each time."""
     error = state.outcome.exception() if state.outcome else None
-    asked = (
-        error.response.headers.get("retry-after", "")
-        if isinstance(error, openai.APIStatusError)
-        else ""
-    )
-    return min(float(asked), _MAX_WAIT_S) if asked.isdecimal() else _backoff(state)
+    headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
+    asked = retry_after_s(headers.get("retry-after"))
+    return _backoff(state) if asked is None else min(asked, _MAX_WAIT_S)
 
 
 def _is_count(value: object) -> TypeGuard[int]:

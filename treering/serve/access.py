@@ -1,4 +1,4 @@
-"""Who may ask for what: keys to spaces, and pages of other sites kept out.
+"""Access: each key opens one space, and web pages of other sites are refused.
 
 A middleware, so that whatever is mounted into the app is behind it.
 """
@@ -17,14 +17,14 @@ from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingEr
 from treering.ingest.drafts import checked_name
 from treering.journal.contract import Database
 from treering.serve import keys, problems
-from treering.serve.settings import Settings, is_loopback
+from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
 REFRESH_S = 1.0
-"""A key that was made or removed while the server runs counts after this time at the latest."""
+"""How long it takes at most until a running server notices that a key was added or removed."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
-"""What holds nothing of any space: the empty page, health, and the description of the interface."""
+"""Open to all, since they show nothing of any space: page, health, OpenAPI document."""
 
 OPEN_PREFIXES = ("/page/",)
 
@@ -40,7 +40,7 @@ class Caller:
 class Access:
     """Tells who a caller is from the headers of a request."""
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    def __init__(self, settings: ServerSettings, database: Database) -> None:
         self._settings = settings
         self._database = database
         self._keys = keys.spaces_by_digest(database)
@@ -55,13 +55,13 @@ class Access:
     def caller(self, headers: Headers) -> Caller:
         """The caller. Raises AccessDenied, InputError."""
         self._refresh()
-        wanted = name_in(headers, SPACE_HEADER)
+        named = name_in(headers, SPACE_HEADER)
         if not self._closed:
             _refuse_other_sites(headers)
-            return Caller(wanted or self._settings.space)
+            return Caller(named or self._settings.space)
         space, key = self._opened(headers)
-        if wanted not in (None, space):
-            raise AccessDenied(f"this key does not open the space {wanted!r}")
+        if named not in (None, space):
+            raise AccessDenied(f"this key does not open the space {named!r}")
         return Caller(space, key)
 
     def _opened(self, headers: Headers) -> tuple[str, str]:
@@ -69,15 +69,15 @@ class Access:
         if scheme.lower() != "bearer" or not token:
             raise KeyUnknown("send a key: Authorization: Bearer tr_…")
         # Digests of unguessable keys may be compared in any time.
-        found = self._keys.get(keys.digest(token.strip()))
-        if found is None:
+        opened = self._keys.get(keys.digest(token.strip()))
+        if opened is None:
             raise KeyUnknown("this key is not known, or no longer")
-        return found
+        return opened
 
     def _refresh(self) -> None:
-        """Read the keys again, in the event loop: a small table, and no writer makes readers wait.
+        """Read the keys again, in the event loop: the table is small, and readers never wait.
 
-        Once there was a key it takes one, even if the last has been removed.
+        Once there was a key, one is required, even if the last has been removed.
         """
         if time.monotonic() - self._read > REFRESH_S:
             self._keys = keys.spaces_by_digest(self._database)
@@ -108,8 +108,8 @@ class AccessMiddleware:
 
 def caller_of(connection: HTTPConnection) -> Caller:
     """The caller of a request that has passed ``AccessMiddleware``."""
-    found: Caller = connection.state.caller
-    return found
+    caller: Caller = connection.state.caller
+    return caller
 
 
 def _is_open(scope: Scope) -> bool:
@@ -128,10 +128,9 @@ def name_in(headers: Headers, header: str) -> str | None:
 
 
 def _refuse_other_sites(headers: Headers) -> None:
-    """Without keys, a page in the browser of this machine must not get at the memory.
+    """Without keys, refuse requests that a web page of another site makes in a local browser.
 
-    A name that another site lets point to this machine shows in Host, a request from its page in
-    Origin.
+    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(_host_of(f"//{host}")):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from treering import __version__
 from treering.errors import MissingExtra
@@ -24,17 +23,18 @@ from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
 from treering.serve.rest import chat, code, entries, facts, health, memos, recall, tree, upkeep
-from treering.serve.settings import Settings
+from treering.serve.schema import DescribedAPI
+from treering.serve.settings import ServerSettings
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
 from treering.serve.threads import SHARE
 from treering.serve.traces import Traces
 
 
-def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
-    """The server as an ASGI application; its end closes the memory's file.
+def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAPI:
+    """The server as an ASGI application, which closes the memory's file when it ends.
 
-    Raises InputError when it could be reached from other machines without a key, JournalError.
+    Raises InputError if other machines could reach it without a key, JournalError.
     """
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
@@ -56,7 +56,7 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
-    app = _Described(
+    app = DescribedAPI(
         title="treering",
         summary="A long-term memory for language models and agents.",
         version=__version__,
@@ -84,9 +84,9 @@ def _add_routes(app: FastAPI) -> None:
 
 
 def _add_middleware(
-    app: FastAPI, settings: Settings, access: Access, metrics: Metrics, traces: Traces
+    app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics, traces: Traces
 ) -> None:
-    """From the innermost to the outermost: what is added last sees a request first."""
+    """Add the layers, the innermost first: the last one added sees a request first."""
     app.add_middleware(
         RateMiddleware,
         rate=settings.requests_per_s,
@@ -105,16 +105,3 @@ def _add_middleware(
 
         app.add_middleware(OpenTelemetryMiddleware, tracer_provider=traces.provider)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
-
-
-class _Described(FastAPI):
-    """An application whose description knows problems and keys."""
-
-    def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document."""
-        found = super().openapi()
-        parts = found.setdefault("components", {})
-        parts.setdefault("schemas", {})["Problem"] = problems.SCHEMA
-        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"key": []}, {}]  # without keys on the loopback interface
-        return found

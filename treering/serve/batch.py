@@ -1,7 +1,7 @@
-"""Work that arrives while other work runs, done together when its turn comes.
+"""Batches: work that arrives while other work runs is done together when its turn comes.
 
-Nothing waits when nothing runs, and the more there is to do the larger the batches get: no timer
-and no size has to be chosen for a load.
+If nothing runs, nothing waits; the more there is to do, the larger the batches become. No timer and
+no batch size has to be tuned to a load.
 """
 
 from __future__ import annotations

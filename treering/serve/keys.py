@@ -1,7 +1,7 @@
-"""API keys: made, kept as digests in the memory's file, and looked up.
+"""API keys: made, stored as digests in the memory's file, and looked up.
 
-A key is 256 random bits, so that its SHA-256 cannot be searched for: a slow password hash would
-protect nothing more and cost every request.
+A key is 256 random bits, too many to guess from its SHA-256. A slow password hash would protect
+nothing more, and every request would pay for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treering.journal.contract import Database
 from treering.journal.entries import micros, moment
 
 PREFIX = "tr_"
-"""Lets scanners for leaked secrets, and people, tell what such a text is."""
+"""Tells people, and scanners for leaked secrets, what such a text is."""
 
 KEY_BYTES = 32
 ID_CHARS = 8  # of the digest in hexadecimal: names a key without giving it away
@@ -26,7 +26,7 @@ ID_CHARS = 8  # of the digest in hexadecimal: names a key without giving it away
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a key, which cannot be told from it."""
+    """What is stored about a key; the key itself is not."""
 
     id: str
     space: str
@@ -35,7 +35,7 @@ class Key:
 
 
 def digest(key: str) -> bytes:
-    """What is kept of a key."""
+    """The digest under which a key is stored."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -44,24 +44,24 @@ def add(database: Database, space: str, label: str | None = None) -> tuple[str, 
     name = checked_name(space, "space") or ""
     checked_name(label, "label")
     text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    found = digest(text)
-    key = Key(found.hex()[:ID_CHARS], name, label, datetime.now(UTC))
+    kept_digest = digest(text)
+    key = Key(kept_digest.hex()[:ID_CHARS], name, label, datetime.now(UTC))
     with database.write() as writer:
         writer.execute(
             "INSERT INTO serve_key (id, digest, space, label, created) VALUES (?, ?, ?, ?, ?)",
-            (key.id, found, name, label, micros(key.created)),
+            (key.id, kept_digest, name, label, micros(key.created)),
         )
     return text, key
 
 
 def remove(database: Database, identity: str) -> None:
-    """Make a key worthless. Raises UnknownName."""
+    """Revoke a key. Raises UnknownName."""
     with database.write() as writer:
         if not writer.execute("DELETE FROM serve_key WHERE id = ?", (identity,)):
             raise UnknownName(f"no key {identity!r}; `treering serve key list` shows the ids")
 
 
-def known(database: Database) -> list[Key]:
+def listed(database: Database) -> list[Key]:
     """The keys there are, oldest first."""
     with database.read() as reader:
         rows = list(reader.rows("SELECT id, space, label, created FROM serve_key ORDER BY created"))

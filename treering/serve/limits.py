@@ -1,4 +1,4 @@
-"""Limits that keep one caller, or a crowd of them, from taking the server from the others."""
+"""Limits: no caller, and no crowd of callers, can take the server away from the others."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from treering.serve import problems
 from treering.serve.access import Caller
 
 BODY_SILENCE_S = 30.0
-"""A client that sends nothing of its body for so long holds a place for nothing."""
+"""A client that sends nothing of its body for so long is given up on."""
 
 TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
-"""What must answer also when nothing else does: how else would one know?"""
+"""Paths without limits: monitoring must get an answer when nobody else does."""
 
 
 class CrowdMiddleware:
-    """Refuses requests beyond a number under way, and bodies that are too long or stop coming.
+    """Refuses a request if too many are under way, and bodies that are too long or stop coming.
 
-    ``max_bytes`` is for all bodies but those of the paths in ``larger``, which names their limits.
+    ``max_bytes`` is the limit of a body, except on the paths in ``larger``, which have their own.
     """
 
     def __init__(self, app: ASGIApp, most: int, max_bytes: int, larger: Mapping[str, int]) -> None:
@@ -66,7 +66,7 @@ class CrowdMiddleware:
 
 @dataclass(slots=True)
 class Bucket:
-    """What a caller may still ask for: ``burst`` at once, refilled at ``rate`` a second."""
+    """A token bucket: ``burst`` requests at once, refilled at ``rate`` a second."""
 
     rate: float
     burst: float
@@ -77,7 +77,7 @@ class Bucket:
         self.left = self.burst
 
     def take(self, now: float) -> float:
-        """Take one request out; seconds until there is one if there is none, else 0."""
+        """Take out one request and return 0, or return the seconds until there is one to take."""
         self.left = min(self.burst, self.left + (now - self.since) * self.rate)
         self.since = now
         if self.left < 1:
@@ -102,7 +102,7 @@ class RateMiddleware:
         self._under_way: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass if its key has one left."""
+        """Let a request pass if its key has requests left."""
         caller: Caller | None = scope.get("state", {}).get("caller")
         if caller is None or caller.key is None:
             await self._app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""What Prometheus can read off: requests, their times, batches, and the process."""
+"""Metrics for Prometheus: requests and their times, batches, the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OTHER = "other"
-"""For what clients may choose freely, such as paths that are not there: labels must stay few."""
+"""The label of what clients choose freely, such as unknown paths: labels must stay few."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -19,7 +19,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """The counters of one server; another in the same process has its own."""
+    """The metrics of one server; another server in the same process has its own."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

@@ -18,7 +18,7 @@ from treering.journal.claims import RequestClaim
 from treering.journal.replies import Reply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.serve import problems
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking, Tenant
 
 MAX_KEY_CHARS = 255
@@ -147,7 +147,7 @@ class Once:
 
 async def once_of(request: Request, tenant: Asking, key: Key = None) -> Once:
     """How to reply to a request, by its idempotency key."""
-    settings: Settings = request.app.state.settings
+    settings: ServerSettings = request.app.state.settings
     content = f"{request.method} {request.url.path}\n".encode() + await request.body()
     return Once(tenant, key, content, settings.patience_s)
 

@@ -1,4 +1,4 @@
-"""Which of the server's folders a client may name."""
+"""Which folders on the server's disk a client may name."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from pathlib import Path
 
 from treering.code.rounds.git import Git
 from treering.errors import AccessDenied, InputError
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 
 
-def served(settings: Settings, root: str) -> Path:
-    """The folder that a client names, if it lies in one that is served.
+def served(settings: ServerSettings, root: str) -> Path:
+    """The folder that a client names, if it is inside a served folder.
 
     Raises AccessDenied, InputError.
     """
-    found = Path(os.path.realpath(root))  # after links and "..": what would really be read
-    if not any(found.is_relative_to(allowed) for allowed in settings.code_roots):
+    folder = Path(os.path.realpath(root))  # after links and "..": what would really be read
+    if not any(folder.is_relative_to(allowed) for allowed in settings.code_roots):
         raise AccessDenied(
             f"{root!r} is not in a folder whose code this server may read; its owner names such "
             "folders with `treering serve --code-root FOLDER`"
         )
     try:
-        found.is_dir()
+        folder.is_dir()
     except OSError as error:
         raise InputError(f"{root!r} cannot be a folder: {error.strerror}") from error
-    return found
+    return folder
 
 
-def served_git(settings: Settings, root: str) -> Path:
+def served_git(settings: ServerSettings, root: str) -> Path:
     """As ``served``, for the whole repository that the folder is in."""
-    found = served(settings, root)
-    served(settings, str(Git.at(found).top))
-    return found
+    folder = served(settings, root)
+    served(settings, str(Git.at(folder).top))
+    return folder

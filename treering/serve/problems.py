@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457), in one place: which status, and whether to try again."""
+"""Errors as problem documents (RFC 9457): the status of each, and whether to try again."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ _STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
 """The first that fits; any other error is the server's own."""
 
 _OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE)
-"""What the owner of the server must see to, and so is logged."""
+"""Statuses that the owner of the server has to act on; they are logged."""
 
 
 def status_of(error: TreeringError) -> HTTPStatus:
     """The status that stands for an error."""
-    found = (status for kind, status in _STATUS if isinstance(error, kind))
-    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+    statuses = (status for kind, status in _STATUS if isinstance(error, kind))
+    return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def problem(
@@ -88,18 +88,18 @@ def problem(
     **more: Any,
 ) -> Response:
     """A problem document. ``kind`` is the name of an exception of ``treering.errors``."""
-    found = {
+    document = {
         "type": f"{TYPE}{kind}" if kind else "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
     }
-    body = json.dumps(found | more, ensure_ascii=False).encode("utf-8", "replace")
+    body = json.dumps(document | more, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
 def of_error(error: TreeringError) -> Response:
-    """The problem that an error of treering is to a client."""
+    """The problem document of an error."""
     status = status_of(error)
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
@@ -125,27 +125,34 @@ async def _treering(_: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     # Without "input" and "ctx": what was sent may be large or secret.
-    found = [
-        {"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()
-    ][:SHOWN_ERRORS]
+    mistakes = [_mistake(mistake) for mistake in error.errors()[:SHOWN_ERRORS]]
     if _is_of_another_type(request, error):
         sent = request.headers.get("content-type", "none")
-        told = f"the content type is {sent}; send the header Content-Type: application/json"
+        detail = f"the content type is {sent}; send the header Content-Type: application/json"
         status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-        return problem(status, told, kind=errors.InputError.__name__)
-    told = "; ".join(f"{one['where']}: {one['what']}" for one in found)
+        return problem(status, detail, kind=errors.InputError.__name__)
+    detail = "; ".join(f"{mistake['where']}: {mistake['what']}" for mistake in mistakes)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, told, kind=errors.InputError.__name__, errors=found)
+    return problem(status, detail, kind=errors.InputError.__name__, errors=mistakes)
+
+
+def _mistake(error: Mapping[str, Any]) -> dict[str, str]:
+    """Where a request is wrong, and how."""
+    if error["type"] == "json_invalid":  # its place is a number of characters, not of a field
+        at, why = error["loc"][-1], error["ctx"]["error"]
+        return {"where": "body", "what": f"not valid JSON at character {at}: {why}"}
+    return {"where": ".".join(map(str, error["loc"])), "what": error["msg"]}
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
-    """Whether a body was not read because it does not say that it is JSON, as those of forms do
-    that another site may send.
+    """Whether the body was refused for its content type.
+
+    Only JSON is read: a form, which a page of another site could send, is not.
     """
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = essence == "application/json" or essence.endswith("+json")
     return not is_json and any(
-        one["loc"][0] == "body" and one["type"] != "missing" for one in error.errors()
+        mistake["loc"][0] == "body" and mistake["type"] != "missing" for mistake in error.errors()
     )
 
 
@@ -155,6 +162,6 @@ async def _http(_: Request, error: Exception) -> Response:
 
 
 async def _bug(_: Request, error: Exception) -> Response:
-    """What is told of a bug; its traceback is logged by who runs the app."""
+    """The problem document of a bug; the server logs its traceback."""
     detail = f"the server failed with {type(error).__name__}; its log tells more"
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)

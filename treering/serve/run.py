@@ -9,7 +9,7 @@ from collections.abc import Callable
 from treering.errors import InputError, MissingExtra
 from treering.serve import traces
 from treering.serve.app import create_app
-from treering.serve.settings import STOP_WITHIN_S, Settings
+from treering.serve.settings import STOP_WITHIN_S, ServerSettings
 
 try:
     import uvicorn
@@ -21,11 +21,11 @@ log = logging.getLogger("treering.serve")
 BACKLOG = 2048  # connections that wait to be accepted: clients come in crowds after a restart
 
 
-def run(settings: Settings, ready: Callable[[str], None]) -> None:
+def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered before the file is closed.
 
-    ``ready`` is called with the address once the port is open. Raises InputError when it could be
-    reached from other machines without a key or the address is taken, JournalError.
+    ``ready`` is called with the address once the port is open. Raises InputError if other machines
+    could reach it without a key or if the address is taken, JournalError.
     """
     app = create_app(settings, traces.from_environment())
     with _listening(settings) as listening:
@@ -41,11 +41,11 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(settings: Settings) -> socket.socket:
+def _listening(settings: ServerSettings) -> socket.socket:
     """The open port; connections wait in it until the server answers them."""
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        family, _, _, _, address = found[0]
+        addresses = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = addresses[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
         raise InputError(

@@ -39,7 +39,7 @@ STOP_WITHIN_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """A server's file, address, models and limits.
 
     ``code_roots`` are the folders whose repositories may be indexed and searched over the network;

@@ -62,6 +62,6 @@ class Settling:
             del self._at_work[tenant.space]
 
     def _go_on_unless_stopping(self, done: int, total: int) -> None:
-        """Called between steps of the work."""
+        """Stop the work between two steps if the server stops. Raises ServerUnavailable."""
         if self._stopping:
             raise ServerUnavailable(f"the server is stopping; {total - done} steps stay queued")

@@ -17,7 +17,7 @@ from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 from treering.memory import Memory
 from treering.serve.metrics import Metrics
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
 from treering.serve.traces import Traces
@@ -26,13 +26,13 @@ from treering.views.registry import space_embedder
 log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
-"""Spaces kept in memory; those not used for longest are read from the file again when needed."""
+"""Spaces kept open; the one unused for longest is closed first, and opened again when needed."""
 
 
 class Spaces:
     """The tenants of a file. They share its connections, the embedding model and the LLM."""
 
-    def __init__(self, settings: Settings, traces: Traces, metrics: Metrics) -> None:
+    def __init__(self, settings: ServerSettings, traces: Traces, metrics: Metrics) -> None:
         self._embedder = settings.embedder
         self._metrics = metrics
         self._llm = _opened_llm(settings.llm)

@@ -1,9 +1,9 @@
-"""What a request works on: the memory of the caller's space."""
+"""A tenant: one space with its memory and its share of the server's threads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Options = Mapping[str, Any]
-"""How to search, as ``Memory.search`` takes it."""
 
 MAX_BATCH = 16
 """Searches of one pass: so many cost half of what they cost one by one; twice as many gain little
@@ -51,7 +48,7 @@ class Tenant:
         self._share = Share(threads)
         self._searches = Batcher[str, list[Hit]](MAX_BATCH, THREADS["read"] // SHARE, observe)
 
-    async def search(self, query: str, options: Options) -> list[Hit]:
+    async def search(self, query: str, **options: Any) -> list[Hit]:
         """Search together with whoever searches the space in the same way at this moment.
 
         Raises what ``Memory.search`` raises.

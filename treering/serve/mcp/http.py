@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from treering.memory import Memory
 from treering.serve.mcp.server import build
 from treering.serve.paths import served_git
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import tenant_of
 from treering.serve.threads import Kind
 
@@ -24,7 +24,7 @@ PATH = "/mcp"
 class Endpoint:
     """The protocol as an ASGI application. No state is kept between requests: nothing to steal."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._manager: StreamableHTTPSessionManager | None = None
 

@@ -51,10 +51,10 @@ TEMPLATES: Final = [
 def read(memory: Memory, uri: str) -> str:
     """The text of a resource. Raises UnknownName."""
     for pattern, show in _ROUTES:
-        found = re.fullmatch(pattern, uri)
-        if found:
-            return show(memory, *found.groups())
-    templates = ", ".join(one.uri_template for one in TEMPLATES)
+        match = re.fullmatch(pattern, uri)
+        if match:
+            return show(memory, *match.groups())
+    templates = ", ".join(template.uri_template for template in TEMPLATES)
     raise UnknownName(f"no resource {uri!r:.200}; there are {TREE}, {MEMOS}, {templates}")
 
 
@@ -67,22 +67,26 @@ def _node(memory: Memory, number: str) -> str:
     node = tree.node(int(number))
     if node.leaf:
         return f"{_origin(node)}\n{node.text}"
-    above = "".join(f"above: #{one.number} {_line(one.text)}\n" for one in tree.path(node.number))
+    above = "".join(
+        f"above: #{parent.number} {_line(parent.text)}\n" for parent in tree.path(node.number)
+    )
     return f"{above}#{node.number} {node.text}\n\n{_nodes(tree.children(node.number))}"
 
 
 def _memos(memory: Memory) -> str:
     # The latest are what a conversation is most likely about.
-    found = [f"{one.id} {_dated(one)}" for one in reversed(memory.memos.list())]
-    return _some(found) or "There is no memo yet."
+    listed = [f"{memo.id} {_dated(memo)}" for memo in reversed(memory.memos.list())]
+    return _some(listed) or "There is no memo yet."
 
 
 def _memo(memory: Memory, memo_id: str) -> str:
     memo = memory.memos.get(memo_id)
     lines = (memory.get(entry_id) for entry_id in memo.entry_ids)
-    said = "\n".join(f"{one.speaker or one.role or one.source}: {one.text}" for one in lines)
-    doubted = "".join(f"\nnot supported by its lines: {one}" for one in memo.unsupported)
-    return f"{_dated(memo)}{doubted}\n\n{said}"
+    dialogue = "\n".join(
+        f"{line.speaker or line.role or line.source}: {line.text}" for line in lines
+    )
+    doubted = "".join(f"\nnot supported by its lines: {claim}" for claim in memo.unsupported)
+    return f"{_dated(memo)}{doubted}\n\n{dialogue}"
 
 
 def _entry(memory: Memory, entry_id: str) -> str:

@@ -91,8 +91,8 @@ class _Service:
     ) -> types.CallToolResult:
         kind = tools.CALLS.get(params.name)
         if kind is None:
-            known = ", ".join(tools.CALLS)
-            raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {known}")
+            names = ", ".join(tools.CALLS)
+            raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {names}")
         try:
             call = kind.model_validate(params.arguments or {})
             text = await self._within(
@@ -101,10 +101,10 @@ class _Service:
                 kind.threads,
             )
         except ValidationError as error:
-            return _told(_mistakes(params.name, error), is_error=True)
+            return _result(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
-            return _told(str(error), is_error=True)
-        return _told(text)
+            return _result(str(error), is_error=True)
+        return _result(text)
 
     async def list_resources(
         self, _: Context, __: types.PaginatedRequestParams | None
@@ -130,18 +130,19 @@ class _Service:
         return types.ReadResourceResult(contents=[shown])
 
 
-def _told(text: str, *, is_error: bool = False) -> types.CallToolResult:
+def _result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], is_error=is_error
     )
 
 
 def _mistakes(name: str, error: ValidationError) -> str:
-    """What is wrong with a call's arguments, one line each, without the values: they may be long.
+    """What is wrong with a call's arguments, for the model that made it and will try again.
 
-    The model that made the call reads this and tries again.
+    The values are left out: they may be long.
     """
-    found = (
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors()
+    mistakes = (
+        f"{'.'.join(map(str, mistake['loc'])) or 'arguments'}: {mistake['msg']}"
+        for mistake in error.errors()
     )
-    return f"{name} cannot be called like this: {'; '.join(found)}"
+    return f"{name} cannot be called like this: {'; '.join(mistakes)}"

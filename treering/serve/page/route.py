@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treering.serve.page.story import Preview, Story, preview, story
-from treering.serve.rest.entries import Doomed
+from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
+from treering.serve.rest.entries import ForgetRequest
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["page"], prefix="/v1/page")
@@ -32,22 +32,22 @@ HEADERS: Final = {
 
 
 @router.get("/entries/{entry_id}/story")
-async def entry_story(entry_id: str, tenant: Asking) -> Story:
+async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
     """An entry, where it went and what was derived from it."""
     return await tenant.call(story, tenant.memory, entry_id)
 
 
 @router.post("/forget-preview")
-async def forget_preview(which: Doomed, tenant: Asking) -> Preview:
+async def forget_preview(which: ForgetRequest, tenant: Asking) -> ForgetPreview:
     """What forgetting these entries would touch; nothing is changed."""
     return await tenant.call(preview, tenant.memory, which.ids, which.filters())
 
 
 def files() -> list[Route]:
     """The page and what it is made of; they hold nothing of any memory."""
-    found = resources.files("treering.serve.page").joinpath("static")
+    folder = resources.files("treering.serve.page").joinpath("static")
     routes = []
-    for file in found.iterdir():
+    for file in folder.iterdir():
         suffix = f".{file.name.rpartition('.')[2]}"
         at = "/" if file.name == "index.html" else f"/page/{file.name}"
         answer = _answering(file.read_bytes(), TYPES[suffix])

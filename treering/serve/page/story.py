@@ -21,7 +21,7 @@ FOLLOWED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LeafPlace:
     """A leaf of the tree that an entry's text stands on, and the summaries above, top first."""
 
     leaf: TreeNode
@@ -29,17 +29,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class EntryStory:
     """An entry, where it went and what was derived from it."""
 
     entry: Entry
-    places: tuple[Place, ...]
+    places: tuple[LeafPlace, ...]
     memos: tuple[Memo, ...]
     facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ForgetPreview:
     """What ``forget`` would touch: counts, and the first of each by name.
 
     ``rewritten`` summaries of the tree would be made anew and ``resting`` memos checked again. With
@@ -57,30 +57,30 @@ class Preview:
     partial: bool
 
 
-def story(memory: Memory, entry_id: str) -> Story:
+def story(memory: Memory, entry_id: str) -> EntryStory:
     """Raises UnknownName."""
     entry = memory.get(entry_id)
     tree = memory.tree
-    places = tuple(Place(leaf, tuple(tree.path(leaf.number))) for leaf in tree.find(entry_id))
-    facts = tuple(one for one in memory.facts.all() if one.entry_id == entry_id)
-    return Story(entry, places, _memos(memory, [entry_id]), facts)
+    places = tuple(LeafPlace(leaf, tuple(tree.path(leaf.number))) for leaf in tree.find(entry_id))
+    facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
+    return EntryStory(entry, places, _memos(memory, [entry_id]), facts)
 
 
-def preview(memory: Memory, ids: Sequence[str], where: Where) -> Preview:
+def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     """Raises UnknownName when nothing matches, InputError without any condition."""
     if not ids and to_filter(where) == Filter():
         raise InputError("forget what? Give ids, or a filter such as source")
     doomed = list(_doomed(memory, ids, where))
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
-    followed = [one.id for one in doomed[:FOLLOWED]]
+    followed = [entry.id for entry in doomed[:FOLLOWED]]
     tree = memory.tree
-    leaves = {leaf.number: leaf for one in followed for leaf in tree.find(one)}
+    leaves = {leaf.number: leaf for entry_id in followed for leaf in tree.find(entry_id)}
     above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
-    memos = _memos(memory, [one.id for one in doomed])
-    return Preview(
+    memos = _memos(memory, [entry.id for entry in doomed])
+    return ForgetPreview(
         count=len(doomed),
-        sources=tuple(dict.fromkeys(one.source for one in doomed)),
+        sources=tuple(dict.fromkeys(entry.source for entry in doomed)),
         entries=tuple(doomed[:SHOWN]),
         leaves=len(leaves),
         rewritten=len(above),
@@ -93,11 +93,11 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> Preview:
 
 def _doomed(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
     if to_filter(where) == Filter():
-        return [memory.get(one) for one in dict.fromkeys(ids)]
-    wanted = set(ids)
-    return (one for one in memory.entries(**where) if not wanted or one.id in wanted)
+        return [memory.get(entry_id) for entry_id in dict.fromkeys(ids)]
+    chosen = set(ids)
+    return (entry for entry in memory.entries(**where) if not chosen or entry.id in chosen)
 
 
 def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:
-    wanted = set(ids)
-    return tuple(one for one in memory.memos.list() if wanted.intersection(one.entry_ids))
+    entry_ids = set(ids)
+    return tuple(memo for memo in memory.memos.list() if entry_ids.intersection(memo.entry_ids))

@@ -26,8 +26,8 @@ from treering.memory import conversations
 from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Entry, Spent
 from treering.serve.access import name_in
-from treering.serve.proxy.conversation import Reply, Request, Said, unknown
-from treering.serve.settings import Settings
+from treering.serve.proxy.conversation import CompletionRequest, UpstreamReply, Utterance, unknown
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant, tenant_of
 
 log = logging.getLogger("treering.serve")
@@ -58,16 +58,16 @@ _NOT_PASSED_BACK: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ProxyTurn:
     """A chat request that is being answered, for one tenant.
 
     ``shown`` are the digests of the entries that the model is shown.
     """
 
     tenant: Tenant
-    request: Request
+    request: CompletionRequest
     conversation: str
-    said: tuple[Said, ...]
+    history: tuple[Utterance, ...]
     shown: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
@@ -88,7 +88,7 @@ class AddedMemories:
 class Proxy:
     """Passes chats on, remembering what is said and adding what is known."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._client: httpx2.AsyncClient | None = None
         self._open: set[asyncio.Task[None]] = set()
@@ -123,12 +123,12 @@ class Proxy:
     async def chat(self, request: HTTPRequest) -> Response:
         """A chat completion; both sides of it are remembered, and memories are put before it."""
         sent = await request.body()
-        asked = Request.of(sent)
+        asked = CompletionRequest.of(sent)
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
-        said = await turn.tenant.change(self._remember, turn, turn.said, None)
-        recalled = await turn.tenant.call(self._recall, turn, said)
+        held = await turn.tenant.change(self._remember, turn, turn.history, None)
+        recalled = await turn.tenant.call(self._recall, turn, held)
         turn = replace(turn, shown=recalled.shown)
         body = asked.with_memories(recalled.text) if recalled.text else sent
         answer = await self._send(request, CHAT, body, streams=asked.streams)
@@ -141,14 +141,14 @@ class Proxy:
         if asked.streams and answer.is_success:
             return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
         if answer.is_success:
-            reply = Reply(streams=False)
+            reply = UpstreamReply(streams=False)
             reply.feed(answer.content)
             await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
 
     # ------------------------------------------------------------------ memory, in a thread
 
-    def _recall(self, turn: Turn, said: Collection[str]) -> AddedMemories:
+    def _recall(self, turn: ProxyTurn, held: Collection[str]) -> AddedMemories:
         """What matters to the last question, but for the entries of what the client has sent."""
         question, budget = turn.request.question(), self._settings.recall_budget
         ids: list[str] = []
@@ -156,34 +156,36 @@ class Proxy:
         if question is not None and budget != 0:
             query = question[-MAX_QUERY_CHARS:]
             try:
-                context = turn.tenant.memory.context(query, budget=budget, omit=said)
+                context = turn.tenant.memory.context(query, budget=budget, omit=held)
             except EmbeddingError as error:
                 log.warning("answered without memories: %s", error)
             else:
                 hits = (hit for passage in context.passages for hit in passage.hits)
                 ids, text = list(dict.fromkeys(hit.entry_id for hit in hits)), context.text
         talks = conversations(turn.tenant.memory)
-        return AddedMemories(ids, text, talks.digests({*ids, *said}))
+        return AddedMemories(ids, text, talks.digests({*ids, *held}))
 
-    def _remember(self, turn: Turn, said: Sequence[Said], model: str | None) -> set[str]:
+    def _remember(
+        self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
+    ) -> set[str]:
         """Add what is new of a history; return the ids of the entries that hold it."""
         memory = turn.tenant.memory
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
-            new = _messages(unknown(_digests(held), said), model)
+            new = _messages(unknown(_digests(held), history), model)
             session = turn.conversation
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
-        digests = {one.digest for one in said}
-        return {*added, *(one.id for one in held if one.metadata.get("said") in digests)}
+        digests = {utterance.digest for utterance in history}
+        return {*added, *(entry.id for entry in held if entry.metadata.get("said") in digests)}
 
-    def _remember_reply(self, turn: Turn, reply: Reply) -> None:
+    def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         """Add the reply, unless it may bring back what was forgotten while it was written."""
-        said = reply.said()
+        utterance = reply.utterance()
         changed = conversations(turn.tenant.memory).changed(turn.shown)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
-        elif said is not None:
-            self._remember(turn, [*turn.said, said], reply.model)
+        elif utterance is not None:
+            self._remember(turn, [*turn.history, utterance], reply.model)
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
@@ -221,14 +223,14 @@ class Proxy:
         return answer
 
     def _headers(self, sent: Headers) -> dict[str, str]:
-        kept = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
+        passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
         key = self._settings.upstream_key
         own = {"authorization": f"Bearer {key}"} if key else {}
-        return {**kept, "accept-encoding": "identity", **own}
+        return {**passed, "accept-encoding": "identity", **own}
 
-    async def _relayed(self, turn: Turn, answer: httpx2.Response) -> AsyncIterator[bytes]:
+    async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """A reply as it comes; what it says is remembered when it ends, however it ends."""
-        reply = Reply(streams=True)
+        reply = UpstreamReply(streams=True)
         try:
             async for chunk in answer.aiter_bytes():
                 reply.feed(chunk)
@@ -237,7 +239,7 @@ class Proxy:
             # A task of its own: a client that has hung up takes this one with it.
             await asyncio.shield(self._later(self._ended(turn, answer, reply)))
 
-    async def _ended(self, turn: Turn, answer: httpx2.Response, reply: Reply) -> None:
+    async def _ended(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
         await answer.aclose()
         await turn.tenant.change(self._remember_reply, turn, reply)
 
@@ -253,38 +255,38 @@ class Proxy:
             log.error("the end of a reply was not remembered: %s", error)
 
 
-async def _turn(request: HTTPRequest, asked: Request) -> Turn:
-    """Raises InputError for a conversation's name that is none."""
+async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
+    """The turn that a request is. Raises InputError if its conversation's name is not valid."""
     named = name_in(request.headers, CONVERSATION_HEADER)
     tenant = await tenant_of(request)
-    return Turn(tenant, asked, named or asked.conversation(), tuple(asked.said()))
+    return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.history()))
 
 
-def _messages(new: Sequence[Said], model: str | None) -> list[dict[str, Any]]:
+def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
     """What is new as messages to remember, a microsecond apart: time tells equal ones apart."""
     now = datetime.now(UTC)
     return [
         {
-            "role": one.role,
-            "name": one.name,
-            "content": one.text,
+            "role": utterance.role,
+            "name": utterance.name,
+            "content": utterance.text,
             "at": now + timedelta(microseconds=place),
-            "metadata": {"said": one.digest}
-            | ({"model": model} if model and one.role == "assistant" else {}),
+            "metadata": {"said": utterance.digest}
+            | ({"model": model} if model and utterance.role == "assistant" else {}),
         }
-        for place, one in enumerate(new)
+        for place, utterance in enumerate(new)
     ]
 
 
 def _digests(held: Sequence[Entry]) -> list[str]:
     """What is known of a conversation, in order; a long message has several entries of one time."""
-    messages = groupby(held, key=lambda one: (one.metadata.get("said"), one.at))
-    return [str(said) for (said, _), _ in messages]
+    messages = groupby(held, key=lambda entry: (entry.metadata.get("said"), entry.at))
+    return [str(digest) for (digest, _), _ in messages]
 
 
 def _passed_back(answer: httpx2.Response) -> dict[str, str]:
-    found = answer.headers.items()
-    return {name: value for name, value in found if name.lower() not in _NOT_PASSED_BACK}
+    headers = answer.headers.items()
+    return {name: value for name, value in headers if name.lower() not in _NOT_PASSED_BACK}
 
 
 def _refusal(status: int, message: str) -> Response:

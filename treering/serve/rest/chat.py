@@ -17,13 +17,15 @@ from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.conversation import RoundRecord
 from treering.chat.policy import Policy
+from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
-from treering.memory import conversations
+from treering.http import encoded_event
+from treering.memory import Memory, conversations
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
-from treering.serve.rest.wire import Body, Budget, Query
+from treering.serve.rest.wire import Body, Budget, Query, body_of
 from treering.serve.tenant import Asking, Tenant
 
 router = APIRouter(tags=["chat"], prefix="/v1")
@@ -37,7 +39,7 @@ _NOT_STORED: Final = {"Cache-Control": "no-store"}
 Pieces = asyncio.Queue[str | None]
 
 
-class Said(Body):
+class ChatRequest(Body):
     """One message of a conversation."""
 
     message: Query
@@ -45,6 +47,11 @@ class Said(Body):
     source: str = Field("chat", description="The conversation.")
     budget: Budget = 2000
     stream: bool = Field(False, description="Reply with server-sent events.")
+
+
+@body_of(Memory.chat_prompt)
+class ChatPromptRequest(Body):
+    """A message, and what the model would be shown besides."""
 
 
 @router.post(
@@ -58,20 +65,26 @@ class Said(Body):
         }
     },
 )
-async def chat(said: Said, tenant: Asking, once: OnceOnly) -> Response:
+async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
-    policy = policy_of(said.policy)
-    if said.stream:
-        return await _streamed(said, policy, tenant, once)
+    policy = policy_of(asked.policy)
+    if asked.stream:
+        return await _streamed(asked, policy, tenant, once)
 
     def work(record: RoundRecord | None) -> Answer:
         talk = conversations(tenant.memory)
-        return talk.reply(said.message, policy, said.source, said.budget, record)
+        return talk.reply(asked.message, policy, asked.source, asked.budget, record)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
 
-async def _streamed(said: Said, policy: Policy, tenant: Tenant, once: Once) -> Response:
+@router.post("/chat/prompt")
+async def chat_prompt(asked: ChatPromptRequest, tenant: Asking) -> ChatPrompt:
+    """What a chat would show the model; it is not asked for a reply, nothing is remembered."""
+    return await tenant.call_slow(lambda: tenant.memory.chat_prompt(**asked.given()))
+
+
+async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
     """The reply as events. What fails before the first piece is raised."""
     loop, pieces, left = asyncio.get_running_loop(), Pieces(), threading.Event()
 
@@ -80,7 +93,7 @@ async def _streamed(said: Said, policy: Policy, tenant: Tenant, once: Once) -> R
 
     def work(record: RoundRecord | None) -> Answer:
         talk = conversations(tenant.memory)
-        stream = talk.stream(said.message, policy, said.source, said.budget, record)
+        stream = talk.stream(asked.message, policy, asked.source, asked.budget, record)
         return _read(stream, put, left)
 
     reading = asyncio.create_task(
@@ -152,6 +165,4 @@ async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
 
 
 def _event(data: object, name: str | None = None) -> bytes:
-    """A server-sent event; JSON has no line break that would end it early."""
-    line = data if isinstance(data, bytes) else to_json(data)
-    return (f"event: {name}\n".encode() if name else b"") + b"data: " + line + b"\n\n"
+    return encoded_event(data if isinstance(data, bytes) else to_json(data), name)

@@ -24,7 +24,7 @@ from treering.records import Forgotten
 from treering.score.own import Mode
 from treering.serve.paths import served, served_git
 from treering.serve.rest.wire import Body, Budget, K, PathText, Query
-from treering.serve.settings import Settings
+from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
@@ -32,7 +32,7 @@ router = APIRouter(tags=["code"], prefix="/v1/code")
 MAX_DEPTH = 1_000  # commits that one check compares with
 
 
-class CodeSearch(Body):
+class CodeSearchRequest(Body):
     """A search for the code that matters to an instruction."""
 
     query: Query
@@ -43,7 +43,7 @@ class CodeSearch(Body):
     near: PathText | None = Field(None, description="Where the code will go: PATH or PATH:LINE.")
 
 
-class CodeMap(Body):
+class CodeMapRequest(Body):
     """A map of the most central definitions."""
 
     budget: Budget = 1000
@@ -51,7 +51,7 @@ class CodeMap(Body):
     focus: dict[str, float] | None = None
 
 
-class CodeTree(Body):
+class CodeIndexRequest(Body):
     """A working tree on the server's disk."""
 
     root: PathText
@@ -59,7 +59,7 @@ class CodeTree(Body):
     embed: bool | None = None
 
 
-class CodeRound(Body):
+class CodeRecordRequest(Body):
     """A round of work on code: what was asked for, and what it changed.
 
     Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
@@ -75,7 +75,7 @@ class CodeRound(Body):
     outcome: str = ""
 
 
-class CodeNote(Body):
+class CodeNoteRequest(Body):
     """A note on the last recorded block of a definition."""
 
     definition: str
@@ -83,7 +83,7 @@ class CodeNote(Body):
     outcome: str = ""
 
 
-class CodeRequest(Body):
+class CodeGenerateRequest(Body):
     """A definition to be written by the language model."""
 
     instruction: Query
@@ -93,20 +93,20 @@ class CodeRequest(Body):
     budget: Budget = CONTEXT_BUDGET
 
 
-class CodeQuestion(Body):
+class CodeAboutRequest(Body):
     """A question about code."""
 
     question: Query
     k: K = 5
 
 
-class CodeRoundsToForget(Body):
+class ForgetRoundsRequest(Body):
     """The definition whose recorded rounds are to be erased."""
 
     definition: str
 
 
-class CodeCheck(Body):
+class CodeCheckRequest(Body):
     """A change to check against what was recorded: of a git working tree, or of commits."""
 
     root: PathText
@@ -123,7 +123,7 @@ async def repositories(tenant: Asking) -> list[str]:
 
 
 @router.post("/repositories")
-async def index(tree: CodeTree, request: Request, tenant: Asking) -> CodeReceipt:
+async def index(tree: CodeIndexRequest, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
     root = await tenant.call(served, _settings(request), tree.root)
     return await tenant.call_slow(tenant.memory.code.index, root, unit=tree.unit, embed=tree.embed)
@@ -136,19 +136,21 @@ async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) ->
 
 
 @router.post("/search")
-async def search(body: CodeSearch, tenant: Asking) -> list[CodeHit]:
+async def search(body: CodeSearchRequest, tenant: Asking) -> list[CodeHit]:
     """The fragments of code that matter to an instruction, best first."""
     return await tenant.call(lambda: tenant.memory.code.search(**body.model_dump()))
 
 
 @router.post("/map")
-async def map_(body: CodeMap, tenant: Asking) -> str:
+async def map_(body: CodeMapRequest, tenant: Asking) -> str:
     """The most central definitions of a repository within a budget of tokens."""
     return await tenant.call(lambda: tenant.memory.code.map(**body.model_dump()))
 
 
 @router.post("/rounds", status_code=HTTPStatus.CREATED)
-async def record(worked: CodeRound, request: Request, tenant: Asking) -> tuple[SessionBlock, ...]:
+async def record(
+    worked: CodeRecordRequest, request: Request, tenant: Asking
+) -> tuple[SessionBlock, ...]:
     """Remember a round of work: what was asked for, and every definition that it changed."""
     given = worked.model_dump(exclude={"root"})
     if worked.root is not None:
@@ -159,19 +161,19 @@ async def record(worked: CodeRound, request: Request, tenant: Asking) -> tuple[S
 
 
 @router.post("/generate")
-async def generate(body: CodeRequest, tenant: Asking) -> GeneratedCode:
+async def generate(body: CodeGenerateRequest, tenant: Asking) -> GeneratedCode:
     """One round with the language model on a definition, recorded; no file is read or changed."""
     return await tenant.call_slow(lambda: tenant.memory.code.generate(**body.model_dump()))
 
 
 @router.post("/rounds/forget")
-async def forget_rounds(which: CodeRoundsToForget, tenant: Asking) -> Forgotten:
+async def forget_rounds(which: ForgetRoundsRequest, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
     return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
 
 
 @router.post("/about")
-async def about(asked: CodeQuestion, tenant: Asking) -> About:
+async def about(asked: CodeAboutRequest, tenant: Asking) -> About:
     """What was said, done and what stands in the code, on a question."""
     return await tenant.change(lambda: tenant.memory.code.about(asked.question, k=asked.k))
 
@@ -188,7 +190,7 @@ async def neighbours(
 
 
 @router.post("/note")
-async def note(noted: CodeNote, tenant: Asking) -> SessionBlock:
+async def note(noted: CodeNoteRequest, tenant: Asking) -> SessionBlock:
     """Write the note of a definition's last block, now that its reception is known."""
     return await tenant.change(
         tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
@@ -208,13 +210,13 @@ async def log(
 
 
 @router.post("/check")
-async def check(body: CodeCheck, request: Request, tenant: Asking) -> CheckReport:
+async def check(body: CodeCheckRequest, request: Request, tenant: Asking) -> CheckReport:
     """What a change would undo of the recorded rounds and of the last commits."""
     root = await tenant.call(served_git, _settings(request), body.root)
     given = body.model_dump(exclude={"root"})
     return await tenant.call_slow(lambda: tenant.memory.code.check(root=root, **given))
 
 
-def _settings(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
+def _settings(request: Request) -> ServerSettings:
+    settings: ServerSettings = request.app.state.settings
     return settings

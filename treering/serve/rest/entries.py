@@ -11,7 +11,12 @@ from pydantic import Field, Json
 from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
-from treering.serve.rest.wire import Conditions, NewContent, NewMessages, NewText
+from treering.serve.rest.wire import (
+    AddMessagesRequest,
+    AddTextRequest,
+    FilterRequest,
+    ReplaceRequest,
+)
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["entries"], prefix="/v1")
@@ -20,7 +25,7 @@ PAGE = 100
 MAX_PAGE = 1_000
 
 
-class Listed(Conditions):
+class EntryListRequest(FilterRequest):
     """Which entries to list, and from where on."""
 
     metadata: Json[dict[str, JSON]] | None = Field(None, description="A JSON object.")
@@ -28,7 +33,7 @@ class Listed(Conditions):
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
 
 
-class Doomed(Conditions):
+class ForgetRequest(FilterRequest):
     """Which entries to erase."""
 
     ids: list[str] = Field([], max_length=MAX_PAGE)
@@ -36,18 +41,18 @@ class Doomed(Conditions):
 
 @router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
 async def add(
-    new: NewText | NewMessages, request: Request, tenant: Asking, once: OnceOnly
+    new: AddTextRequest | AddMessagesRequest, request: Request, tenant: Asking, once: OnceOnly
 ) -> Response:
     """Remember a text or a conversation; durable once answered. What is there already stays."""
     metrics: Metrics = request.app.state.metrics
     content = (
         new.text
-        if isinstance(new, NewText)
+        if isinstance(new, AddTextRequest)
         else [message.model_dump(exclude_unset=True) for message in new.messages]
     )
 
     def work(_: object) -> Receipt:
-        receipt = tenant.memory.add(content, **new.said())
+        receipt = tenant.memory.add(content, **new.details())
         metrics.added.inc(receipt.added)
         return receipt
 
@@ -55,11 +60,9 @@ async def add(
 
 
 @router.get("/entries")
-async def list_(listed: Annotated[Listed, Query()], tenant: Asking) -> Page:
+async def list_(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
     """The entries in the order they were added, a page at a time; ``next`` is the next cursor."""
-    return await tenant.call(
-        tenant.memory.page, listed.cursor, limit=listed.limit, **listed.filters()
-    )
+    return await tenant.call(lambda: tenant.memory.page(**body.given()))
 
 
 @router.get("/entries/{entry_id}")
@@ -69,7 +72,7 @@ async def get(entry_id: str, tenant: Asking) -> Entry:
 
 
 @router.put("/entries/{entry_id}")
-async def replace(entry_id: str, new: NewContent, tenant: Asking) -> Entry:
+async def replace(entry_id: str, new: ReplaceRequest, tenant: Asking) -> Entry:
     """Give an entry another text; its place, time, speaker and metadata stay."""
     return await tenant.change(tenant.memory.replace, entry_id, new.text)
 
@@ -81,6 +84,6 @@ async def forget(entry_id: str, tenant: Asking) -> Forgotten:
 
 
 @router.post("/forget")
-async def forget_all(which: Doomed, tenant: Asking) -> Forgotten:
+async def forget_all(body: ForgetRequest, tenant: Asking) -> Forgotten:
     """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.change(tenant.memory.forget, *which.ids, **which.filters())
+    return await tenant.change(tenant.memory.forget, *body.ids, **body.filters())

@@ -20,8 +20,8 @@ async def healthz() -> Response:
 @router.get("/metrics")
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus; they name no space and quote nothing."""
-    found: Metrics = request.app.state.metrics
-    text, media_type = found.text()
+    figures: Metrics = request.app.state.metrics
+    text, media_type = figures.text()
     return Response(text, media_type=media_type)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from treering.memo.record import Choice, Memo, MemoHit
+from treering.memo.view import MemoView
 from treering.records import Entry
-from treering.score.own import Mode
-from treering.serve.rest.wire import Body, K
-from treering.serve.rest.wire import Query as QueryText
+from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["memos"], prefix="/v1/memos")
@@ -21,77 +20,69 @@ MAX_MERGED = 100
 AsOf = Annotated[str | None, Query(description="As they were known then: ISO 8601.")]
 
 
-class Which(BaseModel):
+@body_of(MemoView.list)
+class MemoListRequest(Body):
     """Which memos to list; all conditions that are given must hold."""
 
     topic: str | None = Field(None, description="A part of the topic.")
     source: str | None = Field(None, description="The conversation.")
     since: str | None = Field(None, description="With lines said from then on.")
     until: str | None = Field(None, description="With lines said before then.")
-    as_of: str | None = Field(None, description="As they were known then.")
 
 
-class MemoSearch(Body):
+@body_of(MemoView.search)
+class MemoSearchRequest(Body):
     """A search among memos."""
 
-    query: QueryText
-    k: K = 10
-    mode: Mode = "hybrid"
-    source: str | None = None
 
-
-class Chosen(Body):
+@body_of(MemoView.choose)
+class MemoChoiceRequest(Body):
     """What to choose memos for."""
 
-    query: QueryText
-    source: str | None = None
 
-
-class Change(Body):
+@body_of(MemoView.edit, "memo_id")
+class MemoEditRequest(Body):
     """What to change of a memo; a summary so given counts as supported."""
 
-    topic: str | None = None
-    summary: str | None = None
 
-
-class Pin(Body):
+@body_of(MemoView.pin, "memo_id")
+class MemoPinRequest(Body):
     """Whether a memo is shown before the others."""
 
-    pinned: bool = True
 
-
-class Merge(Body):
+@body_of(MemoView.merge, "memo_ids")
+class MemoMergeRequest(Body):
     """Memos to make one of, under the id of the first."""
 
     ids: list[str] = Field(min_length=2, max_length=MAX_MERGED)
-    topic: str | None = None
-    summary: str | None = None
 
 
-class Split(Body):
+@body_of(MemoView.split, "memo_id")
+class MemoSplitRequest(Body):
     """Where to cut a memo: before which of its lines."""
 
-    entry_id: str
-    topics: tuple[str, str] | None = None
-    summaries: tuple[str, str] | None = None
+
+@body_of(MemoView.settle)
+class MemoSettleRequest(Body):
+    """Which memos to write, and by which prompt."""
 
 
 @router.get("")
-async def list_(which: Annotated[Which, Query()], tenant: Asking) -> list[Memo]:
+async def list_(body: Annotated[MemoListRequest, Query()], tenant: Asking) -> list[Memo]:
     """The memos, pinned ones first, else in the order they were first made."""
-    return await tenant.call(tenant.memory.memos.list, **which.model_dump())
+    return await tenant.call(tenant.memory.memos.list, **body.given())
 
 
 @router.post("/search")
-async def search(wanted: MemoSearch, tenant: Asking) -> list[MemoHit]:
+async def search(body: MemoSearchRequest, tenant: Asking) -> list[MemoHit]:
     """The memos that answer a query best, best first."""
-    return await tenant.call(tenant.memory.memos.search, **wanted.model_dump())
+    return await tenant.call(tenant.memory.memos.search, **body.given())
 
 
 @router.post("/choose")
-async def choose(wanted: Chosen, tenant: Asking) -> Choice:
+async def choose(body: MemoChoiceRequest, tenant: Asking) -> Choice:
     """The memos that a query is about, with their lines; the language model chooses if it can."""
-    return await tenant.call_slow(tenant.memory.memos.choose, wanted.query, source=wanted.source)
+    return await tenant.call_slow(lambda: tenant.memory.memos.choose(**body.given()))
 
 
 @router.get("/recent")
@@ -101,11 +92,15 @@ async def recent(source: str, tenant: Asking) -> list[Entry]:
 
 
 @router.post("/merge")
-async def merge(wanted: Merge, tenant: Asking) -> Memo:
+async def merge(body: MemoMergeRequest, tenant: Asking) -> Memo:
     """Make one memo of several; the others are deleted."""
-    return await tenant.change(
-        tenant.memory.memos.merge, wanted.ids, topic=wanted.topic, summary=wanted.summary
-    )
+    return await tenant.change(tenant.memory.memos.merge, body.ids, **body.given("ids"))
+
+
+@router.post("/settle")
+async def settle(body: MemoSettleRequest, tenant: Asking) -> None:
+    """Let the language model write the memos that are due, of all conversations or of one."""
+    await tenant.call_slow(lambda: tenant.memory.memos.settle(**body.given()))
 
 
 @router.get("/{memo_id}")
@@ -128,21 +123,21 @@ async def history(memo_id: str, tenant: Asking) -> list[Memo]:
 
 
 @router.patch("/{memo_id}")
-async def edit(memo_id: str, change: Change, tenant: Asking) -> Memo:
+async def edit(memo_id: str, body: MemoEditRequest, tenant: Asking) -> Memo:
     """Give a memo another topic, summary or both."""
-    return await tenant.change(tenant.memory.memos.edit, memo_id, **change.model_dump())
+    return await tenant.change(tenant.memory.memos.edit, memo_id, **body.given())
 
 
 @router.put("/{memo_id}/pin")
-async def pin(memo_id: str, wanted: Pin, tenant: Asking) -> Memo:
+async def pin(memo_id: str, body: MemoPinRequest, tenant: Asking) -> Memo:
     """Pin a memo, or let go of it."""
-    return await tenant.change(tenant.memory.memos.pin, memo_id, wanted.pinned)
+    return await tenant.change(tenant.memory.memos.pin, memo_id, **body.given())
 
 
 @router.post("/{memo_id}/split")
-async def split(memo_id: str, where: Split, tenant: Asking) -> tuple[Memo, Memo]:
+async def split(memo_id: str, body: MemoSplitRequest, tenant: Asking) -> tuple[Memo, Memo]:
     """Cut a memo in two before one of its lines; the first part keeps the id."""
-    return await tenant.change(tenant.memory.memos.split, memo_id, **where.model_dump())
+    return await tenant.change(tenant.memory.memos.split, memo_id, **body.given())
 
 
 @router.delete("/{memo_id}", status_code=204)

@@ -6,37 +6,31 @@ from fastapi import APIRouter
 
 from treering.answer import Answer
 from treering.records import Context, Hit
-from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
+from treering.serve.rest.wire import AskRequest, ContextRequest, SearchManyRequest, SearchRequest
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["recall"], prefix="/v1")
 
 
 @router.post("/search")
-async def search(wanted: Search, tenant: Asking) -> list[Hit]:
+async def search(body: SearchRequest, tenant: Asking) -> list[Hit]:
     """The fragments that answer a query best, best first, each with the terms of its score."""
-    return await tenant.search(wanted.query, wanted.options())
+    return await tenant.search(**body.given())
 
 
 @router.post("/search-many")
-async def search_many(wanted: SearchMany, tenant: Asking) -> list[list[Hit]]:
+async def search_many(body: SearchManyRequest, tenant: Asking) -> list[list[Hit]]:
     """As ``search``, for several queries in one pass."""
-    return await tenant.call(tenant.memory.search_many, wanted.queries, **wanted.options())
+    return await tenant.call(lambda: tenant.memory.search_many(**body.given()))
 
 
 @router.post("/context")
-async def context(wanted: WantedContext, tenant: Asking) -> Context:
+async def context(body: ContextRequest, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
-    return await tenant.call(tenant.memory.context, wanted.query, **wanted.options())
+    return await tenant.call(lambda: tenant.memory.context(**body.given()))
 
 
 @router.post("/ask")
-async def ask(wanted: Question, tenant: Asking) -> Answer:
+async def ask(body: AskRequest, tenant: Asking) -> Answer:
     """Answer a question from the memory, with citations."""
-    return await tenant.call_slow(
-        tenant.memory.ask,
-        wanted.question,
-        budget=wanted.budget,
-        altitude=wanted.altitude,
-        **wanted.filters(),
-    )
+    return await tenant.call_slow(lambda: tenant.memory.ask(**body.given()))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from treering.serve.rest.wire import Body, K
-from treering.serve.rest.wire import Query as QueryText
+from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking, Tenant
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA
+from treering.tree.shape import Settings as TreeSettings
 from treering.tree.view import TreeStats, TreeView
 
 router = APIRouter(tags=["tree"], prefix="/v1/tree")
@@ -24,14 +24,26 @@ Limit = Annotated[int, Query(ge=1, le=MAX_NODES)]
 Alpha = Annotated[float, Field(ge=0, le=10)]
 
 
-class TreeSearch(Body):
+@body_of(TreeView.search)
+class TreeSearchRequest(Body):
     """A search among summaries and texts."""
 
-    query: QueryText
-    k: K = 10
-    method: Literal["related", "collapsed", "traversal"] = "related"
-    least: float | None = None
     alpha: Alpha = TREE_ALPHA
+
+
+@body_of(TreeView.draw)
+class TreeDrawRequest(Body):
+    """How to draw the tree, and which branch of it."""
+
+
+@body_of(TreeView.replant)
+class TreeReplantRequest(Body):
+    """By which settings the tree shall grow; those left out stay."""
+
+
+@body_of(TreeView.settle)
+class TreeSettleRequest(Body):
+    """Whether the language model writes summaries again that were made without one."""
 
 
 @router.get("")
@@ -44,6 +56,30 @@ async def roots(tenant: Asking, offset: Offset = 0, limit: Limit = MAX_NODES) ->
 async def stats(tenant: Asking) -> TreeStats:
     """Figures: nodes and tokens by depth, branching, cost."""
     return await tenant.call(lambda: tenant.memory.tree.stats())
+
+
+@router.get("/settings")
+async def settings(tenant: Asking) -> TreeSettings:
+    """How the tree grows."""
+    return await tenant.call(lambda: tenant.memory.tree.settings())
+
+
+@router.get("/drawing")
+async def draw(body: Annotated[TreeDrawRequest, Query()], tenant: Asking) -> str:
+    """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
+    return await tenant.call(lambda: tenant.memory.tree.draw(**body.given()))
+
+
+@router.post("/replant")
+async def replant(body: TreeReplantRequest, tenant: Asking) -> TreeSettings:
+    """Grow the whole tree anew by other settings; its summaries become pending work."""
+    return await tenant.call_slow(lambda: tenant.memory.tree.replant(**body.given()))
+
+
+@router.post("/settle")
+async def settle(body: TreeSettleRequest, tenant: Asking) -> None:
+    """Make all pending summaries of the tree; see also ``/v1/settle``, which does not wait."""
+    await tenant.call_slow(lambda: tenant.memory.tree.settle(**body.given()))
 
 
 @router.get("/nodes/{number}")
@@ -81,14 +117,14 @@ async def find(entry_id: str, tenant: Asking) -> list[TreeNode]:
 
 
 @router.post("/search")
-async def search(wanted: TreeSearch, tenant: Asking) -> list[TreeNode]:
+async def search(body: TreeSearchRequest, tenant: Asking) -> list[TreeNode]:
     """The summaries and texts that answer a query best, best first."""
-    return await tenant.call(lambda: tenant.memory.tree.search(**wanted.model_dump()))
+    return await tenant.call(lambda: tenant.memory.tree.search(**body.given()))
 
 
 async def _some(
     tenant: Tenant, choose: Callable[[TreeView], list[TreeNode]], offset: int, limit: int
 ) -> list[TreeNode]:
     """A part of the nodes that ``choose`` finds; the tree first takes in what is new."""
-    found = await tenant.call(lambda: choose(tenant.memory.tree))
-    return found[offset : offset + limit]
+    nodes = await tenant.call(lambda: choose(tenant.memory.tree))
+    return nodes[offset : offset + limit]

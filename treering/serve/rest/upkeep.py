@@ -10,12 +10,13 @@ from itertools import islice
 from typing import IO, Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from treering.errors import InputError, TextEncodingError
 from treering.records import Receipt, Stats
 from treering.serve.access import caller_of
+from treering.serve.rest.wire import Body
 from treering.serve.settling import Settling
 from treering.serve.tenant import Asking, Tenant
 
@@ -30,7 +31,13 @@ MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escape
 MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
 
 
-class Pending(BaseModel):
+class RebuildRequest(Body):
+    """Which views to make again: all that can be, if none is named."""
+
+    views: list[str] = Field([])
+
+
+class PendingWork(BaseModel):
     """Work that is queued, by view, and whether the server is at it."""
 
     pending: dict[str, int]
@@ -52,16 +59,16 @@ async def stats(tenant: Asking) -> Stats:
 
 
 @router.get("/pending")
-async def pending(request: Request, tenant: Asking) -> Pending:
+async def pending(request: Request, tenant: Asking) -> PendingWork:
     """What is still to be done for the space."""
     settling: Settling = request.app.state.settling
-    found = await tenant.call(tenant.memory.stats)
-    return Pending(pending=dict(found.pending), settling=settling.at_work(tenant.space))
+    figures = await tenant.call(tenant.memory.stats)
+    return PendingWork(pending=dict(figures.pending), settling=settling.at_work(tenant.space))
 
 
 @router.post(
     "/settle",
-    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": Pending}},
+    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": PendingWork}},
 )
 async def settle(
     request: Request,
@@ -71,7 +78,7 @@ async def settle(
         bool, Query(description="Let the model rewrite summaries made without one.")
     ] = False,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = MAX_WAIT_S,
-) -> Stats | Pending:
+) -> Stats | PendingWork:
     """Do all pending work. What takes longer than ``wait`` seconds goes on: see ``pending``."""
     settling: Settling = request.app.state.settling
     done = await settling.settle(tenant, wait, upgrade=upgrade)
@@ -79,6 +86,12 @@ async def settle(
         return done
     response.status_code = HTTPStatus.ACCEPTED
     return await pending(request, tenant)
+
+
+@router.post("/rebuild")
+async def rebuild(body: RebuildRequest, tenant: Asking) -> Stats:
+    """Make views again from the journal; searching goes on meanwhile."""
+    return await tenant.call_slow(tenant.memory.rebuild, *body.views)
 
 
 @router.get(
@@ -96,8 +109,8 @@ async def export(tenant: Asking) -> StreamingResponse:
         return "".join(f"{line}\n" for line in islice(lines, PAGE)).encode()
 
     async def pages() -> AsyncIterator[bytes]:
-        while made := await tenant.call(page):
-            yield made
+        while lines_of_page := await tenant.call(page):
+            yield lines_of_page
 
     return StreamingResponse(pages(), media_type=NDJSON)
 

@@ -1,15 +1,22 @@
-"""What requests hold, as their bodies are written down in the OpenAPI document."""
+"""What requests hold: bodies made of the operations that they are for.
+
+``@body_of(Memory.search)`` gives a body the parameters of ``Memory.search`` with their defaults. On
+the wire some have narrower types, which stand here once; a body names only what it has otherwise.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from inspect import Parameter, signature
+from types import NoneType
+from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from treering.ingest.where import Where
+from treering.memory import Memory
 from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import JSON, Altitude, Kind, Level
-from treering.score.own import Mode
+from treering.records import JSON, Kind
 
 MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
@@ -24,16 +31,84 @@ Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 K = Annotated[int, Field(ge=1, le=MAX_K)]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the epoch.")]
+Moment = Annotated[str, Field(description="ISO 8601.")]
+
+_ON_THE_WIRE: Final[dict[str, Any]] = {
+    "as_of": Annotated[str, Field(description="As they were known then: ISO 8601.")],
+    "at": Time,
+    "budget": Budget,
+    "instruction": Query,
+    "k": K,
+    "message": Query,
+    "policy": Annotated[str, Field(description="What the model is shown besides the message.")],
+    "queries": Annotated[list[Query], Field(max_length=MAX_QUERIES)],
+    "query": Query,
+    "question": Query,
+    "relations": Annotated[
+        list[str],
+        Field(description="Names; none given: what suits each kind of content; []: no relation."),
+    ],
+    "since": Moment,
+    "until": Moment,
+}
+"""Types of parameters that are narrower in a request, wherever a parameter has that name."""
+
+_CALLBACKS: Final = frozenset({"progress", "count_tokens"})
+"""Parameters that cannot be sent."""
+
+B = TypeVar("B", bound="Body")
 
 
 class Body(BaseModel):
-    """A body in which nothing unknown may stand: a mistyped name is told, not passed over."""
+    """A body that refuses unknown fields, so that a mistyped name is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
+    def given(self, *but: str) -> dict[str, Any]:
+        """The fields as the operation takes them, ``but`` for these."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in but}
 
-class Conditions(Body):
-    """Which entries are meant: all conditions that are given must hold."""
+
+def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B]], type[B]]:
+    """Give a body the parameters of an operation, but for those that it has itself or goes
+    ``without``, such as an id that stands in the path."""
+    hints = get_type_hints(operation)
+    left_out = {"self", *without} | _CALLBACKS
+    fields: dict[str, Any] = {
+        name: (_type(parameter, hints[name]), _default(parameter))
+        for name, parameter in signature(operation).parameters.items()
+        if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
+    }
+
+    def complete(body: type[B]) -> type[B]:
+        # A subclass of the same name: fields cannot be added to a model that is there.
+        more = {name: field for name, field in fields.items() if name not in body.model_fields}
+        return create_model(
+            body.__name__,
+            __base__=body,
+            __doc__=body.__doc__,
+            __module__=body.__module__,
+            **more,
+        )
+
+    return complete
+
+
+def _default(parameter: Parameter) -> Any:
+    return ... if parameter.default is Parameter.empty else parameter.default
+
+
+def _type(parameter: Parameter, hint: Any) -> Any:
+    """A parameter's type in a request."""
+    narrower = _ON_THE_WIRE.get(parameter.name)
+    if narrower is None:
+        return hint
+    may_be_left_out = parameter.default is None or NoneType in get_args(hint)
+    return narrower | None if may_be_left_out else narrower
+
+
+class FilterRequest(Body):
+    """Which entries are meant. All conditions that are given must hold."""
 
     source: str | None = None
     speaker: str | None = None
@@ -46,34 +121,10 @@ class Conditions(Body):
 
     def filters(self) -> Where:
         """As ``Memory`` takes them."""
-        return Where(
-            source=self.source,
-            speaker=self.speaker,
-            session=self.session,
-            kind=self.kind,
-            since=self.since,
-            until=self.until,
-            metadata=self.metadata,
-            omit=self.omit,
-        )
+        return cast(Where, {name: getattr(self, name) for name in FilterRequest.model_fields})
 
 
-class Envelope(Body):
-    """What is said of everything that is added, unless a message says otherwise."""
-
-    source: str | None = Field(None, description="Default: notes for a text, chat for messages.")
-    kind: Kind | None = None
-    at: Time | None = None
-    speaker: str | None = None
-    session: str | None = None
-    metadata: dict[str, JSON] | None = None
-
-    def said(self) -> dict[str, Any]:
-        """As ``Memory.add`` takes it."""
-        return {name: getattr(self, name) for name in Envelope.model_fields}
-
-
-class Message(BaseModel):
+class ChatMessage(BaseModel):
     """A message as OpenAI's interface has it; other keys are kept in the entry's metadata."""
 
     model_config = ConfigDict(extra="allow")
@@ -86,79 +137,58 @@ class Message(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-class NewText(Envelope):
+@body_of(Memory.add, "content")
+class EntryDetails(Body):
+    """What holds for everything that is added, unless a message says otherwise."""
+
+    source: str | None = Field(None, description="Default: notes for a text, chat for messages.")
+
+    def details(self) -> dict[str, Any]:
+        """As ``Memory.add`` takes them."""
+        return {name: getattr(self, name) for name in EntryDetails.model_fields}
+
+
+class AddTextRequest(EntryDetails):
     """A text to remember."""
 
     text: str
 
 
-class NewMessages(Envelope):
+class AddMessagesRequest(EntryDetails):
     """A conversation to remember."""
 
-    messages: list[Message]
+    messages: list[ChatMessage]
 
 
-class NewContent(Body):
+class ReplaceRequest(Body):
     """Another text for an entry."""
 
     text: str
 
 
-class Ranked(Conditions):
-    """How candidates are chosen and scored."""
+class RankingRequest(FilterRequest):
+    """How candidates are scored."""
 
-    mode: Mode = "hybrid"
-    relations: list[str] | None = Field(
-        None, description="Names; none given: what suits each kind of content; []: no relation."
-    )
     alpha: float | dict[str, float] | None = Field(
         None, description="The weight of all relations, or of each by name."
     )
 
-    def options(self) -> dict[str, Any]:
-        """As ``Memory.search`` takes them."""
-        chosen = {"mode": self.mode, "relations": self.relations, "alpha": self.alpha}
-        return chosen | self.filters()
 
-
-class AtLevel(Ranked):
-    """What is found: texts, summaries of the tree, or both."""
-
-    level: Level = "texts"
-    k: K = 10
-
-    def options(self) -> dict[str, Any]:
-        """As ``Memory.search`` takes them."""
-        return super().options() | {"k": self.k, "level": self.level}
-
-
-class Search(AtLevel):
+@body_of(Memory.search)
+class SearchRequest(RankingRequest):
     """A search."""
 
-    query: Query
 
-
-class SearchMany(AtLevel):
+@body_of(Memory.search_many)
+class SearchManyRequest(RankingRequest):
     """Several searches in one pass."""
 
-    queries: list[Query] = Field(min_length=1, max_length=MAX_QUERIES)
+
+@body_of(Memory.context)
+class ContextRequest(RankingRequest):
+    """A question, and how many tokens of passages to return for it."""
 
 
-class WantedContext(Ranked):
-    """A question whose passages shall go into a prompt."""
-
-    query: Query
-    budget: Budget = 1000
-    altitude: Altitude = "texts"
-
-    def options(self) -> dict[str, Any]:
-        """As ``Memory.context`` takes them."""
-        return super().options() | {"budget": self.budget, "altitude": self.altitude}
-
-
-class Question(Conditions):
+@body_of(Memory.ask)
+class AskRequest(FilterRequest):
     """A question to be answered from the memory."""
-
-    question: Query
-    budget: Budget = 1500
-    altitude: Altitude = "texts"

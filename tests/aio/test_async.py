@@ -2,19 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.embedders import HashingEmbedder
-from tools.generate_async import TARGET, formatted, generate
-from treering import AsyncMemory, Memory
-from treering.aio import PAGE
+from tools.generate_async import FOLDER, TWINS, Twin, generate
+from treering import AsyncMemory
+from treering.aio.paging import PAGE
 from treering.errors import InputError, JournalError
 
 Test = Callable[[AsyncMemory], Coroutine[Any, Any, None]]
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @pytest.fixture
@@ -32,17 +35,73 @@ def run(tmp_path: Path) -> Callable[[Test], None]:
     return running
 
 
-def test_the_generated_module_is_up_to_date() -> None:
-    assert TARGET.read_text("utf-8") == formatted(generate()), "run: python -m tools.generate_async"
+def twin_of(twin: Twin) -> type:
+    found: type = getattr(import_module(twin.path()), twin.name)
+    return found
 
 
-def test_it_has_the_methods_of_memory_with_their_signatures_and_docstrings() -> None:
-    for name, method in inspect.getmembers(Memory, callable):
+def test_the_generated_modules_are_up_to_date() -> None:
+    generated = generate()
+    for path, source in generated.items():
+        assert path.read_text("utf-8") == source, "run: python -m tools.generate_async"
+    by_hand = {FOLDER / "__init__.py", FOLDER / "paging.py"}
+    assert set(FOLDER.glob("*.py")) == generated.keys() | by_hand
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
+def test_a_twin_has_the_methods_of_its_source_with_their_signatures_and_docstrings(
+    twin: Twin,
+) -> None:
+    for name, method in inspect.getmembers(twin.source, callable):
         if name.startswith("_"):
             continue
-        twin = getattr(AsyncMemory, name)
-        assert inspect.signature(twin).parameters == inspect.signature(method).parameters, name
-        assert twin.__doc__ == method.__doc__, name
+        ours = getattr(twin_of(twin), name)
+        assert inspect.signature(ours).parameters == inspect.signature(method).parameters, name
+        assert ours.__doc__ == method.__doc__, name
+
+
+class Recorder:
+    """Stands for any object: notes the threads that its methods are called in."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, int] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        def call(*_: object, **__: object) -> Iterator[object]:
+            self.threads[name] = threading.get_ident()
+            return iter(())
+
+        return call
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
+def test_no_method_runs_in_the_thread_of_the_loop(twin: Twin) -> None:
+    async def call_all() -> None:
+        recorder = Recorder()
+        kind = twin_of(twin)
+        this = kind(recorder if twin.source.__name__ == "Memory" else lambda: recorder)
+        awaited = [
+            name
+            for name, method in inspect.getmembers(kind, inspect.iscoroutinefunction)
+            if not name.startswith("_") and name != "open"
+        ]
+        for name in awaited:
+            parameters = list(inspect.signature(getattr(this, name)).parameters.values())
+            needed = [
+                None
+                for parameter in parameters
+                if parameter.default is parameter.empty and parameter.kind not in VARIABLE
+            ]
+            by_name = {
+                parameter.name: None
+                for parameter in parameters
+                if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+            }
+            await getattr(this, name)(*needed[: len(needed) - len(by_name)], **by_name)
+        assert set(awaited) <= recorder.threads.keys()
+        assert threading.get_ident() not in recorder.threads.values()
+
+    asyncio.run(call_all())
 
 
 def test_what_is_added_side_by_side_is_found_side_by_side(

@@ -1,27 +1,28 @@
-"""AsyncMemory: Memory for asyncio. Written by tools/generate_async.py from memory.py."""
+"""AsyncMemory: Memory for asyncio. Written by tools/generate_async.py."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
+from treering.aio.code import AsyncCode
+from treering.aio.facts import AsyncFacts
+from treering.aio.memos import AsyncMemos
+from treering.aio.paging import paged
+from treering.aio.tree import AsyncTree
 from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import AsyncChatStream
-from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
-from treering.facts.view import FactView
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
-from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.recall.context import CountTokens
 from treering.records import (
@@ -41,12 +42,7 @@ from treering.records import (
 from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
-from treering.tree.view import TreeView
 from treering.views.registry import Alpha
-
-T = TypeVar("T")
-PAGE = 256
-"What an iterator fetches at a time: a change of threads for each entry would cost more."
 
 
 class AsyncMemory:
@@ -54,7 +50,8 @@ class AsyncMemory:
 
     Open one with ``await AsyncMemory.open(...)``. Calls may be awaited side by side. A call that is
     cancelled is not waited for any more but runs to its end, so what it adds is added as a whole.
-    ``progress`` and other callbacks are called in the worker thread.
+    ``progress`` and other callbacks are called in the worker thread. So it is with the views:
+    ``await memory.tree.search(...)``.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -94,18 +91,18 @@ class AsyncMemory:
         """
         return cls(
             await asyncio.to_thread(
-                Memory.open, url, space=space, embedder=embedder, llm=llm, api_key=api_key
+                lambda: Memory.open(url, space=space, embedder=embedder, llm=llm, api_key=api_key)
             )
         )
 
     @property
-    def code(self) -> CodeMemory:
+    def code(self) -> AsyncCode:
         """The code of this space: repositories indexed and searched, rounds of work remembered."""
-        return self._memory.code
+        return AsyncCode(lambda: self._memory.code)
 
     async def close(self) -> None:
         """Close the file; a second call does nothing."""
-        return await asyncio.to_thread(self._memory.close)
+        return await asyncio.to_thread(lambda: self._memory.close())
 
     async def add(
         self,
@@ -131,15 +128,16 @@ class AsyncMemory:
         Raises InputError (and then nothing was added) and JournalError.
         """
         return await asyncio.to_thread(
-            self._memory.add,
-            content,
-            source=source,
-            kind=kind,
-            at=at,
-            speaker=speaker,
-            session=session,
-            metadata=metadata,
-            progress=progress,
+            lambda: self._memory.add(
+                content,
+                source=source,
+                kind=kind,
+                at=at,
+                speaker=speaker,
+                session=session,
+                metadata=metadata,
+                progress=progress,
+            )
         )
 
     async def replace(self, entry_id: str, text: str) -> Entry:
@@ -149,7 +147,7 @@ class AsyncMemory:
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
-        return await asyncio.to_thread(self._memory.replace, entry_id, text)
+        return await asyncio.to_thread(lambda: self._memory.replace(entry_id, text))
 
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
@@ -157,7 +155,7 @@ class AsyncMemory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
-        return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
+        return await asyncio.to_thread(lambda: self._memory.settle(progress, upgrade=upgrade))
 
     async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
         """Make the rows of views again from the journal; of all that can be, if none is named.
@@ -170,7 +168,7 @@ class AsyncMemory:
 
         Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
         """
-        return await asyncio.to_thread(self._memory.rebuild, *views, progress=progress)
+        return await asyncio.to_thread(lambda: self._memory.rebuild(*views, progress=progress))
 
     async def search(
         self,
@@ -195,14 +193,9 @@ class AsyncMemory:
         meets a filter if every text that it rests on does.
         """
         return await asyncio.to_thread(
-            self._memory.search,
-            query,
-            k=k,
-            mode=mode,
-            relations=relations,
-            alpha=alpha,
-            level=level,
-            **where,
+            lambda: self._memory.search(
+                query, k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+            )
         )
 
     async def search_many(
@@ -218,14 +211,9 @@ class AsyncMemory:
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         return await asyncio.to_thread(
-            self._memory.search_many,
-            queries,
-            k=k,
-            mode=mode,
-            relations=relations,
-            alpha=alpha,
-            level=level,
-            **where,
+            lambda: self._memory.search_many(
+                queries, k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+            )
         )
 
     async def context(
@@ -248,15 +236,16 @@ class AsyncMemory:
         never both.
         """
         return await asyncio.to_thread(
-            self._memory.context,
-            query,
-            budget=budget,
-            mode=mode,
-            relations=relations,
-            alpha=alpha,
-            altitude=altitude,
-            count_tokens=count_tokens,
-            **where,
+            lambda: self._memory.context(
+                query,
+                budget=budget,
+                mode=mode,
+                relations=relations,
+                alpha=alpha,
+                altitude=altitude,
+                count_tokens=count_tokens,
+                **where,
+            )
         )
 
     async def ask(
@@ -273,7 +262,7 @@ class AsyncMemory:
         model, LLMUnavailable, LLMReplyError.
         """
         return await asyncio.to_thread(
-            self._memory.ask, question, budget=budget, altitude=altitude, **where
+            lambda: self._memory.ask(question, budget=budget, altitude=altitude, **where)
         )
 
     async def chat(
@@ -298,7 +287,7 @@ class AsyncMemory:
         LLMReplyError.
         """
         return await asyncio.to_thread(
-            self._memory.chat, message, policy=policy, source=source, budget=budget
+            lambda: self._memory.chat(message, policy=policy, source=source, budget=budget)
         )
 
     async def chat_stream(
@@ -312,7 +301,9 @@ class AsyncMemory:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
         return AsyncChatStream(
             await asyncio.to_thread(
-                self._memory.chat_stream, message, policy=policy, source=source, budget=budget
+                lambda: self._memory.chat_stream(
+                    message, policy=policy, source=source, budget=budget
+                )
             )
         )
 
@@ -330,17 +321,14 @@ class AsyncMemory:
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
         return await asyncio.to_thread(
-            self._memory.chat_prompt,
-            message,
-            policy=policy,
-            source=source,
-            budget=budget,
-            count_tokens=count_tokens,
+            lambda: self._memory.chat_prompt(
+                message, policy=policy, source=source, budget=budget, count_tokens=count_tokens
+            )
         )
 
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
-        return _paged(self._memory.entries(**where))
+        return paged(self._memory.entries(**where))
 
     async def page(
         self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
@@ -349,11 +337,11 @@ class AsyncMemory:
 
         Raises InputError, FilterError.
         """
-        return await asyncio.to_thread(self._memory.page, cursor, limit=limit, **where)
+        return await asyncio.to_thread(lambda: self._memory.page(cursor, limit=limit, **where))
 
     async def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
-        return await asyncio.to_thread(self._memory.get, entry_id)
+        return await asyncio.to_thread(lambda: self._memory.get(entry_id))
 
     async def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
@@ -362,25 +350,25 @@ class AsyncMemory:
         rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
-        return await asyncio.to_thread(self._memory.forget, *entry_ids, **where)
+        return await asyncio.to_thread(lambda: self._memory.forget(*entry_ids, **where))
 
     @property
-    def memos(self) -> MemoView:
+    def memos(self) -> AsyncMemos:
         """What has been talked about, by topic: read it, search it, correct it."""
-        return self._memory.memos
+        return AsyncMemos(lambda: self._memory.memos)
 
     @property
-    def tree(self) -> TreeView:
+    def tree(self) -> AsyncTree:
         """The tree of summaries: look at it, search it, draw it.
 
         It takes in what was added since it was last used; whoever does not use it pays nothing.
         """
-        return self._memory.tree
+        return AsyncTree(lambda: self._memory.tree)
 
     @property
-    def facts(self) -> FactView:
+    def facts(self) -> AsyncFacts:
         """What was stated of people and things, and what later statements superseded."""
-        return self._memory.facts
+        return AsyncFacts(lambda: self._memory.facts)
 
     async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -389,47 +377,40 @@ class AsyncMemory:
         is found is kept only where it gains over the shipped defaults on held-out ones. Raises
         InputError when there is too little text to tell.
         """
-        return await asyncio.to_thread(self._memory.fit, progress=progress)
+        return await asyncio.to_thread(lambda: self._memory.fit(progress=progress))
 
     async def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.
 
         Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
         """
-        return await asyncio.to_thread(self._memory.reembed, embedder, progress=progress)
+        return await asyncio.to_thread(lambda: self._memory.reembed(embedder, progress=progress))
 
     def export(self) -> AsyncIterator[str]:
         """The space as lines of JSON, without line ends: a header, then one entry a line.
 
         What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
         """
-        return _paged(self._memory.export())
+        return paged(self._memory.export())
 
     async def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
 
         Raises InputError naming the line that cannot be read.
         """
-        return await asyncio.to_thread(self._memory.import_, lines, progress=progress)
+        return await asyncio.to_thread(lambda: self._memory.import_(lines, progress=progress))
 
     async def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
-        return await asyncio.to_thread(self._memory.spaces)
+        return await asyncio.to_thread(lambda: self._memory.spaces())
 
     async def stats(self) -> Stats:
         """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
-        return await asyncio.to_thread(self._memory.stats)
+        return await asyncio.to_thread(lambda: self._memory.stats())
 
     async def check(self, progress: Progress | None = None) -> list[str]:
         """Problems found in the file, of all spaces; empty if it is sound.
 
         Reads everything: each entry is compared with the digest that was stored with it.
         """
-        return await asyncio.to_thread(self._memory.check, progress)
-
-
-async def _paged(items: Iterator[T]) -> AsyncIterator[T]:
-    """The items of an iterator that is read in worker threads, a page at a time."""
-    while page := (await asyncio.to_thread(lambda: list(islice(items, PAGE)))):
-        for item in page:
-            yield item
+        return await asyncio.to_thread(lambda: self._memory.check(progress))

@@ -1,0 +1,178 @@
+"""Methods of a memory on a server, made of the operations they stand for.
+
+``search = post(TreeView.search, "/tree/search")`` is the method ``search`` with the signature of
+``TreeView.search``: its arguments are the body, and what comes back is read as its return type. An
+option that an operation is given is there over HTTP as well, without a word here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from string import Formatter
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar, get_type_hints
+from urllib.parse import quote
+
+from treering.client.connection import Connection
+from treering.errors import InputError
+from treering.http import ServerEvent
+from treering.llm.tokens import estimate_tokens
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+Fields = dict[str, Any]
+Events = Generator[ServerEvent, None, None]
+
+PAGE: Final = 1_000
+"""Items of a long list that are asked for at a time."""
+
+
+def get(operation: Callable[P, T], path: str, **fixed: Any) -> Callable[P, T]:
+    """A method that reads: its arguments are parameters of the address, as are ``fixed`` ones."""
+
+    def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
+        return connection.get(kind, at, sent | fixed)
+
+    return _method(operation, "GET", path, call)
+
+
+def pages(operation: Callable[P, list[T]], path: str) -> Callable[P, list[T]]:
+    """A method that reads a list, in as many parts as it takes."""
+
+    def call(connection: Connection, kind: type[list[T]], at: str, sent: Fields) -> list[T]:
+        items: list[T] = []
+        while True:
+            part = connection.get(kind, at, sent | {"offset": len(items), "limit": PAGE})
+            items += part
+            if len(part) < PAGE:
+                return items
+
+    return _method(operation, "GET", path, call)
+
+
+def post(
+    operation: Callable[P, T],
+    path: str,
+    *,
+    method: str = "POST",
+    body_of: Callable[[Fields], Fields] = dict,
+) -> Callable[P, T]:
+    """A method whose arguments are the body; ``body_of`` makes it where the two differ."""
+
+    def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
+        return connection.send(kind, method, at, body_of(sent) or None)
+
+    return _method(operation, method, path, call)
+
+
+def streamed(operation: Callable[P, T], path: str, read: Callable[[Events], T]) -> Callable[P, T]:
+    """A method whose answer comes as server-sent events, which ``read`` makes a value of."""
+
+    def call(connection: Connection, _: type[T], at: str, sent: Fields) -> T:
+        return read(connection.events(at, sent | {"stream": True}))
+
+    return _method(operation, "POST", path, call)
+
+
+def without(reasons: Mapping[str, str]) -> Callable[[C], C]:
+    """Class decorator: inherited methods of these names raise InputError with their reason."""
+
+    def decorate(kind: C) -> C:
+        for name, reason in reasons.items():
+            setattr(kind, name, _refusing(name, reason))
+        return kind
+
+    return decorate
+
+
+def step(text: str) -> str:
+    """A text quoted for use as one part of a path."""
+    return quote(text, safe="")
+
+
+def sendable(arguments: Mapping[str, Any]) -> Fields:
+    """Arguments of an operation as JSON has them. Raises InputError for what cannot be sent."""
+    return {
+        name: _SENT[name](value) if name in _SENT and value is not None else value
+        for name, value in arguments.items()
+        if name not in _NOT_SENT
+    }
+
+
+def same_count(count_tokens: Callable[[str], int]) -> None:
+    """Refuse a token counter that is not the server's. Raises InputError."""
+    if count_tokens is not estimate_tokens:
+        raise InputError("count_tokens cannot be sent; a server counts as by default")
+
+
+def _refusing(name: str, reason: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise InputError(f"{name}() is not there for a memory on a server: {reason}")
+
+    refuse.__name__ = name
+    refuse.reason = reason  # type: ignore[attr-defined]
+    return refuse
+
+
+def _method(
+    operation: Callable[P, T],
+    verb: str,
+    path: str,
+    call: Callable[[Connection, type[T], str, Fields], T],
+) -> Callable[P, T]:
+    taken = signature(operation)
+    in_path = [name for _, name, _, _ in Formatter().parse(path) if name]  # those in braces
+
+    @wraps(operation)
+    def method(*args: P.args, **kwargs: P.kwargs) -> T:
+        this, given = _arguments(taken, args, kwargs)
+        sent = sendable(given)
+        # What stands in the path is taken out of the body, where the server would refuse it.
+        at = path.format(**{name: step(str(sent.pop(name))) for name in in_path})
+        return call(this._connection, _answer_type(operation), at, sent)
+
+    method.route = (verb, path)  # type: ignore[attr-defined]  # held to the OpenAPI document
+    return method
+
+
+@cache
+def _answer_type(operation: Callable[..., Any]) -> type[Any]:
+    # Kept: resolving hints takes a good part of a millisecond.
+    kind: type[Any] = get_type_hints(operation)["return"]
+    return kind
+
+
+def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[Any, Fields]:
+    """The object that a method was called on, and the arguments by name, defaults among them."""
+    bound = taken.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    for parameter in taken.parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:  # filters
+            given |= given.pop(parameter.name)
+    if "count_tokens" in given:
+        same_count(given["count_tokens"])
+    return given.pop("self"), given
+
+
+def _relation_names(relations: str | Sequence[object]) -> list[object]:
+    if isinstance(relations, str) or not all(isinstance(name, str) for name in relations):
+        raise InputError("over HTTP relations are given by name, such as ['context', 'session']")
+    return [*relations]
+
+
+def _policy_name(policy: object) -> str:
+    if not isinstance(policy, str):
+        raise InputError("over HTTP a chat policy is given by name, such as 'auto'")
+    return policy
+
+
+_NOT_SENT: Final = frozenset({"progress", "count_tokens"})
+"""Callbacks: a server reports no progress, and counts tokens as by default."""
+
+_SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "policy": _policy_name,
+    "relations": _relation_names,
+}
