@@ -28,3 +28,9 @@ def test_the_weights_of_every_stage_are_finite_and_have_an_intercept(stage: Stag
     weights = fitted(stage).weights
     assert "" in weights
     assert np.isfinite(list(weights.values())).all()
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_where_all_ended_alike_the_scorer_says_that(lost: bool) -> None:
+    scorer = fit([{"kept": 0.5}, {"kept": 1.0}], [lost, lost])
+    assert (scorer.probability({"kept": 0.2}) > 0.5) is lost

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from treering.code.guard import scorer
 from treering.code.guard.evidence import Evidence
-from treering.code.guard.scorer import Scorer, columns
+from treering.code.guard.scorer import INTERCEPT, Scorer, columns
 from treering.errors import MissingExtra
 
 Stage = Literal["static", "trial", "tested"]
@@ -26,8 +26,11 @@ CLOSE_ENOUGH = 1e-8
 def fit(evidence: Sequence[Evidence], lost: Sequence[bool]) -> Scorer:
     """The scorer that explains best which requirements were ``lost``.
 
-    The intercept is a column like any other and is penalised like them. Raises MissingExtra.
+    The intercept is a column like any other and is penalised like them. Where all are lost, or
+    none, there is nothing to tell apart and the intercept says so alone. Raises MissingExtra.
     """
+    if len(set(lost)) < 2:
+        return Scorer({INTERCEPT: RIDGE if any(lost) else -RIDGE})
     try:
         from sklearn.feature_extraction import DictVectorizer
         from sklearn.linear_model import LogisticRegression

@@ -136,6 +136,7 @@ _ALL = (
         methods_in="braces",
     ),
 )
+_PACKAGE = "treering.code.parse"
 _GUARD = "\n;;; guard\n"
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 _BY_SUFFIX = {suffix: language.name for language in _ALL for suffix in language.suffixes}
