@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.errors import EmbeddingError
-from treering.relate.contract import Floats
 
 Tamper = Callable[[Sequence[str], Floats], Floats]
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from treering.code.memory import CodeMemory
-from treering.code.write.context_memory import ContextMemory
-from treering.facts.view import FactView
-from treering.memo.view import MemoView
 from treering.memory import Memory
-from treering.tree.view import TreeView
+from treering.views.code.memory import CodeMemory
+from treering.views.code.write.context_memory import ContextMemory
+from treering.views.facts.view import FactView
+from treering.views.memos.view import MemoView
+from treering.views.tree.view import TreeView
 
 FOLDER = Path(__file__).resolve().parent.parent / "treering" / "aio"
 

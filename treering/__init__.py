@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treering.aio import AsyncMemory
-    from treering.answer import Answer
+    from treering.chat.answer import Answer
     from treering.errors import TreeringError
     from treering.memory import Memory
     from treering.records import (
@@ -41,7 +41,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Answer": "treering.answer",
+    "Answer": "treering.chat.answer",
     "AsyncMemory": "treering.aio",
     "Memory": "treering.memory",
     "TreeringError": "treering.errors",

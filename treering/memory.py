@@ -8,15 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
-from treering import exchange, forks
-from treering.answer import Answer, Answerer
+from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.answer import Answer, Answerer
 from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
 from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
-from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import (
@@ -25,22 +24,18 @@ from treering.errors import (
     JournalCorrupt,
     UnknownName,
 )
-from treering.facts.view import FactView
-from treering.ingest.drafts import (
-    Envelope,
-    checked_name,
-)
+from treering.ingest import exchange
+from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
+from treering.journal.fields import checked_name
 from treering.journal.open import open_database
 from treering.journal.space import Space
+from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
-from treering.memo.view import MemoView
-from treering.recall.context import CountTokens
-from treering.recall.search import check_choice, check_queries
 from treering.records import (
     ALTITUDES,
     JSON,
@@ -58,12 +53,17 @@ from treering.records import (
     Receipt,
     Stats,
 )
-from treering.relate import fit as fitting
-from treering.relate.registry import Chosen
-from treering.score.own import Mode
-from treering.tree.view import TreeView
+from treering.search.context import CountTokens
+from treering.search.own import Mode
+from treering.search.relations.registry import Chosen
+from treering.search.relations.settings import FitReport
+from treering.search.searcher import check_choice, check_queries
+from treering.views.code.memory import CodeMemory
 from treering.views.erase import matching
+from treering.views.facts.view import FactView
+from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
+from treering.views.tree.view import TreeView
 
 DEFAULT_SPACE = "default"
 REMOTE = ("http://", "https://")
@@ -86,11 +86,12 @@ class Memory:
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
-        self._answerer = Answerer(self._space, llm)
-        self._views = Views(self._space, embedder, self._answerer)
+        self._account = ModelAccount(self._space, llm)
+        self._answerer = Answerer(self._account)
+        self._views = Views(self._space, embedder, self._account)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
-        self._conversations = Conversations(self._space, self._answerer, self._views, self._intake)
+        self._conversations = Conversations(self._space, self._account, self._views, self._intake)
 
     @classmethod
     def open(
@@ -135,7 +136,7 @@ class Memory:
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
-        self._answerer.close()
+        self._account.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -307,7 +308,7 @@ class Memory:
         """
         check_queries([question])
         room = self._answerer.room(question, budget)
-        count = self._answerer.llm().count_tokens
+        count = self._account.llm().count_tokens
         return self._answerer.ask(
             self.context(question, budget=room, altitude=altitude, count_tokens=count, **where)
         )
@@ -431,7 +432,7 @@ class Memory:
         """What was stated of people and things, and what later statements superseded."""
         return self._views.facts
 
-    def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
+    def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.
 
         Pseudo-queries are made from the space's own text, for each kind of content by itself; what

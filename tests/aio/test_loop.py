@@ -19,9 +19,9 @@ from treering.aio.code import AsyncCode
 from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
 from treering.aio.tree import AsyncTree
+from treering.arrays import Floats
 from treering.errors import TreeringError
 from treering.llm.scripted import ScriptedLLM
-from treering.relate.contract import Floats
 
 TICK_S = 0.01
 HELD_BACK_S = 0.1

@@ -15,12 +15,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.cli.conftest import PLUGINS
+from treering.arrays import Floats
 from treering.bench.space import TaskSpace
 from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.cli.main import app
 from treering.llm.contract import LLM
 from treering.memory import Memory
-from treering.relate.contract import Floats
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -26,9 +26,9 @@ from treering.bench.coding.task import (
 from treering.bench.registry import CodeBenchmark, benchmark
 from treering.bench.report import Scores, summary
 from treering.bench.results import Results
-from treering.code.index.code_index import CodeHit
 from treering.errors import InputError, UnknownName
 from treering.records import Why
+from treering.views.code.index.code_index import CodeHit
 
 TOTAL = """\
     def total(self):

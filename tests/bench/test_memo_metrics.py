@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treering.arrays import Floats
 from treering.bench.instructions import evaluate, instructions, read_spans
 from treering.bench.metrics.memos import (
     MatchCounts,
@@ -22,7 +23,6 @@ from treering.bench.results import Results, read, this_run
 from treering.cli.bench import quality
 from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
-from treering.relate.contract import Floats
 
 REFERENCE = [MemoEntry("Porto", "user moved.", 1, 4), MemoEntry("numbers", "user counts.", 5, 8)]
 WORDS = {"user": 0, "moved": 1, "counts": 2, "sleeps": 3}

@@ -8,6 +8,7 @@ from statistics import fmean, pstdev
 import pytest
 
 from tests.bench.conftest import SAID, BagOfWords, remembered
+from treering.arrays import Floats
 from treering.bench.metrics.evidence import RetrievedPassage, ranked_units
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.peering import searching_with
@@ -18,9 +19,8 @@ from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
-from treering.relate.contract import Floats
-from treering.relate.decay import Context
-from treering.relate.defaults import DEFAULTS, Weighted
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import DEFAULTS, Weighted
 
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
@@ -71,7 +71,7 @@ def test_spelled_relations_replace_the_defaults(space: TaskSpace) -> None:
     asked = space.task.questions[1]
     spelled = named("with:context(w=0.9)@2").pick
     assert spelled is not None
-    related = [Weighted(Context(w=0.9), 2.0)]
+    related = [Weighted(ContextRelation(w=0.9), 2.0)]
     assert spelled(space, asked) == space.search(asked, relations=related)
     assert spelled(space, asked) != space.search(asked, relations=())
 
@@ -82,7 +82,7 @@ def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpac
     assert units(space, "with:default@0", 1) == units(space, "own", 1)
     faded = named("with:default(w=0.1)@9").pick
     assert faded is not None
-    related = [Weighted(Context(w=0.1, within="session"), 9.0)]
+    related = [Weighted(ContextRelation(w=0.1, within="session"), 9.0)]
     assert faded(space, asked) == space.search(asked, relations=related)
 
 

@@ -19,9 +19,8 @@ from treering.chat.registry import POLICIES, policy_of
 from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
-from treering.memo.record import Evidence as MemoEvidence
-from treering.memo.record import Memo, Span
 from treering.records import Context, Entry, Hit, Why
+from treering.views.memos.record import Memo, MemoEvidence, Span
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 
@@ -220,7 +219,7 @@ def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
     for number in range(5):
         memory.chat(f"Number {number}.", policy="memo")
     memory.chat("Where did I move to?", policy="memo")
-    llm = memory._answerer.llm()
+    llm = memory._account.llm()
     assert isinstance(llm, ScriptedLLM)
     shown = llm.requests[-1].text
     assert '"Related Topics": "Porto", "Related Summaries": "user moved to Porto."' in shown

@@ -19,7 +19,6 @@ from treering import AsyncMemory, Memory
 from treering.chat.stream import ChatStream
 from treering.client import memory as client
 from treering.client import views
-from treering.code.memory import CodeMemory
 from treering.errors import (
     AccessDenied,
     EmptyText,
@@ -30,11 +29,12 @@ from treering.errors import (
     ServerUnavailable,
     UnknownName,
 )
-from treering.facts.view import FactView
 from treering.llm.scripted import ScriptedLLM
-from treering.memo.view import MemoView
-from treering.relate.decay import Context
-from treering.tree.view import TreeView
+from treering.search.relations.decay import ContextRelation
+from treering.views.code.memory import CodeMemory
+from treering.views.facts.view import FactView
+from treering.views.memos.view import MemoView
+from treering.views.tree.view import TreeView
 
 __all__ = ["make_key"]
 
@@ -305,7 +305,7 @@ def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
         lambda memory: memory.add(7),
         lambda memory: memory.add("x", metadata={"a": object()}),
         lambda memory: memory.add("x", metadata={"a": "\ud800"}),
-        lambda memory: memory.search("x", relations=[Context()]),
+        lambda memory: memory.search("x", relations=[ContextRelation()]),
         lambda memory: memory.context("x", count_tokens=len),
         lambda memory: memory.chat("x", policy=object()),
     ],

@@ -15,9 +15,9 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.index.indexing import paused
+from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
-from treering.relate.contract import Floats
+from treering.views.code.index.indexing import paused
 
 WAIT_S = 30
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering.bench.coding.completion import complete, completion_prompt, query_of
-from treering.code.index.blocks import CodeBlock, code_block
-from treering.code.index.code_index import CodeHit, index_file
-from treering.code.write.context_memory import ContextMemory, LLMJudge, NameJudge
 from treering.errors import InputError, LLMReplyError
 from treering.llm.scripted import ScriptedLLM
 from treering.records import Why
+from treering.views.code.index.blocks import CodeBlock, code_block
+from treering.views.code.index.code_index import CodeHit, index_file
+from treering.views.code.write.context_memory import ContextMemory, LLMJudge, NameJudge
 
 CART = index_file(SHOP["shop/cart.py"], "shop/cart.py", "python", "blocks")
 PRICES = index_file(SHOP["shop/prices.py"], "shop/prices.py", "python", "blocks")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treering.code.guard.detector import Case, likely_reversals, text_cases, verdict
-from treering.code.guard.scorer import Scorer
-from treering.code.parse.pieces import DefinitionChange
-from treering.code.rounds.history import changes_of, piece_of
-from treering.code.rounds.session import SessionBlock, chained
+from treering.views.code.guard.detector import Case, likely_reversals, text_cases, verdict
+from treering.views.code.guard.scorer import Scorer
+from treering.views.code.parse.pieces import DefinitionChange
+from treering.views.code.rounds.history import changes_of, piece_of
+from treering.views.code.rounds.session import SessionBlock, chained
 
 PLAIN = "def half(n):\n    return n / 2\n\n\nhalf(4)\n"
 GUARDED = """\

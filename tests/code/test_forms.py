@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.guard.forms import taken_off
+from treering.views.code.guard.forms import taken_off
 
 NAMES = st.sampled_from(["a", "b", "c"])
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.code.repositories import made_up
-from treering.code.parse.cuts import BLOCK_LINES, WINDOW_LINES, Lines, cut
-from treering.code.parse.outline import NONE
-from treering.code.parse.parser import parse
+from treering.views.code.parse.cuts import BLOCK_LINES, WINDOW_LINES, Lines, cut
+from treering.views.code.parse.outline import NONE
+from treering.views.code.parse.parser import parse
 
 
 def numbered(count: int) -> str:

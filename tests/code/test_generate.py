@@ -10,10 +10,10 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.code.rounds.session import SessionBlock
-from treering.code.write.generate import code_of, undone_by
 from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.generate import code_of, undone_by
 
 PLAIN = "def half(n):\n    return n / 2\n"
 GUARDED = """\

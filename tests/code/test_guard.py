@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.guard.detector import reversals
-from treering.code.guard.difference import Arrivals
-from treering.code.guard.report import Reversal
-from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
-from treering.code.rounds.history import EarlierChange, Origin
+from treering.views.code.guard.detector import reversals
+from treering.views.code.guard.difference import Arrivals
+from treering.views.code.guard.report import Reversal
+from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.views.code.rounds.history import EarlierChange, Origin
 
 PLAIN = """\
 def half(n):

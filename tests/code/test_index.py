@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.index.blocks import code_block
-from treering.code.index.code_index import CodeIndex, CodePlace, IndexedFile, code_terms, index_file
-from treering.code.index.codec import dump_calls, dump_file, load_calls, load_file
-from treering.code.index.map import central, repository_map
-from treering.code.parse.language import language_of
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
+from treering.views.code.index.blocks import code_block
+from treering.views.code.index.code_index import (
+    CodeIndex,
+    CodePlace,
+    IndexedFile,
+    code_terms,
+    index_file,
+)
+from treering.views.code.index.codec import dump_calls, dump_file, load_calls, load_file
+from treering.views.code.index.map import central, repository_map
+from treering.views.code.parse.language import language_of
 
 
 def indexed(texts: Mapping[str, str]) -> dict[str, IndexedFile]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.parse.language import LANGUAGES, query
-from treering.code.parse.parser import syntax_root
-from treering.code.parse.parts import read_definition
-from treering.code.parse.syntax import Capture, Syntax
+from treering.views.code.parse.language import LANGUAGES, query
+from treering.views.code.parse.parser import syntax_root
+from treering.views.code.parse.parts import read_definition
+from treering.views.code.parse.syntax import Capture, Syntax
 
 IN_CLASS = "class A { %s }"
 GO = "package a\n\n%s"

@@ -12,12 +12,12 @@ import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.code.index.names import CodeNames, DefinitionGraph, FragmentNames
-from treering.code.rounds.mentions import mentioned
-from treering.code.rounds.rounds import Rounds
 from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader
-from treering.relate.contract import MISSING, Items
+from treering.search.relations.contract import MISSING, Items
+from treering.views.code.index.names import CodeNames, DefinitionGraph, FragmentNames
+from treering.views.code.rounds.mentions import mentioned
+from treering.views.code.rounds.rounds import Rounds
 from treering.views.erase import Eraser
 
 PARSER = """\

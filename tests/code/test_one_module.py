@@ -11,8 +11,8 @@ from types import FrameType
 import pytest
 
 from tests.code.working import commit, repository, write
-from treering.code.guard.check import CheckReport, check
-from treering.code.parse.parts import read_definition
+from treering.views.code.guard.check import CheckReport, check
+from treering.views.code.parse.parts import read_definition
 
 FIRST = """\
 import socket

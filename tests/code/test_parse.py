@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.parse.language import LANGUAGES, language_of
-from treering.code.parse.outline import NONE, ParsedFile
-from treering.code.parse.parser import parse
 from treering.errors import TextEncodingError, UnknownName
+from treering.views.code.parse.language import LANGUAGES, language_of
+from treering.views.code.parse.outline import NONE, ParsedFile
+from treering.views.code.parse.parser import parse
 
 PYTHON = '''\
 import os.path as osp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.parse.parts import CodeReading, read_definition
+from treering.views.code.parse.parts import CodeReading, read_definition
 
 SOURCE = '''\
 @cached

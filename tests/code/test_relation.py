@@ -12,16 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.graph.code_graph import CALL_EDGE, FOLDER_EDGE, HUB_CALLS, ROOT_EDGE, SYNTAX_EDGE
-from treering.code.graph.operator import CUTOFF, CodeRelation
-from treering.code.graph.paths import LEAST_CUTOFF
-from treering.code.graph.resolve import Resolver
-from treering.code.graph.trunk import trunk
-from treering.code.parse.cuts import Lines, Unit, cut
-from treering.code.parse.language import language_of
-from treering.code.parse.outline import NONE, ParsedFile
-from treering.code.parse.parser import parse
 from treering.errors import InputError
+from treering.views.code.graph.code_graph import (
+    CALL_EDGE,
+    FOLDER_EDGE,
+    HUB_CALLS,
+    ROOT_EDGE,
+    SYNTAX_EDGE,
+)
+from treering.views.code.graph.operator import CUTOFF, CodeRelation
+from treering.views.code.graph.paths import LEAST_CUTOFF
+from treering.views.code.graph.resolve import Resolver
+from treering.views.code.graph.trunk import trunk
+from treering.views.code.parse.cuts import Lines, Unit, cut
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.outline import NONE, ParsedFile
+from treering.views.code.parse.parser import parse
 
 Texts = Mapping[str, str]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from treering.code.parse.source_files import MAX_BYTES, SourceFile, scan
 from treering.errors import UnknownName
 from treering.records import Skipped
+from treering.views.code.parse.source_files import MAX_BYTES, SourceFile, scan
 
 
 def tree(root: Path, files: dict[str, bytes]) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.code.graph.calls import updated_calls
-from treering.code.graph.resolve import MAX_CANDIDATES, Resolver, module_parts
-from treering.code.parse.language import language_of
-from treering.code.parse.parser import parse
+from treering.views.code.graph.calls import updated_calls
+from treering.views.code.graph.resolve import MAX_CANDIDATES, Resolver, module_parts
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.parser import parse
 
 
 def resolved(texts: Mapping[str, str], path: str) -> dict[str, list[str]]:

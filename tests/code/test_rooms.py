@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import treering.code
+import treering.views.code
 
 FLOORS = ("parse", "graph", "rounds", "index", "guard", "write")
-ROOMS = Path(treering.code.__file__).parent
+ROOMS = Path(treering.views.code.__file__).parent
 
 
 def imported(room: str) -> set[str]:
@@ -19,7 +19,9 @@ def imported(room: str) -> set[str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module
     }
-    return {name.split(".")[2] for name in names if name.startswith("treering.code.")} - {room}
+    return {name.split(".")[3] for name in names if name.startswith("treering.views.code.")} - {
+        room
+    }
 
 
 def test_every_room_is_on_a_floor() -> None:

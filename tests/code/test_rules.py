@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
-from treering.code.guard.detector import reversals
-from treering.code.guard.difference import Arrivals
-from treering.code.guard.report import Reversal
-from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
-from treering.code.rounds.history import EarlierChange
+from treering.views.code.guard.detector import reversals
+from treering.views.code.guard.difference import Arrivals
+from treering.views.code.guard.report import Reversal
+from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.views.code.rounds.history import EarlierChange
 
 MISSED = {
     ("a guard that returns early", 3),  # written anew as a loop

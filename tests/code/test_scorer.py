@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.code.guard.evidence import Evidence
-from treering.code.guard.scorer import OF_RULES, RULES, Scorer, columns, shipped
+from treering.views.code.guard.evidence import Evidence
+from treering.views.code.guard.scorer import OF_RULES, RULES, Scorer, columns, shipped
 
 EVIDENCE = st.dictionaries(st.sampled_from("abc"), st.floats(0, 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treering.code.rounds.session import SessionBlock, chained, linked
+from treering.views.code.rounds.session import SessionBlock, chained, linked
 
 FIRST = "def area(a, b):\n    return a * b\n"
 SECOND = "def area(a, b):\n    if a < 0:\n        raise ValueError('negative')\n    return a * b\n"

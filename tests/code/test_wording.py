@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treering.code.guard.wording import read_instruction as read
+from treering.views.code.guard.wording import read_instruction as read
 
 
 def test_an_error_and_its_message_are_read() -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import LLMNotConfigured, LLMReplyError, LLMUnavailable
-from treering.facts.judge import CONTROLS, question, read_verdict
 from treering.llm.scripted import Line, ScriptedLLM
+from treering.views.facts.judge import CONTROLS, question, read_verdict
 
 RIGHT = ["CHANGED" if changed else "HOLDS" for *_, changed in CONTROLS]
 

@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
-from treering.facts.change import Known, superseded
-from treering.facts.statement import statements
 from treering.records import Entry, Kind
+from treering.views.facts.change import Known, superseded
+from treering.views.facts.statement import statements
 
 
 def entry(

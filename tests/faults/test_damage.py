@@ -20,10 +20,10 @@ from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.check import PAGE
 from treering.journal.damage import digest
 from treering.journal.open import open_database
-from treering.memo import store as memos
-from treering.memo.record import Claim
-from treering.memo.store import NewVersion
 from treering.records import Entry
+from treering.views.memos import store as memos
+from treering.views.memos.record import Claim
+from treering.views.memos.store import NewVersion
 
 SEED = 20_260_101
 COPIES = 60

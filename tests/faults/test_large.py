@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from treering.relate.contract import Floats
+from treering.arrays import Floats
 from treering.split.stream import MAX_ENTRY_CHARS, pieces, read_text
 
 MB = 1 << 20

@@ -19,11 +19,11 @@ from tests.faults.test_processes import go, lines, start
 from tests.faults.writer import MESSAGES
 from tests.serve.conftest import serving
 from treering import Memory, files
-from treering.code.parse.source_files import scan
-from treering.code.rounds.git import taken_off
 from treering.errors import InputError, JournalError
 from treering.journal import opened
 from treering.records import Skipped
+from treering.views.code.parse.source_files import scan
+from treering.views.code.rounds.git import taken_off
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
 

@@ -25,11 +25,11 @@ from hypothesis.stateful import (
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from treering import Memory
-from treering.fragments.table import Table
 from treering.journal import entries
 from treering.journal.space import NOWHERE
-from treering.score.terms import terms
 from treering.search.snapshot import Snapshot
+from treering.search.terms import terms
+from treering.views.fragments.table import Table
 
 WORDS = ("ana", "moved", "to", "porto", "her", "sister", "rows", "on", "the", "river", "daily")
 QUERY = "porto river sister"

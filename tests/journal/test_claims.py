@@ -12,10 +12,10 @@ from treering.errors import InputError, JournalBusy, RequestUnderWay
 from treering.journal import claims
 from treering.journal.claims import RequestClaim, claimed
 from treering.journal.open import open_database
-from treering.journal.replies import Reply
+from treering.journal.replies import StoredReply
 from treering.journal.space import Space
 
-REPLY = Reply(200, b"Hello.")
+REPLY = StoredReply(200, b"Hello.")
 REQUEST = ("key", b"Hi?")
 
 
@@ -25,7 +25,7 @@ def space(path: Path) -> Iterator[Space]:
         yield Space(database, "default")
 
 
-def complete(space: Space, claim: RequestClaim | Reply) -> None:
+def complete(space: Space, claim: RequestClaim | StoredReply) -> None:
     assert isinstance(claim, RequestClaim)
     with space.write() as writer:
         claims.complete(writer, claim, REPLY, quotes=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 from treering import Memory
 from treering.journal import entries
-from treering.memo import store
-from treering.memo.claims import claims_of
-from treering.memo.record import Claim, Memo
-from treering.memo.store import NewVersion
+from treering.views.memos import store
+from treering.views.memos.claims import claims_of
+from treering.views.memos.record import Claim, Memo
+from treering.views.memos.store import NewVersion
 
 LINES = (
     ("user", "My sister Ines moved to Porto last week."),

@@ -12,7 +12,7 @@ from treering import Memory
 from treering.errors import EmptyText, LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.memo import choose
+from treering.views.memos import choose
 
 
 def talk(open_memory: Open, *replies: Line) -> tuple[Memory, ScriptedLLM]:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.memo.due import Dialogue, Line, batches, recent
 from treering.records import Entry
+from treering.views.memos.due import Dialogue, Line, batches, recent
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

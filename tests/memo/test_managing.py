@@ -13,8 +13,8 @@ from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
 from treering import Memory
 from treering.errors import InputError, ModelMismatch, UnknownName
-from treering.memo import store
-from treering.memo.record import Memo
+from treering.views.memos import store
+from treering.views.memos.record import Memo
 
 
 @pytest.fixture

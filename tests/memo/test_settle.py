@@ -20,7 +20,7 @@ from tests.memo.talk import messages
 from treering import Memory
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import Request, ScriptedLLM
-from treering.memo.record import Memo
+from treering.views.memos.record import Memo
 
 WAIT_S = 20.0
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.memo.lines import numbered, shown
-from treering.memo.record import NOTO
-from treering.memo.write import Part, check, fallback, partition
+from treering.views.memos.lines import numbered, shown
+from treering.views.memos.record import NOTO
+from treering.views.memos.write import Part, check, fallback, partition
 
 LINES = tuple(f"user: line {n} about gardens" for n in range(1, 11))
 WORRY = {"topic": "worry", "summary": "Sabrina is worried.", "start": 1, "end": 8}

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import Endpoint, HashingEmbedder, Tamper, down
 from treering import Memory, Receipt
+from treering.arrays import Floats
 from treering.errors import (
     DimensionMismatch,
     EmbeddingError,
@@ -20,7 +21,6 @@ from treering.errors import (
     UnknownName,
 )
 from treering.records import Stats
-from treering.relate.contract import Floats
 
 CHAT = [{"role": "user", "content": f"Porto {n} river"} for n in range(10)]
 
@@ -181,7 +181,7 @@ def test_reembed_with_the_same_model_is_refused(open_memory: Open) -> None:
 def test_an_interrupted_reembed_leaves_the_old_model_answering_and_goes_on_later(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treering.fragments.build.BATCH_FRAGMENTS", 4)
+    monkeypatch.setattr("treering.views.fragments.build.BATCH_FRAGMENTS", 4)
     memory = open_memory()
     memory.add(CHAT)
     before = memory.search("Porto 7")

@@ -16,8 +16,8 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import InputError
-from treering.relate.defaults import Weighted
-from treering.relate.group import Speaker
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.group import Speaker
 
 names = st.sampled_from(["Ana", "Ben", "名前"])
 texts = st.one_of(

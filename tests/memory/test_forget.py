@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from treering import Memory
+from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
 from treering.journal import sqlite
-from treering.relate.contract import Floats
 
 SECRET = "The spare key lies under the third flowerpot"
 

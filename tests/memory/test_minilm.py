@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from treering import Memory
+from treering.arrays import Floats
 from treering.embed.minilm import MiniLM
-from treering.relate.contract import Floats
 
 
 @pytest.fixture(scope="module")

@@ -12,22 +12,22 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Hit, Memory
+from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
-from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import KINDS, Forgotten
-from treering.relate.contract import Floats
-from treering.relate.decay import Context, Time
-from treering.relate.defaults import Weighted
-from treering.relate.group import Session, Speaker
-from treering.relate.semantic import Semantic
+from treering.search.relations.decay import ContextRelation, Time
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.group import Session, Speaker
+from treering.search.relations.semantic import Semantic
+from treering.search.searcher import MAX_QUERY_CHARS
 
 RELATIONS: list[Any] = [
     None,
     (),
     ["context"],
     ["context", "time", "semantic", "session", "speaker"],
-    [Context(0.8, "session"), Weighted(Time(3600), 0.3), Semantic(form="printed")],
-    [Session(), Speaker(), Context(0.2), Context(0.9, name="wide")],
+    [ContextRelation(0.8, "session"), Weighted(Time(3600), 0.3), Semantic(form="printed")],
+    [Session(), Speaker(), ContextRelation(0.2), ContextRelation(0.9, name="wide")],
 ]
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
-from treering.relate.combine import Relations, relation_terms
-from treering.relate.contract import Items, Relation
-from treering.relate.decay import Context, Time
-from treering.relate.defaults import DEFAULTS, Weighted
-from treering.relate.group import Session, Speaker
-from treering.relate.registry import Plan, plan, relation
-from treering.relate.semantic import Semantic
-from treering.score.lexical import Lexical
+from treering.search.lexical import Lexical
+from treering.search.relations.combine import Relations, relation_terms
+from treering.search.relations.contract import Items, Relation
+from treering.search.relations.decay import ContextRelation, Time
+from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.group import Session, Speaker
+from treering.search.relations.registry import Plan, plan, relation
+from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Snapshot
 
 
@@ -53,8 +53,8 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
     snapshot = a_space(12, seed)
     own = np.random.default_rng(seed).normal(size=(12, queries)).astype(np.float32)
     weighted: Plan = {
-        "text": [Weighted(Context(0.5), 1.0)],
-        "chat": [Weighted(Context(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
+        "text": [Weighted(ContextRelation(0.5), 1.0)],
+        "chat": [Weighted(ContextRelation(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
         "code": [],
     }
     terms = relation_terms(Relations(), weighted, snapshot, own)
@@ -79,7 +79,7 @@ def test_a_relation_chosen_by_name_has_the_parameters_measured_for_each_kind() -
 
 
 def test_alpha_reweighs_all_relations_or_those_it_names() -> None:
-    both: list[Relation] = [Context(0.3), Session()]
+    both: list[Relation] = [ContextRelation(0.3), Session()]
     assert [one.alpha for one in plan(DEFAULTS, both, 0.2)["text"]] == [0.2, 0.2]
     assert [one.alpha for one in plan(DEFAULTS, both, {"session": 0.9})["text"]] == [0.5, 0.9]
 
@@ -96,8 +96,8 @@ def test_an_unknown_relation_is_refused_with_the_names_there_are() -> None:
 
 def test_two_relations_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="share a name"):
-        plan(DEFAULTS, [Context(0.2), Context(0.9)], None)
-    plan(DEFAULTS, [Context(0.2), Context(0.9, name="wide context")], None)
+        plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9)], None)
+    plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9, name="wide context")], None)
 
 
 @pytest.mark.parametrize("name", ["lexical", "dense", "named"])

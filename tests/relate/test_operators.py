@@ -10,12 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from treering.arrays import Floats
 from treering.errors import InputError
-from treering.relate.combine import Relations
-from treering.relate.contract import MISSING, Floats, Items, Operator, Relation
-from treering.relate.decay import Context, Time
-from treering.relate.group import Session, Speaker
-from treering.relate.semantic import Semantic
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import MISSING, Items, Operator, Relation
+from treering.search.relations.decay import ContextRelation, Time
+from treering.search.relations.group import Session, Speaker
+from treering.search.relations.semantic import Semantic
 
 Matrix = NDArray[np.float64]
 Formula = Callable[[Items], Matrix]
@@ -96,7 +97,9 @@ def semantic(form: str) -> Formula:
 
 CASES = [
     *(
-        pytest.param(Context(w, within), context(w, within), id=f"context {w} within {within}")
+        pytest.param(
+            ContextRelation(w, within), context(w, within), id=f"context {w} within {within}"
+        )
         for w in (0.0, 0.3, 0.8, 0.99)
         for within in ("document", "session")
     ),
@@ -182,7 +185,7 @@ def test_a_worked_example_of_the_context_relation() -> None:
         vectors=np.zeros((4, 0), dtype=np.float32),
     )
     own = np.array([8, 0, 4, 1], dtype=np.float32)
-    operator = Context(w=0.5).bind(items)
+    operator = ContextRelation(w=0.5).bind(items)
     np.testing.assert_allclose(operator.propagate(own), [9, 6, 6, 1])
     np.testing.assert_allclose(operator.mass(), [1.75, 2, 1.75, 1])
 
@@ -205,10 +208,10 @@ def test_operators_that_are_bound_once_are_bound_again_for_another_version() -> 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Context(w=1.0),
-        lambda: Context(w=-0.1),
-        lambda: Context(w=float("nan")),
-        lambda: Context(within="paragraph"),
+        lambda: ContextRelation(w=1.0),
+        lambda: ContextRelation(w=-0.1),
+        lambda: ContextRelation(w=float("nan")),
+        lambda: ContextRelation(within="paragraph"),
         lambda: Time(tau=0),
         lambda: Time(tau=float("nan")),
         lambda: Semantic(form="euclidean"),

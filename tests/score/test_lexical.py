@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from treering.relate.contract import Floats
-from treering.score.lexical import K1, B, Lexical
-from treering.score.terms import Terms
+from treering.arrays import Floats
+from treering.search.lexical import K1, B, Lexical
+from treering.search.terms import Terms
 
 VOCABULARY = 12
 Document = list[int]

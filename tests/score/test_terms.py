@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.score.terms import dated, stem, terms
+from treering.search.terms import dated, stem, terms
 
 THREADS = 8
 WAIT_S = 30.0

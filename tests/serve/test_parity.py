@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from treering.code.memory import CodeMemory
 from treering.ingest.where import Where
-from treering.memo.view import MemoView
 from treering.memory import Memory
 from treering.serve.rest import chat, code, entries, memos, tree, upkeep, wire
-from treering.tree.view import TreeView
+from treering.views.code.memory import CodeMemory
+from treering.views.memos.view import MemoView
+from treering.views.tree.view import TreeView
 
 ONLY_HERE = {"progress", "count_tokens", "self"}
 """Callbacks cannot be sent."""

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder, down
 from tests.serve.conftest import Serve
+from treering.arrays import Floats
 from treering.errors import ServerUnavailable
-from treering.relate.contract import Floats
 from treering.serve.settling import Settling
 from treering.serve.tenant import Tenant
 

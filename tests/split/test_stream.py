@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from treering.errors import TextEncodingError
 from treering.split import stream
-from treering.split.stream import check_text, decode, pieces
+from treering.split.stream import decode, pieces
+from treering.text import check_text
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.tree.rows import Rows
-from treering.tree.shape import Route, Settings, Tree
-from treering.tree.threshold import Threshold
+from treering.views.tree.rows import Rows
+from treering.views.tree.shape import Route, Settings, Tree
+from treering.views.tree.threshold import Threshold
 
 Matrix = NDArray[np.float32]
 

@@ -7,9 +7,9 @@ from zlib import crc32
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.errors import EmbeddingError
 from treering.llm.scripted import Request
-from treering.relate.contract import Floats
 
 SENTENCES = (
     "Ana sails her boat to the harbour",

@@ -6,7 +6,7 @@ from tests.tree.talking import echo
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import ScriptedLLM
-from treering.tree.aggregate import Extractive, Written
+from treering.views.tree.aggregate import Extractive, Written
 
 
 def words(text: str) -> int:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, unit_rows
-from treering.tree.cover import candidates, cover
-from treering.tree.retrieve import collapsed, traversal
-from treering.tree.shape import ROOT, Tree
+from treering.views.tree.cover import candidates, cover
+from treering.views.tree.retrieve import collapsed, traversal
+from treering.views.tree.shape import ROOT, Tree
 
 
 def one_topic(leaves: int) -> Tree:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 
-from treering.tree import draw
-from treering.tree.draw import Branch
+from treering.views.tree import draw
+from treering.views.tree.draw import Branch
 
 NASTY = '</p><script>alert("1")</script> & "quoted" \\ $title #35; ]'
 LEAVES = (

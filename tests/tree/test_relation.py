@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from treering.arrays import Codes
 from treering.errors import InputError
-from treering.relate.contract import MISSING, Codes, Items, Relation
-from treering.relate.tree import TreeRelation
+from treering.search.relations.contract import MISSING, Items, Relation
+from treering.search.relations.tree import TreeRelation
 
 
 def items(count: int) -> Items:

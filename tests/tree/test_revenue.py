@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
-from treering.tree.otd import otd_revenue
-from treering.tree.revenue import apart, revenue, separation
-from treering.tree.shape import ROOT, Tree
+from treering.views.tree.otd import otd_revenue
+from treering.views.tree.revenue import apart, revenue, separation
+from treering.views.tree.shape import ROOT, Tree
 
 
 def similarities(vectors: Matrix) -> NDArray[np.float64]:

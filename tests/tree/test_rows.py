@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, state
-from treering.relate.contract import Stacked
-from treering.tree.rows import BLOCK, Rows, Vector
-from treering.tree.shape import Tree
+from treering.search.relations.contract import Stacked
+from treering.views.tree.rows import BLOCK, Rows, Vector
+from treering.views.tree.shape import Tree
 
 steps = st.lists(
     st.tuples(st.sampled_from(["set", "drop", "share"]), st.integers(0, 30)), max_size=40

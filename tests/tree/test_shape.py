@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
 from treering.errors import DimensionMismatch, InputError, UnknownName
-from treering.tree.shape import ROOT, Settings, Tree
-from treering.tree.threshold import Threshold
+from treering.views.tree.shape import ROOT, Settings, Tree
+from treering.views.tree.threshold import Threshold
 
 SEEDS = st.integers(0, 10_000)
 COUNTS = st.integers(1, 60)

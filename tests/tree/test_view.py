@@ -12,7 +12,7 @@ from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, Unknow
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.tree.node import TreeNode
+from treering.views.tree.node import TreeNode
 
 WAIT_S = 20.0
 

@@ -9,8 +9,8 @@ from typing import Any
 from treering.errors import MissingExtra
 from treering.ingest.where import Where
 from treering.memory import Memory
-from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Hit
+from treering.search.searcher import MAX_QUERY_CHARS
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever

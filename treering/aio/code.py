@@ -7,24 +7,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from treering.aio.context_memory import AsyncContextMemory
-from treering.code.guard.check import CheckReport
-from treering.code.index.blocks import CodeBlock
-from treering.code.index.code_index import ALPHA, CodeHit
-from treering.code.index.indexing import CodeReceipt
-from treering.code.index.names import About
-from treering.code.index.neighbours import Neighbourhood
-from treering.code.memory import CodeMemory
-from treering.code.parse.cuts import Unit
-from treering.code.rounds.history import DEPTH
-from treering.code.rounds.recorded import RecordedBlock
-from treering.code.rounds.rounds import Files
-from treering.code.rounds.session import SessionBlock
-from treering.code.write.coder import JudgeName
-from treering.code.write.context_memory import Judge
-from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.llm.tokens import estimate_tokens
 from treering.records import Forgotten, Progress
-from treering.score.own import Mode
+from treering.search.own import Mode
+from treering.views.code.guard.check import CheckReport
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.index.indexing import CodeReceipt
+from treering.views.code.index.names import About
+from treering.views.code.index.neighbours import Neighbourhood
+from treering.views.code.memory import CodeMemory
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.rounds import Files
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.context_memory import Judge
+from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
 
 class AsyncCode:

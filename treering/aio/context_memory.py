@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from treering.code.index.blocks import CodeBlock
-from treering.code.write.context_memory import ContextMemory, Judgement
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.write.context_memory import ContextMemory, Judgement
 
 
 class AsyncContextMemory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from treering.facts.view import Change, Fact, FactView
+from treering.views.facts.view import Change, Fact, FactView
 
 
 class AsyncFacts:

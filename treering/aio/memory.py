@@ -13,8 +13,8 @@ from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
 from treering.aio.paging import paged
 from treering.aio.tree import AsyncTree
-from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.answer import Answer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import AsyncChatStream
@@ -24,7 +24,6 @@ from treering.ingest.where import Where
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import DEFAULT_SPACE, Memory
-from treering.recall.context import CountTokens
 from treering.records import (
     JSON,
     Altitude,
@@ -39,9 +38,10 @@ from treering.records import (
     Receipt,
     Stats,
 )
-from treering.relate import fit as fitting
-from treering.relate.registry import Chosen
-from treering.score.own import Mode
+from treering.search.context import CountTokens
+from treering.search.own import Mode
+from treering.search.relations.registry import Chosen
+from treering.search.relations.settings import FitReport
 from treering.views.registry import Alpha
 
 
@@ -370,7 +370,7 @@ class AsyncMemory:
         """What was stated of people and things, and what later statements superseded."""
         return AsyncFacts(lambda: self._memory.facts)
 
-    async def fit(self, *, progress: Progress | None = None) -> list[fitting.Report]:
+    async def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.
 
         Pseudo-queries are made from the space's own text, for each kind of content by itself; what

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from treering.memo.record import Choice, Memo
-from treering.memo.view import Entries, Hits, Memos, MemoView, When
-from treering.memo.write import Wording
 from treering.records import Progress
-from treering.score.own import Mode
+from treering.search.own import Mode
+from treering.views.memos.record import Choice, Memo
+from treering.views.memos.view import Entries, Hits, Memos, MemoView, When
+from treering.views.memos.write import Wording
 
 
 class AsyncMemos:

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 from treering.records import Progress
-from treering.tree.node import TreeNode
-from treering.tree.search import TREE_ALPHA, Method
-from treering.tree.shape import ROOT, Route, Settings
-from treering.tree.threshold import Form
-from treering.tree.view import Format, Quality, TreeStats, TreeView
+from treering.views.tree.node import TreeNode
+from treering.views.tree.search import TREE_ALPHA, Method
+from treering.views.tree.shape import ROOT, Route, Settings
+from treering.views.tree.threshold import Form
+from treering.views.tree.view import Format, Quality, TreeStats, TreeView
 
 
 class AsyncTree:

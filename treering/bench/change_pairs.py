@@ -1,6 +1,6 @@
 """Pairs of statements by one speaker, written by hand: some change a fact, some do not.
 
-They are what the rules of :mod:`treering.facts` were written on, so they tell what is guarded
+They are what the rules of :mod:`treering.views.facts` were written on, so they tell what is guarded
 against, not what to expect of other texts. The tests of facts hold the rules to them.
 """
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.embed.contract import Embedder
-from treering.relate.contract import Floats
 
 
 class _Keeping:

@@ -14,11 +14,11 @@ from typing import Any
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED, Pair
 from treering.bench.task import Task
 from treering.errors import LLMReplyError
-from treering.facts.change import Known, superseded
-from treering.facts.judge import ask, controls_right, read_verdict
-from treering.facts.statement import statements
 from treering.llm.contract import LLM
 from treering.records import Entry
+from treering.views.facts.change import Known, superseded
+from treering.views.facts.judge import ask, controls_right, read_verdict
+from treering.views.facts.statement import statements
 
 _SPEAKER = "Ana"  # of the pairs written by hand
 

@@ -28,15 +28,15 @@ from treering.bench.read import json_lines
 from treering.bench.undone.fitting import Stage, fit, fitted, trained_on
 from treering.bench.undone.paper import conflicts
 from treering.bench.undone.trial import Laboratory, Trial, inputs
-from treering.code.guard.detector import Case, text_cases, verdict
-from treering.code.guard.evidence import Version
-from treering.code.guard.scorer import OF_RULES, Scorer
-from treering.code.guard.wording import read_instruction
-from treering.code.parse.parts import read_definition
-from treering.code.parse.pieces import DefinitionChange
-from treering.code.rounds.history import changes_of, piece_of
-from treering.code.rounds.session import SessionBlock, chained
 from treering.errors import InputError
+from treering.views.code.guard.detector import Case, text_cases, verdict
+from treering.views.code.guard.evidence import Version
+from treering.views.code.guard.scorer import OF_RULES, Scorer
+from treering.views.code.guard.wording import read_instruction
+from treering.views.code.parse.parts import read_definition
+from treering.views.code.parse.pieces import DefinitionChange
+from treering.views.code.rounds.history import changes_of, piece_of
+from treering.views.code.rounds.session import SessionBlock, chained
 
 STAGES: tuple[Stage, ...] = ("static", "trial", "tested")
 HEADLINE: Stage = "trial"

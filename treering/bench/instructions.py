@@ -25,7 +25,7 @@ from treering.bench.read import json_lines, only_file
 from treering.bench.results import QuestionResult, Results
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.structured import read_json
-from treering.memo.choose import read as read_choice
+from treering.views.memos.choose import read as read_choice
 
 Stage = Literal["writing", "retrieval", "chatting"]
 MAX_OPTIONS = 1_000

@@ -30,11 +30,11 @@ from treering.bench.run import Progress
 from treering.embed.contract import Embedder
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM
-from treering.memo.claims import Check, Support, claims_of, names_of
-from treering.memo.lines import shown
-from treering.memo.record import Memo
-from treering.memo.write import Wording, partition
 from treering.memory import Memory
+from treering.views.memos.claims import Check, Support, claims_of, names_of
+from treering.views.memos.lines import shown
+from treering.views.memos.record import Memo
+from treering.views.memos.write import Wording, partition
 
 WINDOW = 8192  # tokens that a model is taken to have, so that batches are alike with all of them
 MEMOS_SHOWN = 8

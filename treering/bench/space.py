@@ -15,10 +15,10 @@ from treering.bench.metrics.evidence import RetrievedPassage
 from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError
-from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit, Kind
+from treering.views.fragments.build import embedded_text
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""

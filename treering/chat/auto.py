@@ -22,9 +22,9 @@ from treering.chat.policy import (
     origin,
     tokens,
 )
-from treering.recall.context import CountTokens
-from treering.recall.context import shown as as_shown
-from treering.tree.extract import central_sentences
+from treering.search.context import CountTokens
+from treering.search.context import shown as as_shown
+from treering.views.tree.extract import central_sentences
 
 HISTORY_SHARE = 0.98  # of the room: a conversation that fits is shown, not searched
 NEARLY = 1.25  # of the room: one that nearly fits fills it; else a turn more would hide most of it

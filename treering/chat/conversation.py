@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Protocol
 
-from treering.answer import Answer, Answerer
 from treering.chat import shown
+from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
@@ -27,10 +27,11 @@ from treering.errors import (
 from treering.ingest.intake import Intake
 from treering.journal import entries, unanswered
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply
-from treering.recall.context import CountTokens
 from treering.records import Entry
-from treering.split.stream import check_text
+from treering.search.context import CountTokens
+from treering.text import check_text
 from treering.views.registry import Views
 
 log = logging.getLogger("treering")
@@ -65,12 +66,12 @@ class Conversations:
     def __init__(
         self,
         space: Space,
-        answerer: Answerer,
+        account: ModelAccount,
         views: Views,
         intake: Intake,
     ) -> None:
         self._space = space
-        self._answerer = answerer
+        self._account = account
         self._views = views
         self._intake = intake
 
@@ -92,7 +93,7 @@ class Conversations:
         record: RoundRecord | None = None,
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
-        llm = self._answerer.llm()
+        llm = self._account.llm()
         said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
             prompt, digests = self._prompt(said, policy)
@@ -112,7 +113,7 @@ class Conversations:
         record: RoundRecord | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
-        llm = self._answerer.llm()
+        llm = self._account.llm()
         said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
             prompt, digests = self._prompt(said, policy)
@@ -146,7 +147,7 @@ class Conversations:
         Said again because it got no reply, it is kept already. That is decided in the transaction
         that keeps it: two who say the same at once are both kept.
         """
-        llm = self._answerer.llm()
+        llm = self._account.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
         self._views.catch_up()
@@ -174,7 +175,7 @@ class Conversations:
 
         The message must not be found as the best evidence for itself.
         """
-        count = self._answerer.llm().count_tokens
+        count = self._account.llm().count_tokens
         history, gone = said.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
             sources = self._sources(count, said.entries)
@@ -215,7 +216,7 @@ class Conversations:
     ) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded."""
         reply, materials = replied.reply, replied.prompt.materials
-        self._answerer.pay("chat", reply)
+        self._account.pay("chat", reply)
         answer = Answer(
             text=_checked_text(reply),
             context=materials.context,

@@ -8,7 +8,7 @@ WHOLE_TOKENS = 1_000  # up to here the model sees the whole history
 WHOLE_ROUNDS = 10
 
 
-class Fragments:
+class FragmentsPolicy:
     """The last round, and what the memory relates to it and the message."""
 
     name = "fragments"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from treering.chat.policy import QUERY_CHARS, Evidence, Materials, Sources, Turn, newest, tokens
-from treering.memo.record import LINE_JOIN
-from treering.memo.record import Evidence as MemoEvidence
-from treering.recall.context import CountTokens
+from treering.search.context import CountTokens
+from treering.views.memos.record import LINE_JOIN, MemoEvidence
 
 RECENT_SHARE = 0.5  # the paper's: memos are written once the recent dialogue fills half the window
 NUMBER_TOKENS = 5  # of an evidence's "(n)" and the blank line before it

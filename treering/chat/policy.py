@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from treering.memo.record import Evidence as MemoEvidence
-from treering.recall.context import LABEL_CHARS, CountTokens
 from treering.records import Context, Entry, Hit, Passage
+from treering.search.context import LABEL_CHARS, CountTokens
+from treering.views.memos.record import MemoEvidence
 
 JOIN = " ### "  # MemoChat's mark between dialogue lines
 JOIN_TOKENS = 3

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from treering.chat.policy import JOIN, Materials, Policy, Sources, Turn, indented, line
 from treering.llm.contract import Message
 from treering.llm.prompts import load
-from treering.recall.context import CountTokens
 from treering.records import Entry
+from treering.search.context import CountTokens
 
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
 NOTHING = "None."

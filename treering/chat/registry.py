@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treering.chat.auto import Auto
-from treering.chat.fragments import Fragments
+from treering.chat.fragments import FragmentsPolicy
 from treering.chat.memo import FromMemos
 from treering.chat.policy import Policy
 from treering.chat.tree import FromTree
@@ -11,7 +11,7 @@ from treering.chat.window import Window
 from treering.errors import UnknownName
 
 POLICIES: dict[str, Policy] = {
-    policy.name: policy for policy in (Auto(), Window(), Fragments(), FromTree(), FromMemos())
+    policy.name: policy for policy in (Auto(), Window(), FragmentsPolicy(), FromTree(), FromMemos())
 }
 
 

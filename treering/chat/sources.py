@@ -10,16 +10,15 @@ from treering.chat.exchange import exchanges
 from treering.chat.policy import Evidence, Exchange, origin
 from treering.journal import entries
 from treering.journal.space import Space
-from treering.memo.choose import related
-from treering.memo.record import Evidence as MemoEvidence
-from treering.memo.record import Memo
-from treering.recall.context import Candidate, CountTokens, assemble, outdated, shown
-from treering.recall.search import by_words_if_down
 from treering.records import Context, Filter, Hit
-from treering.score.own import Mode
+from treering.search.context import Candidate, CountTokens, assemble, outdated, shown
 from treering.search.marks import Quote
-from treering.tree.view import TreeView
+from treering.search.own import Mode
+from treering.search.searcher import by_words_if_down
+from treering.views.memos.choose import related
+from treering.views.memos.record import Memo, MemoEvidence
 from treering.views.registry import Views
+from treering.views.tree.view import TreeView
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
 

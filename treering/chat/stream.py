@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import Self
 
-from treering.answer import Answer
+from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
 from treering.llm.contract import Reply, ReplyStream
 

@@ -16,16 +16,16 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.code.guard.check import check as compare
-from treering.code.guard.report import Reversal
-from treering.code.index.code_index import ALPHA, CodeHit
-from treering.code.parse.statements import CodeStatement
-from treering.code.rounds.history import DEPTH
-from treering.code.rounds.rounds import story_of
-from treering.code.rounds.session import SessionBlock
-from treering.code.write.coder import JudgeName
 from treering.errors import InputError
-from treering.score.own import Mode
+from treering.search.own import Mode
+from treering.views.code.guard.check import check as compare
+from treering.views.code.guard.report import Reversal
+from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.parse.statements import CodeStatement
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.rounds import story_of
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.coder import JudgeName
 
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""

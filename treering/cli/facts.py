@@ -12,10 +12,10 @@ from treering.cli.options import command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.facts.forms import DOES
+from treering.views.facts.forms import DOES
 
 if TYPE_CHECKING:
-    from treering.facts.view import Change, Fact
+    from treering.views.facts.view import Change, Fact
 
 commands = typer.Typer()
 

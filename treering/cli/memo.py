@@ -11,7 +11,7 @@ from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.memo.record import Memo
+from treering.views.memos.record import Memo
 
 app = typer.Typer(
     add_completion=False, help="Read and correct what has been talked about, topic by topic."

@@ -134,7 +134,7 @@ class Run:
         path = self.path.resolve()
         if not any((folder / ".git").exists() for folder in path.parents):
             return  # git need not be started to know
-        from treering.code.rounds.git import Git
+        from treering.views.code.rounds.git import Git
 
         with suppress(MissingExtra, InputError):  # no git, or not for this user: nothing to say
             if Git.at(path.parent).takes(path):

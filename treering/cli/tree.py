@@ -12,8 +12,8 @@ from treering.cli import stdin
 from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import Part, note
 from treering.cli.run import Run
-from treering.tree.node import TreeNode
-from treering.tree.shape import ROOT
+from treering.views.tree.node import TreeNode
+from treering.views.tree.shape import ROOT
 
 app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 

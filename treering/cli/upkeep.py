@@ -22,7 +22,7 @@ from treering.records import Entry, Stats
 
 if TYPE_CHECKING:
     from treering.memory import Memory
-    from treering.relate.fit import Report
+    from treering.search.relations.settings import FitReport
 
 commands = typer.Typer()
 
@@ -225,7 +225,7 @@ def _confirm() -> None:
         raise typer.Exit(0)
 
 
-def _report(report: Report) -> Iterator[Part]:
+def _report(report: FitReport) -> Iterator[Part]:
     yield report.kind, "bold"
     yield (
         f"  mean reciprocal rank on {report.queries // 2} held-out pseudo-queries: "
@@ -241,7 +241,7 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
 
     Of a damaged memory it holds what can be read.
     """
-    from treering.exchange import is_entry
+    from treering.ingest.exchange import is_entry
 
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")

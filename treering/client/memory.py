@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from typing_extensions import override
 
-from treering.answer import Answer
+from treering.chat.answer import Answer
 from treering.chat.stream import ChatStream
 from treering.client import calls
 from treering.client.connection import API_KEY, Connection, decoded, error_of

@@ -11,25 +11,25 @@ from typing_extensions import override
 from treering.client import calls
 from treering.client.calls import same_count, step, without
 from treering.client.connection import Connection
-from treering.code.guard.check import CheckReport
-from treering.code.index.code_index import ALPHA, CodeHit
-from treering.code.index.indexing import CodeReceipt
-from treering.code.index.names import About
-from treering.code.index.neighbours import Neighbourhood
-from treering.code.memory import CodeMemory
-from treering.code.parse.cuts import Unit
-from treering.code.rounds.history import DEPTH
-from treering.code.rounds.rounds import Files
-from treering.code.rounds.session import SessionBlock
-from treering.code.write.coder import JudgeName
-from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
-from treering.facts.view import FactView
 from treering.llm.tokens import estimate_tokens
-from treering.memo.record import Memo
-from treering.memo.view import Entries, Memos, MemoView
 from treering.records import Forgotten, Progress
-from treering.score.own import Mode
-from treering.tree.view import TreeView
+from treering.search.own import Mode
+from treering.views.code.guard.check import CheckReport
+from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.index.indexing import CodeReceipt
+from treering.views.code.index.names import About
+from treering.views.code.index.neighbours import Neighbourhood
+from treering.views.code.memory import CodeMemory
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.rounds import Files
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
+from treering.views.facts.view import FactView
+from treering.views.memos.record import Memo
+from treering.views.memos.view import Entries, Memos, MemoView
+from treering.views.tree.view import TreeView
 
 
 @without({"quality": "it takes minutes; run `treering tree stats --quality` where the file is"})

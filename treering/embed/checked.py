@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import DimensionMismatch, EmbeddingError, TreeringError
-from treering.relate.contract import Floats
 
 _SHORTEST = np.float32(1e-12)
 """Vectors of no length stay what they are: dividing by this leaves zeros."""

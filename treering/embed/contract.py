@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from treering.relate.contract import Floats
+from treering.arrays import Floats
 
 
 @runtime_checkable

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
 from treering import forks
+from treering.arrays import Floats
 from treering.embed.checked import unit_rows
 from treering.errors import EmbeddingError
-from treering.relate.contract import Floats
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, MissingExtra
-from treering.relate.contract import Floats
 
 try:
     import openai

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from treering import files
-from treering.code.parse.language import SUFFIXES
 from treering.errors import InputError, TextEncodingError
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.entries import Draft
 from treering.records import Kind, Skipped
 from treering.split.stream import read_text
+from treering.views.code.parse.language import SUFFIXES
 
 _UNPARSED = frozenset(
     {".kt", ".lua", ".pl", ".ps1", ".r", ".scala", ".sh", ".sql", ".swift", ".vue", ".zig"}

@@ -7,27 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treering import exchange
 from treering.errors import InputError, UnknownName
-from treering.ingest import files
-from treering.ingest.drafts import (
-    Envelope,
-    Numbering,
-    checked_name,
-    message_drafts,
-    numbered,
-    text_drafts,
-)
+from treering.ingest import exchange, files
+from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
 from treering.journal import entries, ledger
 from treering.journal.contract import Writer
 from treering.journal.entries import Draft
+from treering.journal.fields import checked_name
 from treering.journal.space import Space, SpaceWriter
-from treering.memo import changes
 from treering.records import Receipt, Skipped
-from treering.relate import settings as fitted
-from treering.split.stream import check_text
-from treering.tree import planting
+from treering.search.relations import settings as fitted
+from treering.text import check_text
 from treering.views.erase import Eraser
+from treering.views.memos import changes
+from treering.views.tree import planting
 
 Message = Mapping[str, Any]
 

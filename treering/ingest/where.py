@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from treering.errors import FilterError
-from treering.ingest.drafts import metadata_json, parse_time
+from treering.journal.fields import metadata_json, parse_time
 from treering.records import JSON, Filter, Kind
-from treering.split.stream import check_text
+from treering.text import check_text
 
 
 class Where(TypedDict, total=False):

@@ -19,7 +19,7 @@ from typing import Final
 from treering.errors import JournalError, RequestUnderWay
 from treering.journal import entries, replies
 from treering.journal.contract import Database, Writer
-from treering.journal.replies import KEPT, Reply
+from treering.journal.replies import KEPT, StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 
 log = logging.getLogger("treering")
@@ -45,7 +45,7 @@ class RequestClaim:
 
 
 @contextmanager
-def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | Reply]:
+def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | StoredReply]:
     """The claim on a request for the time of the block, or the reply that it got before.
 
     A claim that has no reply at the end of the block is given up.
@@ -68,7 +68,7 @@ def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | R
         _at_work.discard(attempt)
 
 
-def complete(writer: SpaceWriter, claim: RequestClaim, reply: Reply, *, quotes: bool) -> None:
+def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, quotes: bool) -> None:
     """Put the reply in the place of the claim; ``quotes``: it may hold text of entries.
 
     Raises RequestUnderWay if the claim was taken over: what is stored with it must not stay.
@@ -106,7 +106,7 @@ def erase(writer: Writer, erased: Collection[int]) -> None:
     writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
 
 
-def _begin(space: Space, claim: RequestClaim) -> RequestClaim | Reply:
+def _begin(space: Space, claim: RequestClaim) -> RequestClaim | StoredReply:
     with space.read() as reader:  # a reply, or somebody at work, is seen without writing
         reply = _reply(reader, space.database, claim)
     if reply is None:
@@ -117,7 +117,7 @@ def _begin(space: Space, claim: RequestClaim) -> RequestClaim | Reply:
     return reply or claim
 
 
-def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Reply | None:
+def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> StoredReply | None:
     """The reply that a request got. Raises RequestUnderWay, InputError."""
     reply = replies.find(reader, reader.id, claim.key, claim.request)
     if reply is not None:

@@ -21,14 +21,14 @@ KEPT = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class StoredReply:
     """A reply that was given. ``body`` is None once something it may quote was forgotten."""
 
     status: int
     body: bytes | None
 
 
-def find(reader: Reader, space: int, key: bytes, request: bytes) -> Reply | None:
+def find(reader: Reader, space: int, key: bytes, request: bytes) -> StoredReply | None:
     """The reply to a request, both given by digest and ``mac`` of the key.
 
     Raises InputError if the key came with another request.
@@ -40,7 +40,7 @@ def find(reader: Reader, space: int, key: bytes, request: bytes) -> Reply | None
     if row is None:
         return None
     refuse_another(bytes(row[0]), request)
-    return Reply(int(row[1]), None if row[2] is None else bytes(row[2]))
+    return StoredReply(int(row[1]), None if row[2] is None else bytes(row[2]))
 
 
 def refuse_another(first: bytes, request: bytes) -> None:
@@ -50,7 +50,7 @@ def refuse_another(first: bytes, request: bytes) -> None:
 
 
 def keep(
-    writer: Writer, space: int, key: bytes, request: bytes, reply: Reply, *, quotes: bool
+    writer: Writer, space: int, key: bytes, request: bytes, reply: StoredReply, *, quotes: bool
 ) -> None:
     """Keep the reply to a request; ``quotes`` tells whether it may hold text of entries."""
     now = datetime.now(UTC)

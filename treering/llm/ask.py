@@ -28,7 +28,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PromptPassage:
     """A piece of the memory as the model sees it: its text, where it is from, and its date."""
 
     text: str
@@ -37,7 +37,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CitedAnswer:
     """A model's answer from numbered passages.
 
     ``citations`` are the numbers it cites, from 1, in order of first mention; ``dangling`` are
@@ -57,8 +57,8 @@ class Answer:
 
 
 _EXAMPLE = (
-    Passage("Lena: Mr. Okafor keeps the keys.", "chat with Lena", "2024-01-02"),
-    Passage("Lena: He gave the keys to the porter today.", "chat with Lena", "2024-01-09"),
+    PromptPassage("Lena: Mr. Okafor keeps the keys.", "chat with Lena", "2024-01-02"),
+    PromptPassage("Lena: He gave the keys to the porter today.", "chat with Lena", "2024-01-09"),
 )
 _EXCHANGES = (
     ("Who has the keys now?", "The porter has them now [2]."),
@@ -69,7 +69,7 @@ holds the answer is said after the question, because it gets lost before (see
 ``treering bench prompts``)."""
 
 
-def ask_messages(question: str, passages: Sequence[Passage]) -> list[Message]:
+def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Message]:
     """The prompt for ``question`` over ``passages``, numbered from 1 in the order given.
 
     Raises ``EmptyText`` without a question or without passages: there is nothing to ask then.
@@ -84,7 +84,7 @@ def ask_messages(question: str, passages: Sequence[Passage]) -> list[Message]:
     return [*messages, _asked(question.strip(), passages)]
 
 
-def read_answer(reply: Reply, passages: int) -> Answer:
+def read_answer(reply: Reply, passages: int) -> CitedAnswer:
     """What ``reply`` says and cites, where ``passages`` passages were shown.
 
     Numbers in code are indices, not citations.
@@ -93,7 +93,7 @@ def read_answer(reply: Reply, passages: int) -> Answer:
     cited = dict.fromkeys(
         int(number) for group in _CITED.findall(prose) for number in re.findall(r"\d+", group)
     )
-    return Answer(
+    return CitedAnswer(
         text=reply.text.strip(),
         citations=tuple(number for number in cited if 1 <= number <= passages),
         dangling=tuple(number for number in cited if not 1 <= number <= passages),
@@ -103,12 +103,12 @@ def read_answer(reply: Reply, passages: int) -> Answer:
     )
 
 
-def _asked(question: str, passages: Sequence[Passage]) -> Message:
+def _asked(question: str, passages: Sequence[PromptPassage]) -> Message:
     numbered = "\n\n".join(_shown(n, passage) for n, passage in enumerate(passages, 1))
     return Message("user", load("ask_question").fill(passages=numbered, question=question))
 
 
-def _shown(number: int, passage: Passage) -> str:
+def _shown(number: int, passage: PromptPassage) -> str:
     origin = f"{passage.citation}, {passage.date}" if passage.date else passage.citation
     return load("ask_passage").fill(
         number=str(number), origin=" ".join(origin.split()), text=passage.text.strip()

@@ -24,7 +24,7 @@ from treering.http import retry_after_s
 from treering.llm.contract import Message, Reply, ReplyStream, Usage
 from treering.llm.tokens import estimate_tokens
 from treering.llm.wire import to_wire
-from treering.split.stream import check_text
+from treering.text import check_text
 
 try:
     import httpx2

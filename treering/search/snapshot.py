@@ -10,10 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.arrays import Codes
 from treering.journal.space import SpaceReader, SpaceState
 from treering.records import Kind
-from treering.relate.contract import Codes, Items
-from treering.score.lexical import Lexical
+from treering.search.lexical import Lexical
+from treering.search.relations.contract import Items
 from treering.split import Span
 
 
@@ -36,7 +37,7 @@ class Snapshot:
         return len(self.fragment)
 
 
-class Corpus(Protocol):
+class FragmentSource(Protocol):
     """Where the fragments of a space come from: columns held in memory, kept in step with it."""
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.relate.contract import MISSING, Floats, Items, Stacked
-from treering.score.lexical import Lexical
-from treering.score.terms import Terms
+from treering.arrays import Floats
+from treering.search.lexical import Lexical
+from treering.search.relations.contract import MISSING, Items, Stacked
 from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms
 
 
 def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:

@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
-from treering.ingest.drafts import checked_name
 from treering.journal.contract import Database
+from treering.journal.fields import checked_name
 from treering.serve import keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
 

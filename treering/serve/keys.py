@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import UnknownName
-from treering.ingest.drafts import checked_name
 from treering.journal import damage
 from treering.journal.contract import Database
 from treering.journal.entries import micros, moment
+from treering.journal.fields import checked_name
 
 PREFIX = "tr_"
 """Tells people, and scanners for leaked secrets, what such a text is."""

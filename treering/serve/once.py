@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from treering.errors import RequestUnderWay
 from treering.journal import claims
 from treering.journal.claims import RequestClaim
-from treering.journal.replies import Reply
+from treering.journal.replies import StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.serve import problems
 from treering.serve.settings import ServerSettings
@@ -48,7 +48,7 @@ class ClaimedRequest:
         self._claim = claim
         self._status = status
         self._quotes = quotes
-        self._reply: Reply | None = None
+        self._reply: StoredReply | None = None
 
     def earlier_message(self, reader: SpaceReader) -> Sequence[int]:
         """See ``RoundRecord``."""
@@ -60,10 +60,10 @@ class ClaimedRequest:
 
     def keep_answer(self, writer: SpaceWriter, answer: object) -> None:
         """Keep the reply in the transaction that stores what the request is for."""
-        self._reply = Reply(self._status, to_json(answer))
+        self._reply = StoredReply(self._status, to_json(answer))
         claims.complete(writer, self._claim, self._reply, quotes=self._quotes)
 
-    def kept(self, result: object) -> Reply:
+    def kept(self, result: object) -> StoredReply:
         """The reply, which is kept now if the work has not done so."""
         if self._reply is None:
             with self._space.write() as writer:
@@ -83,7 +83,7 @@ Run = Callable[..., Awaitable[Any]]
 class GivenReply:
     """A reply, and whether it was given before."""
 
-    reply: Reply
+    reply: StoredReply
     replayed: bool = False
 
     def response(self) -> Response:
@@ -136,10 +136,10 @@ class Once:
     def _attempt(self, work: Work, status: int, quotes: bool) -> GivenReply:
         """In one thread from claim to reply: a client that hangs up does not end the work."""
         if self.key is None:
-            return GivenReply(Reply(status, to_json(work(None))))
+            return GivenReply(StoredReply(status, to_json(work(None))))
         space = Space(self.tenant.database, self.tenant.space)
         with claims.claimed(space, self.key, self.request) as claim:
-            if isinstance(claim, Reply):
+            if isinstance(claim, StoredReply):
                 return GivenReply(claim, replayed=True)
             request = ClaimedRequest(space, claim, status, quotes=quotes)
             return GivenReply(request.kept(work(request)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from treering.code.rounds.git import Git
 from treering.errors import AccessDenied, InputError
 from treering.serve.settings import ServerSettings
+from treering.views.code.rounds.git import Git
 
 
 def served(settings: ServerSettings, root: str) -> Path:

@@ -13,21 +13,20 @@ from fastapi import FastAPI
 
 from treering.chat.policy import Evidence as ChatEvidence
 from treering.chat.policy import Materials
-from treering.code.guard.report import Reversal, SourceLine
-from treering.code.guard.scorer import Reason
-from treering.code.index.names import About
-from treering.code.index.neighbours import Neighbour, Neighbourhood
-from treering.code.parse.statements import CodeDelta
-from treering.code.write.context_memory import Judgement
-from treering.facts.view import Change as FactChange
 from treering.llm.contract import Message, Usage
-from treering.memo.record import Choice, Claim, Span
-from treering.memo.record import Evidence as MemoEvidence
 from treering.records import Forgotten, Newer, Skipped, Spent
 from treering.serve import problems
-from treering.tree.diagnose import Level, Shape
-from treering.tree.shape import Settings as TreeSettings
-from treering.tree.threshold import Threshold
+from treering.views.code.guard.report import Reversal, SourceLine
+from treering.views.code.guard.scorer import Reason
+from treering.views.code.index.names import About
+from treering.views.code.index.neighbours import Neighbour, Neighbourhood
+from treering.views.code.parse.statements import CodeDelta
+from treering.views.code.write.context_memory import Judgement
+from treering.views.facts.view import Change as FactChange
+from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
+from treering.views.tree.diagnose import Level, Shape
+from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.threshold import Threshold
 
 NAMES: Final[Mapping[type, str]] = {
     About: "CodeBackground",

@@ -14,8 +14,8 @@ from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import SpaceWriter
 from treering.memory import Memory
-from treering.recall.search import check_queries
 from treering.records import Hit, Spent
+from treering.search.searcher import check_queries
 from treering.serve.access import caller_of
 from treering.serve.batch import Batcher
 from treering.serve.threads import SHARE, THREADS, Share, Threads

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from treering import files
 from treering.errors import TextEncodingError
+from treering.text import check_text
 
 MAX_ENTRY_CHARS = 32_768
 """A longer text becomes several entries. Small enough to read for a hit, large enough that the
@@ -22,26 +23,6 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-
-
-def check_text(text: str, what: str, offset: int = 0) -> str:
-    """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates.
-
-    ``offset`` is that of the text in what it is a part of.
-    """
-    if (nul := text.find("\0")) >= 0:
-        raise TextEncodingError(
-            f"{what} has a NUL character at offset {offset + nul}; remove it "
-            "(is this a binary file?)"
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise TextEncodingError(
-            f"{what} has a lone surrogate {text[error.start]!r} at offset {error.start}; decode "
-            "the original bytes with the right encoding"
-        ) from error
-    return text
 
 
 def pieces(blocks: Iterable[str], limit: int = MAX_ENTRY_CHARS) -> Iterator[str]:

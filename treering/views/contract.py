@@ -17,11 +17,11 @@ from treering.embed.contract import Embedder
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.contract import LLM
-from treering.recall.search import Searcher
 from treering.records import Entry, Progress
-from treering.relate.contract import Relation
-from treering.relate.registry import Plan
 from treering.search.marks import Mark, Marker, Quote
+from treering.search.relations.contract import Relation
+from treering.search.relations.registry import Plan
+from treering.search.searcher import Searcher
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 
-from treering.answer import Answerer
-from treering.code.derive import CodeChanges
-from treering.code.memory import CodeMemory
-from treering.code.write.coder import BilledModel
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -27,31 +23,36 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.facts.derive import Facts
-from treering.facts.view import FactView
-from treering.fragments import store
-from treering.fragments.build import Fragments, ensure_same_model
-from treering.fragments.table import Table
 from treering.journal import ledger, work
 from treering.journal.space import Space, SpaceReader
-from treering.memo.derive import Memos
-from treering.memo.view import MemoView
-from treering.recall.search import Searcher
+from treering.llm.account import ModelAccount
 from treering.records import Filter, Hit, Progress, Stats
-from treering.relate import fit as fitting
-from treering.relate import settings as fitted
-from treering.relate.contract import Relation
-from treering.relate.defaults import DEFAULTS
-from treering.relate.registry import Chosen, Named, Plan, plan
 from treering.search.marks import UNMARKED, Mark, Quote
-from treering.tree.derive import Summaries
-from treering.tree.search import with_tree
-from treering.tree.view import TreeView
+from treering.search.relations import settings as fitted
+from treering.search.relations.contract import Relation
+from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.registry import Chosen, Named, Plan, plan
+from treering.search.relations.settings import FitReport
+from treering.search.searcher import Searcher
+from treering.views import fit as fitting
 from treering.views import progress as places
+from treering.views.code.derive import CodeChanges
+from treering.views.code.memory import CodeMemory
+from treering.views.code.write.coder import BilledModel
 from treering.views.contract import Resources, View, ViewFactory
 from treering.views.erase import SCRUB, Eraser
+from treering.views.facts.derive import Facts
+from treering.views.facts.view import FactView
 from treering.views.follow import Follower
+from treering.views.fragments import store
+from treering.views.fragments.build import Fragments, ensure_same_model
+from treering.views.fragments.table import Table
+from treering.views.memos.derive import Memos
+from treering.views.memos.view import MemoView
 from treering.views.rebuild import rebuild
+from treering.views.tree.derive import Summaries
+from treering.views.tree.search import with_tree
+from treering.views.tree.view import TreeView
 
 log = logging.getLogger("treering")
 
@@ -70,8 +71,8 @@ Alpha = float | Mapping[str, float]
 class Views:
     """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
 
-    def __init__(self, space: Space, embedder: Embedder, answerer: Answerer) -> None:
-        self._answerer = answerer
+    def __init__(self, space: Space, embedder: Embedder, account: ModelAccount) -> None:
+        self._account = account
         self._space = space
         self.embedder = embedder
         self._building = threading.Lock()
@@ -82,8 +83,8 @@ class Views:
         resources = Resources(
             space=space,
             embedder=current,
-            llm=answerer.llm,
-            has_llm=lambda: answerer.has_model,
+            llm=account.llm,
+            has_llm=lambda: account.has_model,
             search=self.searcher,
             marks=self.marks,
             defaults=self.defaults,
@@ -98,7 +99,7 @@ class Views:
             self.build,
             self.eraser,
             self._beside_code,
-            BilledModel(answerer.llm, answerer.pay),
+            BilledModel(account.llm, account.pay),
         )
         self._fragments = Fragments(space, current)
         self._views += [
@@ -285,7 +286,7 @@ class Views:
     def _defaults(self, reader: SpaceReader) -> Plan:
         return fitted.load(ledger.settings(reader, reader.id))
 
-    def fit(self, progress: Progress | None) -> list[fitting.Report]:
+    def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
         snapshot = self.searcher.snapshot()
         if snapshot is None:

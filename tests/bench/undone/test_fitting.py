@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from treering.bench.undone.fitting import RIDGE, Stage, fit, fitted
-from treering.code.guard.evidence import Evidence
-from treering.code.guard.scorer import columns
+from treering.views.code.guard.evidence import Evidence
+from treering.views.code.guard.scorer import columns
 
 
 def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treering.bench.undone.paper import candidates, conflicts
-from treering.code.rounds.session import SessionBlock, chained
+from treering.views.code.rounds.session import SessionBlock, chained
 
 PLAIN = "def half(n):\n    return n / 2\n"
 GUARDED = """\

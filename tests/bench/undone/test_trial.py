@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from treering.bench.undone.sandbox import CallOutcome
 from treering.bench.undone.trial import Laboratory, Trial, fulfils, same
-from treering.code.guard.evidence import Evidence, Version
-from treering.code.guard.wording import read_instruction as read
+from treering.views.code.guard.evidence import Evidence, Version
+from treering.views.code.guard.wording import read_instruction as read
 
 PLAIN = "def double(n):\n    return n * 2\n\n\ndouble(4)\n"
 GUARDED = """\

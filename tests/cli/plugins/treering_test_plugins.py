@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tests.embedders import HashingEmbedder
 from tests.embedders import down as refuses
+from treering.arrays import Floats
 from treering.errors import LLMUnavailable
 from treering.llm.scripted import Line, Request, ScriptedLLM
-from treering.relate.contract import Floats
 
 
 def embedder(argument: str) -> HashingEmbedder:

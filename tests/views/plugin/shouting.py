@@ -9,12 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from treering.arrays import Codes
 from treering.journal import work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Newer, Progress
-from treering.relate.contract import Codes, Items
-from treering.relate.group import GroupOperator
 from treering.search.marks import Mark, Quote
+from treering.search.relations.contract import Items
+from treering.search.relations.group import GroupOperator
 from treering.views.contract import Erased, Resources, View
 
 SHOUT = re.compile(r"\b[A-Z]{4,}\b")

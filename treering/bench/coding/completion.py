@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from treering.code.index.code_index import CodeHit
-from treering.code.parse.cuts import WINDOW_LINES
 from treering.errors import InputError
+from treering.views.code.index.code_index import CodeHit
+from treering.views.code.parse.cuts import WINDOW_LINES
 
 FRAGMENTS = 10
 """Fragments retrieved (FragRel B.2)."""

@@ -23,10 +23,10 @@ from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.run import Progress
 from treering.bench.suites.repoeval import load
-from treering.code.index.code_index import ALPHA, CodeHit, CodeIndex
-from treering.code.write.generate import code_of
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM, Message
+from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex
+from treering.views.code.write.generate import code_of
 
 ASKED = (
     "Continue this file with the body of its last function. Reply with the body's code only, "

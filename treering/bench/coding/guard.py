@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from treering.code.guard.check import ChangeCheck
-from treering.code.guard.detector import reversals
-from treering.code.guard.difference import Arrivals, behaviour_of
-from treering.code.guard.rules import TELLING
-from treering.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
-from treering.code.rounds.git import Git
-from treering.code.rounds.history import CommitHistory, EarlierChange
 from treering.errors import InputError
+from treering.views.code.guard.check import ChangeCheck
+from treering.views.code.guard.detector import reversals
+from treering.views.code.guard.difference import Arrivals, behaviour_of
+from treering.views.code.guard.rules import TELLING
+from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces
+from treering.views.code.rounds.git import Git
+from treering.views.code.rounds.history import CommitHistory, EarlierChange
 
 
 def alarms(git: Git, commits: list[str], depth: int) -> dict[str, Any]:

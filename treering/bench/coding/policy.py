@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from treering.arrays import Floats
 from treering.bench.coding.rounds import held_by_round
 from treering.bench.coding.task import CodeTask
 from treering.bench.metrics.evidence import RANKS
-from treering.code.index.code_index import ALPHA, CodeIndex, CodePlace
-from treering.code.index.map import repository_map
-from treering.code.parse.cuts import Unit
 from treering.errors import UnknownName
 from treering.llm.tokens import estimate_tokens
-from treering.relate.contract import Floats
-from treering.score.own import MODES, Mode
+from treering.search.own import MODES, Mode
+from treering.views.code.index.code_index import ALPHA, CodeIndex, CodePlace
+from treering.views.code.index.map import repository_map
+from treering.views.code.parse.cuts import Unit
 
 MAP_BUDGETS = (1000, 4000)
 ALL = "all"

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from treering.bench.coding.task import CodeTask
-from treering.code.index.blocks import CodeBlock, best_blocks
-from treering.code.index.code_index import CodeHit, CodeIndex
-from treering.code.write.context_memory import ContextMemory, NameJudge
 from treering.records import Why
+from treering.views.code.index.blocks import CodeBlock, best_blocks
+from treering.views.code.index.code_index import CodeHit, CodeIndex
+from treering.views.code.write.context_memory import ContextMemory, NameJudge
 
 
 def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[str, float]:

@@ -33,13 +33,13 @@ from treering.bench.coding.task import Dependencies
 from treering.bench.metrics.rounds import followed, pass_at_k
 from treering.bench.read import json_lines
 from treering.bench.run import Progress
-from treering.code.index.blocks import CodeBlock
-from treering.code.parse.pieces import pieces
-from treering.code.write.context_memory import RETRIEVED
-from treering.code.write.generate import code_of, repository_context
 from treering.errors import InputError, LLMReplyError, LLMUnavailable
 from treering.llm.contract import LLM, Message
 from treering.memory import Memory
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.parse.pieces import pieces
+from treering.views.code.write.context_memory import RETRIEVED
+from treering.views.code.write.generate import code_of, repository_context
 
 CHILD = "treering.bench.coding.unit_tests_child"
 SECONDS = 60.0

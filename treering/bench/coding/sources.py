@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 
 from treering.bench.coding.task import CodeTask, definitions
-from treering.code.index.code_index import CodeIndex, IndexedFile, index_file
-from treering.code.parse.cuts import Unit
-from treering.code.parse.source_files import SourceFile, scan
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.records import Skipped
+from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.parse.source_files import SourceFile, scan
 
 _TESTS = re.compile(r"(^|/)(tests?|testing)(/|_|\.)|_test\.py$|\.dist-info")
 _LETTERS = re.compile(r"[^a-z0-9]")

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treering import Memory
-from treering.code.graph.code_graph import CodeGraph
-from treering.code.graph.operator import CUTOFF, CodeRelation
-from treering.code.graph.trunk import Trunk
-from treering.code.index.code_index import CodeIndex, index_file
-from treering.code.parse.language import language_of
-from treering.code.parse.source_files import SourceFile, scan
 from treering.errors import InputError, MissingExtra
 from treering.records import Skipped
+from treering.views.code.graph.code_graph import CodeGraph
+from treering.views.code.graph.operator import CUTOFF, CodeRelation
+from treering.views.code.graph.trunk import Trunk
+from treering.views.code.index.code_index import CodeIndex, index_file
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.source_files import SourceFile, scan
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
-from treering.code.index.code_index import CodeHit
+from treering.views.code.index.code_index import CodeHit
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(

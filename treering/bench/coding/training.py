@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.bench.forgetting import STAGES, digest, fit_rounds, judged_rounds
-from treering.code.guard.scorer import OF_RULES
+from treering.views.code.guard.scorer import OF_RULES
 
 DIGITS = 4
 

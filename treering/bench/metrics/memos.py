@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.relate.contract import Floats
+from treering.arrays import Floats
 
 Similarity = Callable[[str, str], float]
 TokenVectors = Callable[[str], Floats]

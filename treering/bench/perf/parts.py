@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.bench.perf.timing import (
     FEW_ROUNDS,
     LIMIT,
@@ -21,23 +22,23 @@ from treering.bench.perf.timing import (
     in_turn,
     seconds_of,
 )
-from treering.code.parse.language import language_of
-from treering.code.parse.parser import syntax_root
-from treering.code.parse.source_files import SourceFile, scan
 from treering.journal.space import SpaceState
 from treering.memory import Memory
-from treering.recall.rank import rank
 from treering.records import KINDS
-from treering.relate.combine import Relations
-from treering.relate.contract import Floats, Items
-from treering.relate.decay import Context
-from treering.relate.defaults import Weighted
-from treering.relate.registry import Plan
-from treering.relate.semantic import Semantic
-from treering.score.lexical import Lexical
+from treering.search.lexical import Lexical
+from treering.search.rank import rank
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import Items
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.registry import Plan
+from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Snapshot
-from treering.tree.shape import Settings, Tree
-from treering.tree.threshold import Threshold
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.parser import syntax_root
+from treering.views.code.parse.source_files import SourceFile, scan
+from treering.views.tree.shape import Settings, Tree
+from treering.views.tree.threshold import Threshold
 
 DIMENSION = 384  # of the bundled model
 DOCUMENT = 100  # fragments a document
@@ -48,7 +49,7 @@ CODE_MOST = 300_000
 """Lines of the standard library, of which there are about half a million."""
 _NOT_CODE = ("test/", "idlelib/", "lib2to3/", "site-packages/")
 
-_CONTEXT = Weighted(Context(w=0.5), alpha=1.0)
+_CONTEXT = Weighted(ContextRelation(w=0.5), alpha=1.0)
 PLANS: Mapping[str, Plan] = {
     "dense": {},
     "context": {"text": (_CONTEXT,)},

@@ -10,9 +10,9 @@ from treering.bench.peers.contract import PeerFactory
 from treering.bench.perf import operations, parts
 from treering.bench.perf.timing import Timing
 from treering.bench.perf.world import World
-from treering.code.parse.parser import syntax_root
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
+from treering.views.code.parse.parser import syntax_root
 
 log = logging.getLogger("treering")
 

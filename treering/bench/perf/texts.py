@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treering.relate.contract import Floats
+from treering.arrays import Floats
 
 WORDS = 18  # words a turn: 100 characters, as in LoCoMo
 VOCABULARY = 30_000
@@ -73,5 +73,5 @@ def sentences(count: int) -> list[str]:
 
 
 _STOP_WORDS = (
-    resources.files("treering.score").joinpath("stop_words.txt").read_text("utf-8").split()
+    resources.files("treering.search").joinpath("stop_words.txt").read_text("utf-8").split()
 )

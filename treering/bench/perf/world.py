@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.bench.peers.contract import Peer, PeerFactory
 from treering.bench.perf.texts import RandomVectors, questions, turns
 from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, seconds_of
@@ -22,7 +23,6 @@ from treering.errors import InputError, UnknownName
 from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
-from treering.relate.contract import Floats
 
 BATCH = 1000  # turns an add
 PASSING = ("sentences", "passing")

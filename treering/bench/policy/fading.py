@@ -25,7 +25,7 @@ from treering.bench.prompts import load
 from treering.bench.space import ScoredPassage, TaskSpace
 from treering.bench.task import TaskQuestion
 from treering.llm.contract import LLM, Message
-from treering.score.terms import terms
+from treering.search.terms import terms
 
 log = logging.getLogger("treering")
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
+from treering.arrays import Floats
 from treering.bench.metrics.evidence import RetrievedPassage
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.space import DEPTH, ScoredPassage, TaskSpace
 from treering.bench.task import TaskQuestion
-from treering.relate.contract import Floats
-from treering.tree.aggregate import SUMMARY_TOKENS
-from treering.tree.extract import central_sentences
+from treering.views.tree.aggregate import SUMMARY_TOKENS
+from treering.views.tree.extract import central_sentences
 
 CLUSTER = 7  # texts a cluster, as RAPTOR's trees have
 

@@ -14,9 +14,9 @@ from treering.bench.space import TaskSpace
 from treering.bench.task import TaskQuestion
 from treering.errors import InputError, UnknownName
 from treering.records import Kind
-from treering.relate.decay import Context
-from treering.relate.defaults import DEFAULTS, Weighted
-from treering.relate.registry import ALPHA, BUILT_IN
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.registry import ALPHA, BUILT_IN
 
 PREFIX = "with:"
 DEFAULT_RELATIONS = "default"
@@ -87,7 +87,7 @@ class _Part:
 
     def _changed(self, default: Weighted) -> Weighted:
         relation = default.relation
-        if isinstance(relation, Context):
+        if isinstance(relation, ContextRelation):
             relation = replace(relation, w=self.parameters.get("w", relation.w))
         return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
 

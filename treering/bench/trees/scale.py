@@ -16,8 +16,8 @@ import numpy as np
 
 from treering.bench.perf.parts import mixture
 from treering.bench.plots import legend_beside, save
-from treering.tree.shape import ROOT, Settings, Tree
-from treering.tree.threshold import Threshold
+from treering.views.tree.shape import ROOT, Settings, Tree
+from treering.views.tree.threshold import Threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.bench.read import json_items, json_lines, only_file
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
-from treering.relate.contract import Floats
-from treering.tree.aggregate import SUMMARY_TOKENS
-from treering.tree.diagnose import depths, odd_one_out, shape
-from treering.tree.extract import central_sentences
-from treering.tree.family import direction
-from treering.tree.otd import otd_revenue
-from treering.tree.revenue import revenue, separation
-from treering.tree.shape import Inserted, Route, Settings, Tree
-from treering.tree.threshold import Threshold
+from treering.views.tree.aggregate import SUMMARY_TOKENS
+from treering.views.tree.diagnose import depths, odd_one_out, shape
+from treering.views.tree.extract import central_sentences
+from treering.views.tree.family import direction
+from treering.views.tree.otd import otd_revenue
+from treering.views.tree.revenue import revenue, separation
+from treering.views.tree.shape import Inserted, Route, Settings, Tree
+from treering.views.tree.threshold import Threshold
 
 BASES = (0.1, 0.4, 0.8)
 CHAT = 4

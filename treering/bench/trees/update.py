@@ -25,8 +25,8 @@ from treering.errors import InputError
 from treering.llm.contract import Message
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.memory import Memory
-from treering.tree.aggregate import SUMMARY_TOKENS
-from treering.tree.settle import CALLS_IN_FLIGHT
+from treering.views.tree.aggregate import SUMMARY_TOKENS
+from treering.views.tree.settle import CALLS_IN_FLIGHT
 
 SUMMARY_CHARS = 4 * SUMMARY_TOKENS
 

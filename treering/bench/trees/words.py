@@ -27,7 +27,7 @@ from treering.llm.settings import NONE
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit
-from treering.score.terms import terms
+from treering.search.terms import terms
 
 FLAT_HITS = 40  # more than fit the largest budget
 LEVEL_HITS = 10  # the paper's k at each level of a traversal

@@ -8,10 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from treering.code.guard import scorer
-from treering.code.guard.evidence import Evidence
-from treering.code.guard.scorer import INTERCEPT, Scorer, columns
 from treering.errors import MissingExtra
+from treering.views.code.guard import scorer
+from treering.views.code.guard.evidence import Evidence
+from treering.views.code.guard.scorer import INTERCEPT, Scorer, columns
 
 Stage = Literal["static", "trial", "tested"]
 """The evidence a scorer is fitted to: texts; runs; runs, and which rounds passed their tests."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.code.parse.statements import CodeStatement, change
-from treering.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
+from treering.views.code.parse.statements import CodeStatement, change
+from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from treering.bench.undone.probes import examples, probes
 from treering.bench.undone.sandbox import CallOutcome, SandboxLimits, run_version
 from treering.bench.undone.sandbox_child import canonical
 from treering.bench.undone.witnesses import witnesses
-from treering.code.guard.evidence import Evidence, Version
-from treering.code.guard.wording import Requirement
+from treering.views.code.guard.evidence import Evidence, Version
+from treering.views.code.guard.wording import Requirement
 
 MOST_OBSERVED = 3
 """Inputs shown with a finding."""

@@ -17,8 +17,8 @@ from treering.bench.coding.training import fitted_weights, write_weights
 from treering.bench.read import read_as
 from treering.cli.bench.options import DataPath, FigureOptions, ModelOptions, progress_bar
 from treering.cli.options import command
-from treering.code.rounds.history import DEPTH
 from treering.errors import InputError, MissingExtra
+from treering.views.code.rounds.history import DEPTH
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Code: written with a model, guarded, indexed."

@@ -30,8 +30,8 @@ from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering.llm.settings import CONTEXT_WINDOW
-from treering.memo.claims import Check
-from treering.memo.write import Wording
+from treering.views.memos.claims import Check
+from treering.views.memos.write import Wording
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="How well memos are written and checked."

@@ -12,9 +12,9 @@ from typing import Final
 from mcp_types import Resource, ResourceTemplate
 
 from treering.errors import UnknownName
-from treering.memo.record import Memo
 from treering.memory import Memory
-from treering.tree.node import TreeNode
+from treering.views.memos.record import Memo
+from treering.views.tree.node import TreeNode
 
 SHOWN: Final = 200
 """Memos, or children of one node, that are listed."""

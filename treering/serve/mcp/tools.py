@@ -13,13 +13,13 @@ from typing import Annotated, Any, ClassVar, Final
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from treering.code.guard.report import Reversal
-from treering.code.index.code_index import CodeHit
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Context
 from treering.serve.threads import Kind
+from treering.views.code.guard.report import Reversal
+from treering.views.code.index.code_index import CodeHit
 
 RECALL_TOKENS: Final = 800
 """What an answer usually needs; a model that wants more asks for more."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treering.errors import InputError, UnknownName
-from treering.facts.view import Fact
 from treering.ingest.where import Where, to_filter
-from treering.memo.record import Memo
 from treering.memory import Memory
 from treering.records import Entry, Filter
-from treering.tree.node import TreeNode
+from treering.views.facts.view import Fact
+from treering.views.memos.record import Memo
+from treering.views.tree.node import TreeNode
 
 SHOWN = 20
 """Entries, summaries and memos that a preview names; counts tell the rest."""

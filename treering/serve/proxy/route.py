@@ -23,8 +23,8 @@ from starlette.routing import Route
 
 from treering.errors import EmbeddingError
 from treering.memory import conversations
-from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Entry, Spent
+from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import name_in
 from treering.serve.proxy.conversation import CompletionRequest, UpstreamReply, Utterance, unknown
 from treering.serve.settings import ServerSettings

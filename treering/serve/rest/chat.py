@@ -13,8 +13,8 @@ from pydantic import Field
 from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
 
-from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.answer import Answer
 from treering.chat.conversation import RoundRecord
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt

@@ -9,23 +9,23 @@ from fastapi import APIRouter, Request
 from fastapi import Query as QueryParameter
 from pydantic import Field
 
-from treering.code.guard.check import CheckReport
-from treering.code.index.code_index import ALPHA, CodeHit
-from treering.code.index.indexing import CodeReceipt
-from treering.code.index.names import About
-from treering.code.index.neighbours import Neighbourhood
-from treering.code.parse.cuts import Unit
-from treering.code.rounds.history import DEPTH
-from treering.code.rounds.session import SessionBlock
-from treering.code.write.coder import JudgeName
-from treering.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.errors import InputError
 from treering.records import Forgotten
-from treering.score.own import Mode
+from treering.search.own import Mode
 from treering.serve.paths import served, served_git
 from treering.serve.rest.wire import Body, Budget, K, PathText, Query
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking
+from treering.views.code.guard.check import CheckReport
+from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.index.indexing import CodeReceipt
+from treering.views.code.index.names import About
+from treering.views.code.index.neighbours import Neighbourhood
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
 router = APIRouter(tags=["code"], prefix="/v1/code")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from treering.facts.view import Change, Fact
 from treering.serve.tenant import Asking
+from treering.views.facts.view import Change, Fact
 
 router = APIRouter(tags=["facts"], prefix="/v1/facts")
 

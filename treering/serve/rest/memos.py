@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from treering.memo.record import Choice, Memo, MemoHit
-from treering.memo.view import MemoView
 from treering.records import Entry
 from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking
+from treering.views.memos.record import Choice, Memo, MemoHit
+from treering.views.memos.view import MemoView
 
 router = APIRouter(tags=["memos"], prefix="/v1/memos")
 

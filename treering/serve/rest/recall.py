@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from treering.answer import Answer
+from treering.chat.answer import Answer
 from treering.records import Context, Hit
 from treering.serve.rest.wire import AskRequest, ContextRequest, SearchManyRequest, SearchRequest
 from treering.serve.tenant import Asking

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking, Tenant
-from treering.tree.node import TreeNode
-from treering.tree.search import TREE_ALPHA
-from treering.tree.shape import Settings as TreeSettings
-from treering.tree.view import TreeStats, TreeView
+from treering.views.tree.node import TreeNode
+from treering.views.tree.search import TREE_ALPHA
+from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.view import TreeStats, TreeView
 
 router = APIRouter(tags=["tree"], prefix="/v1/tree")
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from treering.ingest.where import Where
 from treering.memory import Memory
-from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import JSON, Kind
+from treering.search.searcher import MAX_QUERY_CHARS
 
 MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows

@@ -1,0 +1,151 @@
+"""Export and import of a space as JSON lines: a header, then one entry a line, nothing derived."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from treering.errors import InputError, JournalCorrupt
+from treering.journal.entries import Draft
+from treering.journal.fields import checked_name, metadata_json, parse_time
+from treering.records import KINDS, Entry
+from treering.split.stream import MAX_ENTRY_CHARS
+from treering.text import check_text
+
+FORMAT = "treering"
+VERSION = 1
+MAX_NAMED = 20  # damaged entries in one message; `treering doctor` names all
+MAX_POSITION = 2**31 - 1  # what the table in memory counts to
+
+
+def header(settings: dict[str, Any]) -> str:
+    """The first line of an export."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "settings": settings})
+
+
+def source_line(name: str, digest: bytes) -> str:
+    """The digest of a file that was read, so that adding the unchanged file stays a no-op."""
+    return json.dumps({"source": name, "digest": digest.hex()}, ensure_ascii=False)
+
+
+def line(entry: Entry) -> str:
+    """An entry as a line of JSON; empty fields are left out."""
+    fields: dict[str, Any] = {
+        "id": entry.id,
+        "source": entry.source,
+        "position": entry.position,
+        "kind": entry.kind,
+        "added": entry.added.isoformat(),
+        "at": entry.at.isoformat() if entry.at else None,
+        "speaker": entry.speaker,
+        "role": entry.role,
+        "session": entry.session,
+        "metadata": dict(entry.metadata) or None,
+        "text": entry.text,
+    }
+    filled = {key: value for key, value in fields.items() if value is not None}
+    return json.dumps(filled, ensure_ascii=False)
+
+
+def incomplete(damaged: Sequence[JournalCorrupt]) -> JournalCorrupt:
+    """The error after an export that had to leave entries out."""
+    return JournalCorrupt(
+        f"{len(damaged)} of the entries cannot be read and are not in the export; all others are. "
+        + "\n".join(map(str, damaged[:MAX_NAMED]))
+    )
+
+
+def is_entry(text: str) -> bool:
+    """Whether a line of an export is an entry, not the header or the digest of a file."""
+    return "id" in json.loads(text)
+
+
+def read_header(lines: Iterator[str]) -> dict[str, Any]:
+    """The settings of an export. Raises InputError if it is something else."""
+    first = next(lines, "")
+    found = _parse(first, 1)
+    if found.get("format") != FORMAT or found.get("version") != VERSION:
+        raise InputError(
+            f"line 1 is not the header of a treering export of version {VERSION}; "
+            "give a file that `treering export` has written"
+        )
+    settings = found.get("settings", {})
+    if not isinstance(settings, dict):
+        raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
+    return settings
+
+
+def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
+    """Source and draft, or digest, of each line after the header.
+
+    Raises InputError naming the line.
+    """
+    for number, text in enumerate(lines, start=2):
+        if text.strip():
+            fields = _parse(text, number)
+            try:
+                found = _read(fields)
+            except KeyError as error:
+                raise InputError(f"line {number}: field {error} is missing") from error
+            except InputError as error:
+                raise type(error)(f"line {number}: {error}") from error
+            yield found
+
+
+def _parse(text: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} is not JSON ({error}); is the export whole?") from error
+    if not isinstance(found, dict):
+        raise InputError(f"line {number} is not a JSON object")
+    return found
+
+
+def _read(fields: dict[str, Any]) -> tuple[str, Draft | bytes]:
+    source = _named(fields, "source")
+    if "digest" not in fields:
+        return source, _draft(fields)
+    digest: str = _checked(str, fields["digest"], "digest")
+    try:
+        return source, bytes.fromhex(digest)
+    except ValueError as error:
+        raise InputError(f"digest {digest!r}: {error}") from error
+
+
+def _draft(fields: dict[str, Any]) -> Draft:
+    kind, position = fields["kind"], _checked(int, fields["position"], "position")
+    if kind not in KINDS:
+        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
+    if not 0 <= position <= MAX_POSITION:
+        raise InputError(f"position is {position}; it must be from 0 to {MAX_POSITION}")
+    return Draft(
+        text=_text(fields["text"]),
+        kind=kind,
+        at=None if fields.get("at") is None else parse_time(fields["at"], "at"),
+        speaker=checked_name(fields.get("speaker"), "speaker"),
+        role=checked_name(fields.get("role"), "role"),
+        session=checked_name(fields.get("session"), "session"),
+        metadata=metadata_json(_checked(dict, fields.get("metadata", {}), "metadata")),
+        id=_named(fields, "id"),
+        position=position,
+        added=parse_time(fields["added"], "added"),
+    )
+
+
+def _text(value: object) -> str:
+    text: str = _checked(str, value, "text")
+    if not 0 < len(text) <= MAX_ENTRY_CHARS:
+        raise InputError(f"text has {len(text)} characters; it must have 1 to {MAX_ENTRY_CHARS}")
+    return check_text(text, "text")
+
+
+def _named(fields: dict[str, Any], key: str) -> str:
+    return checked_name(_checked(str, fields[key], key), key) or ""
+
+
+def _checked(kind: Callable[..., Any], value: Any, what: str) -> Any:
+    if not isinstance(value, kind):  # type: ignore[arg-type]
+        raise InputError(f"{what} is {value!r}, a {type(value).__name__}")
+    return value

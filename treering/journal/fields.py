@@ -1,0 +1,67 @@
+"""The values of an entry's fields, checked before anything is stored."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from unicodedata import category
+
+from treering.errors import InputError, TextEncodingError
+from treering.records import JSON
+from treering.text import check_text
+
+MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
+
+
+def parse_time(value: object, what: str) -> datetime:
+    """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC without a zone."""
+    try:
+        if isinstance(value, datetime):
+            found = value
+        elif isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found = datetime.fromtimestamp(value, UTC)
+        else:
+            raise TypeError(f"a {type(value).__name__}")
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise InputError(
+            f"{what}: time {value!r} ({error}); give ISO 8601 such as 2026-05-03T10:00:00Z"
+        ) from error
+    return found
+
+
+def checked_name(value: object, what: str) -> str | None:
+    """A short printable name, or None. Raises InputError."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
+    if len(value) > MAX_NAME_CHARS:
+        raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
+    if any(category(character) in _UNNAMEABLE for character in value):
+        raise InputError(f"{what} {value!r} has a control character or line break; remove it")
+    return value
+
+
+def metadata_json(metadata: Mapping[str, JSON]) -> str:
+    """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
+    try:
+        for key in metadata:
+            if not isinstance(key, str):
+                raise TypeError(f"key {key!r} is not a text")
+        text = json.dumps(
+            dict(metadata), ensure_ascii=False, sort_keys=True, separators=(",", ":"),
+            allow_nan=False,
+        )  # fmt: skip
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"metadata cannot be stored as JSON: {error}") from error
+    if _ESCAPED_NUL.search(text):
+        raise TextEncodingError("metadata has a NUL character, which databases cut texts at")
+    return check_text(text, "metadata")

@@ -1,0 +1,48 @@
+"""The language model of a memory: opened when it is first needed, and paid for in the ledger."""
+
+from __future__ import annotations
+
+import threading
+
+from treering.journal import ledger
+from treering.journal.space import Space
+from treering.llm.contract import LLM, Reply
+from treering.llm.settings import is_configured, open_llm
+from treering.records import Spent
+
+
+class ModelAccount:
+    """Opens the configured model and writes down what it costs the space."""
+
+    def __init__(self, space: Space, llm: str | LLM | None) -> None:
+        self._space = space
+        self._spec = llm
+        self._opening = threading.Lock()
+        self._llm: LLM | None = None
+
+    def llm(self) -> LLM:
+        """The model. Raises LLMNotConfigured, which says how to configure one."""
+        with self._opening:
+            if self._llm is None:
+                self._llm = open_llm(self._spec)
+            return self._llm
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to ask, opened or not."""
+        model = self._llm or self._spec
+        return isinstance(model, LLM) or is_configured(model)
+
+    def close(self) -> None:
+        """Close the model if this memory opened it."""
+        if self._llm is not None and self._llm is not self._spec:
+            self._llm.close()
+
+    def pay(self, operation: str, reply: Reply) -> None:
+        """Write what a reply cost into the ledger."""
+        usage = reply.usage
+        cost = Spent(
+            operation, reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens
+        )
+        with self._space.write() as writer:
+            ledger.spend(writer, writer.id, cost)

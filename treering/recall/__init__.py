@@ -1,1 +1,0 @@
-"""From scores to what is given back: hits, and contexts within a budget."""

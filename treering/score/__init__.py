@@ -1,1 +1,0 @@
-"""Own scores: query to fragment, lexical and dense."""

@@ -1,0 +1,265 @@
+"""A prompt-ready context: the best fragments that fit a token budget, in reading order, cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Floats
+from treering.records import Context, Hit, Newer, Passage
+from treering.search.times import carried
+from treering.split.text import spans
+
+CountTokens = Callable[[str], int]
+DUPLICATE_COSINE = 0.97
+"""From here on two fragments say the same: a quoted or re-sent message, not a paraphrase."""
+
+LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
+SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
+MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fragment that may go into a context: where it stands in its source, and its vector."""
+
+    hit: Hit
+    rank: int  # its place among the fragments of its source
+    session: int  # the code of its session, as named or as told by silences
+    vector: Floats
+
+
+@dataclass(slots=True)
+class _Run:
+    """Neighbouring fragments of one source that are shown as one passage."""
+
+    members: list[Candidate] = field(default_factory=list)
+
+    @property
+    def first(self) -> Candidate:
+        return self.members[0]
+
+    def follows(self, candidate: Candidate) -> bool:
+        """Whether a candidate continues this run, which is in reading order.
+
+        A new session of a chat begins a new run: weeks may lie between, and a run has one date.
+        """
+        last = self.members[-1]
+        if last.hit.summary_of or candidate.hit.summary_of:
+            return False
+        if (last.hit.source, last.session) != (candidate.hit.source, candidate.session):
+            return False
+        return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
+
+
+def _overlap(before: Hit, after: Hit) -> bool:
+    return before.entry_id == after.entry_id and after.start <= before.end
+
+
+def assemble(
+    query: str, candidates: Iterable[Candidate], budget: int, count: CountTokens
+) -> Context:
+    """Take candidates, best first, while the whole stays within ``budget`` tokens.
+
+    A candidate that repeats one already taken is dropped; one that does not fit is passed over,
+    since a shorter one behind it may. Where not even the best one fits, as many of its sentences
+    are taken as do.
+    """
+    taken: list[Candidate] = []
+    best: Candidate | None = None
+    total = misses = 0
+    exact = True  # ``total`` is what was counted, not a sum of upper bounds
+    for candidate in candidates:
+        if misses == MAX_MISSES:
+            break
+        best = best or candidate
+        if _repeats(candidate, taken):
+            continue
+        cost = cost_of(candidate, count)
+        if total + cost > budget and not exact:
+            total, exact = _tokens(taken, count), True
+        if total + cost > budget and _has_neighbour(candidate, taken):
+            cost = _tokens([*taken, candidate], count) - total
+        if total + cost > budget:
+            misses += 1
+            continue
+        taken.append(candidate)
+        total, exact = total + cost, False
+    fitting = arranged(query, taken, budget, count)
+    if not fitting.passages and best is not None:
+        return arranged(query, _beginning(best, budget, count), budget, count)
+    return fitting
+
+
+def cost_of(candidate: Candidate, count: CountTokens) -> int:
+    """What showing a candidate costs at most: neighbours share a citation."""
+    return count(_show(1, [candidate])) + 1
+
+
+def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
+    """Whether a candidate could share a citation with one that was taken."""
+    source, rank = candidate.hit.source, candidate.rank
+    return any(one.hit.source == source and abs(one.rank - rank) <= 1 for one in taken)
+
+
+def _beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
+    """The longest run of whole sentences from the start of a fragment that fits; maybe none."""
+    hit = candidate.hit
+    for _, stop in reversed(spans(hit.text, SENTENCE_CHARS)):
+        cut = replace(hit, text=hit.text[:stop], end=hit.start + stop)
+        shorter = replace(candidate, hit=cut)
+        if _tokens([shorter], count) <= budget:
+            return [shorter]
+    return []
+
+
+def _tokens(taken: Sequence[Candidate], count: CountTokens) -> int:
+    return count(_text(_runs(taken)))
+
+
+def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
+    if not taken:
+        return False
+    if any(one.hit.text == candidate.hit.text for one in taken):
+        return True
+    if candidate.hit.kind == "code":
+        return False  # overlapping windows are alike by construction; they are merged instead
+    likeness: NDArray[np.float32] = np.stack([one.vector for one in taken]) @ candidate.vector
+    return bool(likeness.max() >= DUPLICATE_COSINE)
+
+
+def _runs(taken: Sequence[Candidate]) -> list[_Run]:
+    """Neighbours merged, in reading order: by time where there is one, inside a source by place."""
+    runs: list[_Run] = []
+    for candidate in sorted(taken, key=lambda one: (one.hit.source, one.rank)):
+        if runs and runs[-1].follows(candidate):
+            runs[-1].members.append(candidate)
+        else:
+            runs.append(_Run([candidate]))
+    order = sorted(zip(runs, _times(runs), strict=True), key=lambda one: _reading_order(*one))
+    return [run for run, _ in order]
+
+
+def _times(runs: Sequence[_Run]) -> list[float]:
+    """When each was said, of runs by source and place; before all others where nothing tells."""
+    hits = [run.first.hit for run in runs]
+    codes: dict[str, int] = {}
+    source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
+    at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
+    times = carried(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
+    found: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
+    return found
+
+
+def _reading_order(run: _Run, at: float) -> tuple[bool, float, str, int]:
+    hit = run.first.hit
+    return (not hit.summary_of, at, hit.source, run.first.rank)
+
+
+def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
+    """What was taken, best first, as passages in reading order; the last go while it is too long.
+
+    Summaries come first, then texts by time, inside a source by place.
+    """
+    kept = list(taken)
+    while kept and _tokens(kept, count) > budget:
+        kept.pop()
+    runs = _runs(kept)
+    passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
+    text = _text(runs)
+    return Context(query, passages, text, count(text), budget)
+
+
+def _passage(number: int, run: _Run, count: CountTokens) -> Passage:
+    hits = sorted((one.hit for one in run.members), key=lambda hit: -hit.score)
+    times = [hit.at for hit in hits if hit.at is not None]
+    body = _body(run.members)
+    return Passage(
+        number=number,
+        text=body,
+        source=run.first.hit.source,
+        hits=tuple(hits),
+        at=min(times, default=None),
+        until=max(times, default=None),
+        tokens=count(body),
+    )
+
+
+def _text(runs: Sequence[_Run]) -> str:
+    return "\n\n".join(_show(number, run.members) for number, run in enumerate(runs, start=1))
+
+
+def _show(number: int, members: Sequence[Candidate]) -> str:
+    hit = members[0].hit
+    date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
+    return f"[{number}] {label}{date}\n{_body(members)}"
+
+
+def _label(source: str) -> str:
+    """The end of a long source: what tells it apart, without paying for a whole URL or path."""
+    return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
+
+
+def _body(members: Sequence[Candidate]) -> str:
+    """Running text: pieces of one entry joined as they stood, messages a line each."""
+    body = ""
+    for place, candidate in enumerate(members):
+        hit = candidate.hit
+        before = members[place - 1].hit if place else None
+        if before is not None and _overlap(before, hit):
+            body += hit.text[max(before.end - hit.start, 0) :]
+            continue
+        if body and not body.endswith("\n"):
+            body += "\n"
+        body += shown(hit)
+    return body.strip("\n")
+
+
+def shown(hit: Hit) -> str:
+    """A fragment as it is shown: who said it, its text, and what is known against it."""
+    said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return said + against(hit)
+
+
+class Marked(Protocol):
+    """What may be superseded or out of date: a hit, or what is known of an entry."""
+
+    @property
+    def superseded_by(self) -> Newer | None:
+        """The statement that holds instead."""
+        ...
+
+    @property
+    def stale(self) -> Newer | None:
+        """The statement that dates it."""
+        ...
+
+
+def against(hit: Marked) -> str:
+    """What is known against a fragment: shown right behind it, so that no reader misses it."""
+    if hit.superseded_by is not None:
+        newer = hit.superseded_by
+        what = "superseded" if newer.of is None else f'"{newer.of}" is superseded'
+        return f" ({since(what, newer)}: {newer.text})"
+    if hit.stale is not None:
+        return f" ({since('possibly out of date', hit.stale)}: {hit.stale.text})"
+    return ""
+
+
+def outdated(below: Iterable[Marked]) -> str:
+    """What is known against a summary, if one of the texts below it is superseded: the newest."""
+    newer = [one.superseded_by for one in below if one.superseded_by is not None]
+    if not newer:
+        return ""
+    newest = max(newer, key=lambda one: one.at.timestamp() if one.at else 0.0)
+    return f" ({since('possibly out of date', newest)}: {newest.text})"
+
+
+def since(what: str, newer: Newer) -> str:
+    """What is known against something, and since when."""
+    return f"{what} since {newer.at:%Y-%m-%d}" if newer.at else what

@@ -1,0 +1,67 @@
+"""Hits: what is given back for rows of a ranking, their texts read from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.journal import entries
+from treering.journal.space import SpaceReader
+from treering.journal.stored import cut
+from treering.records import BLOCK, Hit
+from treering.search.marks import Mark, Marker, Quote
+from treering.search.rank import Ranking
+from treering.split import Span
+
+
+def hits(
+    reader: SpaceReader,
+    ranking: Ranking,
+    query: int,
+    rows: NDArray[np.int64],
+    spans: Mapping[int, Span],
+    marks: Marker,
+) -> list[Hit]:
+    """The fragments at ``rows`` as hits for a query, in the order given.
+
+    ``spans`` has the place of each fragment in the text of its entry.
+    """
+    snapshot = ranking.snapshot
+    seqs = snapshot.entry[rows].tolist()
+    fragments = snapshot.fragment[rows].tolist()
+    found = entries.there(reader, seqs)
+    quotes = [
+        Quote(seq, found[seq], cut(found[seq], spans.get(fragment)), fragment)
+        for seq, fragment in zip(seqs, fragments, strict=True)
+    ]
+    return [
+        _hit(ranking, query, row, quote, spans[fragment], mark)
+        for row, quote, fragment, mark in zip(
+            rows.tolist(), quotes, fragments, marks(reader, quotes), strict=True
+        )
+    ]
+
+
+def _hit(ranking: Ranking, query: int, row: int, quote: Quote, span: Span, mark: Mark) -> Hit:
+    entry = quote.entry
+    return Hit(
+        score=float(ranking.scores[row, query]),
+        text=quote.text,
+        entry_id=entry.id,
+        source=entry.source,
+        position=entry.position,
+        start=span[0],
+        end=span[1],
+        kind=entry.kind,
+        why=ranking.why(row, query),
+        at=entry.at,
+        speaker=entry.speaker,
+        role=entry.role,
+        session=entry.session,
+        metadata={key: value for key, value in entry.metadata.items() if key != BLOCK},
+        superseded_by=mark.superseded_by,
+        stale=mark.stale,
+        level=mark.level,
+    )

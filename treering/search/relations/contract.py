@@ -1,0 +1,141 @@
+"""A relation is a linear operator on a score vector (SPEC: FragRel, eq. 9 and 10).
+
+FragRel scores fragment i by ``own[i] + Σ_r α_r · env_r[i]`` with ``env = W·own / W·1``. No W is
+ever built: a relation that can propagate a score vector is all that is needed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+
+MISSING = -1
+"""The code of an item that has no document, session or speaker."""
+
+
+class Matrix(Protocol):
+    """What is asked of the vectors of items: an array's products and rows.
+
+    ``np.asarray`` makes an array of it, which is a copy only where it is none.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+    def __matmul__(self, other: Any, /) -> Any: ...
+
+
+class Stacked:
+    """Matrices one below the other, read as one without a copy."""
+
+    def __init__(self, *parts: Floats) -> None:
+        self._parts = parts
+        self._starts = np.cumsum([0, *map(len, parts)]).tolist()
+        self.shape = (int(self._starts[-1]), parts[0].shape[1])
+
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """The matrices, top first."""
+        return self._parts
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: int | slice) -> Floats:
+        """One row, or those of a slice without a step."""
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(len(self))
+            spans = zip(self._parts, self._starts, strict=False)
+            return np.concatenate(
+                [part[max(first - at, 0) : max(last - at, 0)] for part, at in spans]
+            )
+        which = bisect_right(self._starts, rows) - 1
+        row: Floats = self._parts[which][rows - self._starts[which]]
+        return row
+
+    def __matmul__(self, other: Floats) -> Floats:
+        return np.concatenate([part @ other for part in self._parts])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        whole: Floats = np.concatenate(self._parts)
+        return whole if dtype is None else whole.astype(dtype)
+
+
+def cosines(vectors: Matrix, queries: Floats) -> Floats:
+    """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
+
+    Each column is written as it will be read, which the plain product would not do.
+    """
+    if isinstance(vectors, Stacked):
+        return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
+    found: Floats = (queries @ np.asarray(vectors).T).T
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The N items of one space that scores are about, as columns of equal length.
+
+    Items may stand in any order. ``document``, ``session`` and ``speaker`` are codes (equal code,
+    same group; ``MISSING`` for none); ``position`` orders the items of one document; ``at`` is in
+    seconds since the epoch, NaN where unknown; ``vectors`` has unit rows, shape (N, d), and an
+    all-zero row for an item that is not embedded (yet). ``fragment`` identifies the items in the
+    database; None if they are not from one.
+    """
+
+    document: Codes
+    position: Codes
+    session: Codes
+    speaker: Codes
+    at: NDArray[np.float64]
+    vectors: Matrix
+    fragment: Codes | None = None
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+
+class Operator(Protocol):
+    """W, bound to N items."""
+
+    def propagate(self, scores: Floats) -> Floats:
+        """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
+        ...
+
+    def mass(self) -> Floats:
+        """``W·1``, shape (N,); zero where an item is related to nothing."""
+        ...
+
+
+@runtime_checkable
+class Relation(Protocol):
+    """A kind of relatedness: frozen parameters that bind to items.
+
+    ``name`` is the key in ``Hit.why``; two relations of one search must not share it.
+    """
+
+    @property
+    def name(self) -> str:
+        """The relation's name, such as ``context``."""
+        ...
+
+    def bind(self, items: Items) -> Operator:
+        """The operator of this relation over ``items``."""
+        ...
+
+
+RelationFactory = Callable[..., Relation]
+"""What the entry point group ``treering.relations`` names: keyword parameters to a relation."""

@@ -1,0 +1,56 @@
+"""Relations by membership: items of one session, or by one speaker, support each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treering.arrays import Codes, Floats
+from treering.search.relations.columns import by_column
+from treering.search.relations.contract import MISSING, Items, Operator
+
+
+class GroupOperator:
+    """W[i, j] = 1 where the codes of i and j are equal and not MISSING, else 0."""
+
+    def __init__(self, codes: Codes) -> None:
+        _, labels = np.unique(codes, return_inverse=True)
+        self._labels = labels
+        self._member = (codes != MISSING).astype(np.float32)
+        self._groups = int(labels.max(initial=-1)) + 1
+
+    def propagate(self, scores: Floats) -> Floats:
+        """``W·scores``: each item gets the sum of its group, shape (N,) or (N, Q)."""
+        return by_column(self._one, scores)
+
+    def mass(self) -> Floats:
+        """``W·1``: the size of each item's group."""
+        return self._one(np.ones(len(self._labels), dtype=np.float32))
+
+    def _one(self, scores: Floats) -> Floats:
+        sums = np.bincount(self._labels, weights=scores, minlength=self._groups)
+        result: Floats = sums.astype(np.float32)[self._labels] * self._member
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Items of one session are equally related to each other: env is the session's mean."""
+
+    name: str = "session"
+
+    def bind(self, items: Items) -> Operator:
+        """Groups by session."""
+        return GroupOperator(items.session)
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Items by one speaker are equally related to each other: env is the speaker's mean."""
+
+    name: str = "speaker"
+
+    def bind(self, items: Items) -> Operator:
+        """Groups by speaker."""
+        return GroupOperator(items.speaker)

@@ -1,0 +1,78 @@
+"""Weighted relations as JSON: how a space remembers what ``fit`` found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from treering.errors import InputError
+from treering.records import KINDS, Kind
+from treering.search.relations.combine import check_plan
+from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.registry import BUILT_IN, Plan
+
+KEY = "relations"
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """What ``fit`` found for one kind of content.
+
+    ``default`` and ``fitted`` are mean reciprocal ranks on held-out pseudo-queries, ``chosen`` the
+    relations that did best on the others. ``kept`` tells whether they replace the defaults, which
+    they do only where they gain.
+    """
+
+    kind: Kind
+    queries: int
+    default: float
+    fitted: float
+    chosen: tuple[Weighted, ...]
+    kept: bool
+
+    @property
+    def gain(self) -> float:
+        """How much the mean reciprocal rank of held-out pseudo-queries rose."""
+        return self.fitted - self.default
+
+
+def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
+    """The settings of a space after ``fit``.
+
+    A kind with a report has what was chosen for it, or the defaults if that is not kept; kinds
+    without a report stay as they are.
+    """
+    reported = {report.kind for report in reports}
+    before = {kind: one for kind, one in settings.get(KEY, {}).items() if kind not in reported}
+    kept = {
+        report.kind: [
+            {**asdict(one.relation), "alpha": one.alpha}  # type: ignore[call-overload]
+            for one in report.chosen
+        ]
+        for report in reports
+        if report.kept
+    }
+    return {**settings, KEY: before | kept}
+
+
+def load(settings: Mapping[str, Any]) -> Plan:
+    """The relations that a space's settings say, the defaults where they say nothing.
+
+    Raises InputError for settings that ``dump`` has not made.
+    """
+    fitted = settings.get(KEY, {})
+    try:
+        found = {
+            kind: [_weighted(one) for one in fitted[kind]] if kind in fitted else DEFAULTS[kind]
+            for kind in KINDS
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the settings {fitted!r} name no relations: {error}") from error
+    check_plan(found)
+    return found
+
+
+def _weighted(fields: Mapping[str, Any]) -> Weighted:
+    parameters = {key: value for key, value in fields.items() if key != "alpha"}
+    return Weighted(BUILT_IN[fields["name"]](**parameters), float(fields["alpha"]))

@@ -1,0 +1,242 @@
+"""Search over one space: rank in memory, then read the texts of what was picked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Floats
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
+from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
+from treering.journal import entries
+from treering.journal.contract import Reader
+from treering.journal.space import EmbeddingModel, Space, SpaceReader
+from treering.records import Context, Filter, Hit
+from treering.search.context import Candidate, CountTokens, assemble
+from treering.search.hits import hits
+from treering.search.marks import Marker, unmarked
+from treering.search.own import MODES, Mode
+from treering.search.rank import Ranking, rank
+from treering.search.relations.combine import Relations
+from treering.search.relations.registry import Plan
+from treering.search.snapshot import FragmentSource, Snapshot
+from treering.text import check_text
+
+log = logging.getLogger("treering")
+
+T = TypeVar("T")
+
+MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
+MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
+CANDIDATES_PAGE = 64  # texts read at a time while a context fills
+
+
+class Searcher:
+    """Ranks the fragments of one space. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        space: Space,
+        corpus: FragmentSource,
+        embedder: Callable[[], Embedder],
+        marks: Marker = unmarked,
+        newer: Callable[[SpaceReader], Mapping[int, int]] = lambda _: {},
+    ) -> None:
+        self._space = space
+        self._corpus = corpus
+        self._embedder = embedder
+        self._marks = marks
+        self._newer = newer
+        self._relations = Relations()
+        self._model: EmbeddingModel | None = None
+
+    def expect(self, model: EmbeddingModel | None) -> None:
+        """Embed queries for this model; the search looks whether it still answers."""
+        self._model = model
+
+    def search(
+        self, queries: Sequence[str], k: int, condition: Filter, mode: Mode, plan: Plan
+    ) -> list[list[Hit]]:
+        """The k best fragments for each query that meet the filter, best first."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        check_queries(queries)
+        if not queries:
+            return []
+        vectors = self.embedded(queries, mode)
+        with self._corpus.reading() as (reader, snapshot):
+            ranking = self._rank(snapshot, queries, vectors, mode, plan)
+            if ranking is None:
+                return [[] for _ in queries]
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
+            found = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+
+    def candidates(
+        self, query: str, condition: Filter, mode: Mode, plan: Plan
+    ) -> Generator[Candidate, None, None]:
+        """All fragments that meet the filter, best first, read as they are consumed."""
+        check_queries([query])
+        vectors = self.embedded([query], mode)
+        with self._corpus.reading() as (reader, snapshot):
+            ranking = self._rank(snapshot, [query], vectors, mode, plan)
+            if ranking is None:
+                return
+            allowed = allowed_rows(reader, ranking.snapshot, condition)
+            order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = _newer_first(self._newer(reader), ranking.snapshot, order)
+            items = ranking.snapshot.items
+            for start in range(0, len(order), CANDIDATES_PAGE):
+                rows = order[start : start + CANDIDATES_PAGE]
+                read = self.hits(reader, ranking, 0, rows)
+                for row, hit in zip(rows.tolist(), read, strict=True):
+                    place, session = int(items.position[row]), int(items.session[row])
+                    yield Candidate(hit, place, session, items.vectors[row])
+
+    def context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+    ) -> Context:
+        """The best fragments that fit a budget, as passages."""
+        found = self.candidates(query, condition, mode, plan)
+        with closing(found) as candidates:  # it reads within a transaction
+            return assemble(query, candidates, budget, count_tokens)
+
+    def hits(
+        self, reader: SpaceReader, ranking: Ranking, query: int, rows: NDArray[np.int64]
+    ) -> list[Hit]:
+        """The fragments at ``rows`` of a ranking as marked hits for a query, in the order given."""
+        spans = self._corpus.spans(reader, ranking.snapshot.fragment[rows].tolist())
+        return hits(reader, ranking, query, rows, spans, self._marks)
+
+    def snapshot(self) -> Snapshot | None:
+        """The fragments as they are now; None if the space is empty."""
+        with self._corpus.reading() as (_, snapshot):
+            return snapshot
+
+    def embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
+        """The queries' vectors, or None where none are asked for or the space has none.
+
+        Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
+        """
+        check_choice("mode", mode, MODES)
+        if mode == "lexical":
+            return None
+        model = self._model
+        if model is None or model.name != self._embedder().name:  # else it is checked by the search
+            with self._space.read() as reader:
+                model = reader.model
+        if model is None:
+            return None
+        self._ensure_model(model)
+        try:
+            return checked(self._embedder(), queries, query=True, dimension=model.dimension)
+        except EmbeddingError as error:
+            raise type(error)(f"{error}; mode='lexical' searches without the model") from error
+
+    def _rank(
+        self,
+        snapshot: Snapshot | None,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        mode: Mode,
+        plan: Plan,
+    ) -> Ranking | None:
+        if snapshot is None or not len(snapshot):
+            return None
+        self.ensure_same(snapshot, vectors)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode)
+
+    def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
+        """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""
+        if vectors is not None and snapshot.state.model is not None:
+            self._ensure_model(snapshot.state.model)
+
+    def _ensure_model(self, model: EmbeddingModel) -> None:
+        ours = self._embedder().name
+        if model.name != ours:
+            raise ModelMismatch(
+                f"space {self._space.name!r} is answered by the model {model.name!r} now, this "
+                f"memory was opened with {ours!r}; open it with {model.name!r}, or call "
+                f"reembed({ours!r}) to change to that"
+            )
+
+
+def by_words_if_down(search: Callable[[Mode], T]) -> T:
+    """What a search finds by words and meaning, or by words alone while the embedder fails.
+
+    Raises ModelMismatch: that will not pass by itself.
+    """
+    try:
+        return search("hybrid")
+    except ModelMismatch:
+        raise
+    except EmbeddingError as error:
+        log.warning("searching by words alone, the embedding model does not answer: %s", error)
+        return search("lexical")
+
+
+def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
+    """Which rows meet a filter; None if all do."""
+    if condition == Filter():
+        return None
+    space = snapshot.state.id
+    if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
+        return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
+    meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
+    return np.isin(snapshot.entry, meeting)
+
+
+def _newer_first(
+    newer: Mapping[int, int], snapshot: Snapshot, order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows, best first, with those of a newer statement before those of the one it supersedes.
+
+    Only among the first rows: what comes later fits no context.
+    """
+    if not newer:
+        return order
+    front = order[:MOVED_ROWS]
+    holding = {newer[entry] for entry in snapshot.entry[front].tolist() if entry in newer}
+    if not holding:
+        return order
+    rows: dict[int, list[int]] = {}
+    for row in order[np.isin(snapshot.entry[order], list(holding))].tolist():
+        rows.setdefault(int(snapshot.entry[row]), []).append(row)
+    moved: list[int] = []
+    for row in front.tolist():
+        moved += rows.get(newer.get(int(snapshot.entry[row]), 0), [])
+        moved.append(row)
+    first = np.array(list(dict.fromkeys(moved)), dtype=np.int64)
+    return np.concatenate([first, order[~np.isin(order, first)]])
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises InputError for a value that is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
+
+
+def check_queries(queries: Sequence[str]) -> None:
+    """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
+    for query in queries:
+        if not isinstance(query, str):
+            raise InputError(f"a query is a {type(query).__name__}; give a text")
+        if not check_text(query, "the query").strip():
+            raise EmptyText("the query is empty; ask for something")
+        if len(query) > MAX_QUERY_CHARS:
+            raise InputError(
+                f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}; "
+                "add a document with add() and search with what you want to know of it"
+            )

@@ -1,0 +1,25 @@
+"""Text that can be stored."""
+
+from __future__ import annotations
+
+from treering.errors import TextEncodingError
+
+
+def check_text(text: str, what: str, offset: int = 0) -> str:
+    """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates.
+
+    ``offset`` is that of the text in what it is a part of.
+    """
+    if (nul := text.find("\0")) >= 0:
+        raise TextEncodingError(
+            f"{what} has a NUL character at offset {offset + nul}; remove it "
+            "(is this a binary file?)"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TextEncodingError(
+            f"{what} has a lone surrogate {text[error.start]!r} at offset {error.start}; decode "
+            "the original bytes with the right encoding"
+        ) from error
+    return text

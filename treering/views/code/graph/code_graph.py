@@ -1,0 +1,136 @@
+"""The code graph of a repository (FragRel appendix A).
+
+Nodes are folders, files and the syntax nodes of the files' trunks. Edges: syntax tree 0.5, folder
+tree 0.3, file to syntax root 1.0, call to definition 0.8, shared by the candidates if there are
+several. ``Dis`` of two nodes is the weight of the best path between them, the product of its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.graph.trunk import Trunk
+from treering.views.code.parse.outline import NONE
+
+SYNTAX_EDGE = 0.5
+FOLDER_EDGE = 0.3
+ROOT_EDGE = 1.0
+CALL_EDGE = 0.8
+
+HUB_CALLS = 32
+"""A definition called from more places leads from its callers to itself, but not from itself to
+them: what everything calls says nothing about any caller, and its pairs of callers would grow with
+the square of their number."""
+
+Nodes = NDArray[np.int64]
+Weights = NDArray[np.float64]
+Candidates = Sequence[tuple[CallTarget, ...]]
+"""The possible definitions of each call of a file, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeGraph:
+    """The graph as columns over its nodes; a parent comes before its children, node 0 is the top.
+
+    ``start``, ``end`` and ``weight`` are the call edges in each direction they can be followed.
+    """
+
+    parent: Nodes
+    edge: Weights
+    """The weight of the edge to the parent; 0 for node 0, which has none."""
+    offset: Mapping[str, int]
+    """The node of each file's syntax root; its trunk's nodes follow."""
+    start: Nodes
+    end: Nodes
+    weight: Weights
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+def code_graph(trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates]) -> CodeGraph:
+    """The graph of the files ``trunks`` with their calls."""
+    tree = _Tree()
+    for path, trunk in trunks.items():
+        tree.add(path, trunk)
+    caller, callee, weight = _call_edges(trunks, calls, tree.offset)
+    called = np.bincount(callee, minlength=tree.size)
+    back = called[callee] <= HUB_CALLS
+    return CodeGraph(
+        parent=np.concatenate(tree.parents),
+        edge=np.concatenate(tree.edges),
+        offset=tree.offset,
+        start=np.concatenate([caller, callee[back]]),
+        end=np.concatenate([callee, caller[back]]),
+        weight=np.concatenate([weight, weight[back]]),
+    )
+
+
+class _Tree:
+    """The parsing tree of a repository while files are added to it."""
+
+    def __init__(self) -> None:
+        self.parents: list[Nodes] = [np.array([NONE])]
+        self.edges: list[Weights] = [np.zeros(1)]
+        self.offset: dict[str, int] = {}
+        self.size = 1
+        self._folders = {PurePosixPath("."): 0}
+
+    def add(self, path: str, trunk: Trunk) -> None:
+        """Append a file's node and the nodes of its trunk, root first."""
+        above = self._folder(PurePosixPath(path).parent)
+        syntax = trunk.parent[1:].astype(np.int64) + self.size + 1
+        self.parents.append(np.concatenate([[above, self.size], syntax]))
+        to_file = np.array([FOLDER_EDGE, ROOT_EDGE])
+        self.edges.append(np.concatenate([to_file, np.full(len(syntax), SYNTAX_EDGE)]))
+        self.offset[path] = self.size + 1
+        self.size += 1 + len(trunk.parent)
+
+    def _folder(self, path: PurePosixPath) -> int:
+        """The node of a folder, made on first use."""
+        if path not in self._folders:
+            above = self._folder(path.parent)
+            self.parents.append(np.array([above]))
+            self.edges.append(np.array([FOLDER_EDGE]))
+            self._folders[path] = self.size
+            self.size += 1
+        return self._folders[path]
+
+
+def _call_edges(
+    trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], offset: Mapping[str, int]
+) -> tuple[Nodes, Nodes, Weights]:
+    """Caller, callee and weight of every candidate of every call."""
+    definitions = {path: (t.definitions + offset[path]).tolist() for path, t in trunks.items()}
+    edges = [
+        (node, definitions[target.path][target.place], CALL_EDGE / len(targets))
+        for path, candidates in calls.items()
+        for node, targets in zip(
+            (trunks[path].calls + offset[path]).tolist(), candidates, strict=True
+        )
+        for target in targets
+    ]
+    table = np.array(edges, dtype=np.float64).reshape(-1, 3)
+    return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2]
+
+
+def tree_paths(graph: CodeGraph, left: Nodes, right: Nodes) -> Weights:
+    """The weight of the path from each of ``left`` to that of ``right`` along the tree alone."""
+    weight = np.ones(len(left))
+    left, right = left.copy(), right.copy()
+    active = np.flatnonzero(left != right)
+    # a parent has a smaller number, so the larger of two different nodes is never above the other
+    while len(active):
+        deeper = left[active] > right[active]
+        side = np.where(deeper, left[active], right[active])
+        weight[active] *= graph.edge[side]
+        left[active[deeper]] = graph.parent[side[deeper]]
+        right[active[~deeper]] = graph.parent[side[~deeper]]
+        active = active[left[active] != right[active]]
+    return weight

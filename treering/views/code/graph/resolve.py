@@ -1,0 +1,368 @@
+"""Which definitions a call may mean (FragRel appendix A: in-file and cross-file calls).
+
+Names are looked up as a reader would: the enclosing scopes, then what the file imports, then, where
+the language lets names be used without an import, the same folder and the repository. A receiver
+narrows the search to a class or a module where its type can be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from treering.views.code.parse.language import LANGUAGES
+from treering.views.code.parse.outline import (
+    NONE,
+    CallSite,
+    CodeDefinition,
+    ImportedName,
+    ParsedFile,
+)
+
+MAX_CANDIDATES = 5
+"""A name with more possible definitions says nothing about where a call goes."""
+MAX_HOPS = 3
+"""Modules that pass on the names of others do so through one or two more."""
+_PATHS = 1 << 16
+"""Paths whose parts are kept: those of a large repository."""
+MAX_BASES = 20
+"""Longer chains of base classes are taken for cycles."""
+
+_PACKAGE_FILES = ("__init__", "index", "mod", "lib", "main")
+"""Files that stand for the folder they are in."""
+_SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
+_FOLDER_IS_MODULE = tuple(
+    suffix for one in LANGUAGES.values() if one.imports_folders for suffix in one.suffixes
+)
+_SEPARATOR = re.compile(r"/|::|\\|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
+"""What stands between the parts of a module's name; the dot of a file's suffix does not."""
+
+
+class CallTarget(NamedTuple):
+    """A definition, by its file and its place there."""
+
+    path: str
+    place: int
+
+
+class Resolver:
+    """Looks names up in the files of one repository; ``files`` maps path to parsed file."""
+
+    def __init__(self, files: Mapping[str, ParsedFile]) -> None:
+        self._files = files
+        self._named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
+        self._local: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
+        self._members: defaultdict[tuple[str, str, str], list[CallTarget]] = defaultdict(list)
+        self._modules: defaultdict[str, list[str]] = defaultdict(list)
+        self._meant: dict[tuple[str, str], list[str]] = {}
+        self._readings: dict[str, _File] = {}
+        for path, parsed in files.items():
+            self._add(path, parsed)
+
+    def _add(self, path: str, parsed: ParsedFile) -> None:
+        self._modules[module_parts(path)[-1]].append(path)
+        kind = family(parsed)
+        for place, definition in enumerate(parsed.definitions):
+            target = CallTarget(path, place)
+            self._named[kind, definition.name].append(target)
+            self._local[path, definition.name].append(target)
+            if definition.owner:
+                self._members[kind, definition.owner, definition.name].append(target)
+
+    def resolve(self, path: str) -> list[tuple[CallTarget, ...]]:
+        """The possible definitions of each call in the file at ``path``; often none."""
+        return self._reading(path).targets()
+
+    def definition(self, target: CallTarget) -> CodeDefinition:
+        """The definition that ``target`` names."""
+        return self._files[target.path].definitions[target.place]
+
+    def named(self, family: str, name: str) -> Sequence[CallTarget]:
+        """Every definition called ``name`` in files of one family of languages."""
+        return self._named.get((family, name), ())
+
+    def local(self, path: str, name: str) -> Sequence[CallTarget]:
+        """Every definition called ``name`` in a file."""
+        return self._local.get((path, name), ())
+
+    def in_file(self, path: str, name: str) -> list[CallTarget]:
+        """The definitions called ``name`` at the top level of a file."""
+        return [t for t in self.local(path, name) if self.definition(t).parent == NONE]
+
+    def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
+        """What a file offers as ``name``: its own, or what it imports and passes on."""
+        targets = self.in_file(path, name)
+        if targets or not hops:
+            return targets
+        for item in self._files[path].imports:
+            if item.name == "*" or name == (item.alias or item.name):
+                original = name if item.name == "*" else item.name
+                for origin in self.files_of(item.module, path):
+                    targets.extend(self.exported(origin, original, hops - 1))
+        return targets
+
+    def members(self, owner: CallTarget, name: str) -> list[CallTarget]:
+        """The members called ``name`` of the class ``owner``, or else of its bases."""
+        seen: set[CallTarget] = set()
+        level = [owner]
+        while level and len(seen) < MAX_BASES:
+            members = [member for cls in level for member in self._own_members(cls, name)]
+            if members:
+                return members
+            seen.update(level)
+            level = [base for cls in level for base in self._bases(cls) if base not in seen]
+        return []
+
+    def _own_members(self, owner: CallTarget, name: str) -> list[CallTarget]:
+        kind, cls = family(self._files[owner.path]), self.definition(owner).name
+        folder = PurePosixPath(owner.path).parent
+        # methods may stand outside the class (Go, Rust, C++), but then in the same folder
+        targets = self._members.get((kind, cls, name), ())
+        return [target for target in targets if PurePosixPath(target.path).parent == folder]
+
+    def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
+        file = self._reading(owner.path)
+        for base in self.definition(owner).bases:
+            yield from file.classes(base, NONE)
+
+    def _reading(self, path: str) -> _File:
+        """The names of a file, read once."""
+        if path not in self._readings:
+            self._readings[path] = _File(self, path)
+        return self._readings[path]
+
+    def files_of(self, module: str, importer: str) -> list[str]:
+        """The files that ``module``, as written in the file ``importer``, can mean."""
+        key = (module, importer)
+        if key not in self._meant:
+            self._meant[key] = self._files_of(module, importer)
+        return self._meant[key]
+
+    def _files_of(self, module: str, importer: str) -> list[str]:
+        parts, relative = _absolute(module, importer)
+        paths = self._modules.get(parts[-1], ())
+        whole = [path for path in paths if module_parts(path) == parts]
+        if whole or relative:
+            return whole
+        shared = _shares_names(self._files[importer])
+        below = [path for path in paths if module_parts(path)[-len(parts) :] == parts]
+        if len(parts) == 1 and not shared:
+            # a bare name is looked for from a folder above the importer only: a project's
+            # ``tools/json.py`` is not what ``import json`` means elsewhere
+            above = PurePosixPath(importer).parents
+            below = [path for path in below if _root(path) in above]
+        # or the repository's root is the package itself
+        return below or [path for path in paths if module_parts(path) == parts[1:]]
+
+    def parsed(self, path: str) -> ParsedFile:
+        """The parsed file at ``path``."""
+        return self._files[path]
+
+
+class _File:
+    """The names of one file."""
+
+    def __init__(self, resolver: Resolver, path: str) -> None:
+        self.resolver = resolver
+        self.path = path
+        self.parsed = resolver.parsed(path)
+        self.family = family(self.parsed)
+        language = LANGUAGES.get(self.parsed.language or "")
+        self.shared_names = _shares_names(self.parsed)
+        self.selves = language.selves if language else ()
+        self.imports: defaultdict[str, list[ImportedName]] = defaultdict(list)
+        for item in self.parsed.imports:
+            self.imports[_local_name(item, self.shared_names)].append(item)
+        self.types = {(b.scope, b.variable): b.type for b in self.parsed.bindings}
+
+    def targets(self) -> list[tuple[CallTarget, ...]]:
+        by_key: dict[tuple[int, str, str], tuple[CallTarget, ...]] = {}
+        resolved = []
+        for call in self.parsed.calls:
+            key = (call.scope, call.receiver, call.name)
+            if key not in by_key:
+                by_key[key] = self.call(call)
+            resolved.append(by_key[key])
+        return resolved
+
+    def call(self, call: CallSite) -> tuple[CallTarget, ...]:
+        targets = self.received(call) if call.receiver else self.plain(call.name, call.scope)
+        unique = tuple(dict.fromkeys(targets))
+        return unique if len(unique) <= MAX_CANDIDATES else ()
+
+    def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
+        """What ``name`` alone means inside definition ``scope``."""
+        return self.local(name, scope) or self.imported(name) or self.visible(name)
+
+    def local(self, name: str, scope: int) -> list[CallTarget]:
+        """The nearest definition of ``name`` around ``scope`` in this file."""
+        here = self.resolver.local(self.path, name)
+        while here:
+            nearest = [t for t in here if self.resolver.definition(t).parent == scope]
+            if nearest or scope == NONE:
+                return nearest
+            scope = self.parsed.definitions[scope].parent
+        return []
+
+    def imported(self, name: str) -> list[CallTarget]:
+        """What ``name`` means by this file's imports."""
+        targets: list[CallTarget] = []
+        for item in [*self.imports.get(name, ()), *self.imports.get("*", ())]:
+            original = name if item.name in ("", "*") else item.name
+            for path in self.modules(item):
+                targets.extend(self.resolver.exported(path, original))
+        return targets
+
+    def modules(self, item: ImportedName) -> list[str]:
+        """The files an import can mean."""
+        return self.resolver.files_of(item.module, self.path)
+
+    def visible(self, name: str) -> Sequence[CallTarget]:
+        """What ``name`` means where the language needs no import: the nearest definitions."""
+        if not self.shared_names:
+            return ()
+        targets = self.resolver.named(self.family, name)
+        folder = PurePosixPath(self.path).parent
+        near = [t for t in targets if PurePosixPath(t.path).parent == folder]
+        return near or targets
+
+    def received(self, call: CallSite) -> Sequence[CallTarget]:
+        """What a name looked up on a receiver means."""
+        if call.receiver in self.selves:
+            owner = self.owner(call.scope)
+            return [m for cls in owner for m in self.resolver.members(cls, call.name)]
+        for cls in self.classes(self.type_of(call.receiver, call.scope), call.scope):
+            if targets := self.resolver.members(cls, call.name):
+                return targets
+        if targets := self.of_module(call):
+            return targets
+        if call.receiver in self.imports:
+            return ()
+        return self.guessed(call)
+
+    def guessed(self, call: CallSite) -> list[CallTarget]:
+        """The methods of a name where nothing tells the receiver's type.
+
+        A receiver called like a class is taken for one. Else only names of several words count: a
+        ``get`` or ``write`` on something unknown is more often a built-in than one of these.
+        """
+        methods = [
+            target
+            for target in self.resolver.named(self.family, call.name)
+            if self.resolver.definition(target).kind == "method"
+        ]
+        hint = re.split(r"\W+", call.receiver)[-1].replace("_", "").lower()
+        owners = [self.resolver.definition(target).owner.lower() for target in methods]
+        alike = [t for t, owner in zip(methods, owners, strict=True) if hint and hint in owner]
+        return alike or (methods if _SEVERAL_WORDS.search(call.name) else [])
+
+    def owner(self, scope: int) -> list[CallTarget]:
+        """The class whose method ``scope`` is in."""
+        while scope != NONE:
+            definition = self.parsed.definitions[scope]
+            if definition.owner:
+                return self.classes(definition.owner, scope)
+            scope = definition.parent
+        return []
+
+    def type_of(self, receiver: str, scope: int) -> str:
+        """The type written down for ``receiver`` around ``scope``, or ``receiver`` itself."""
+        at = scope
+        while True:
+            if (at, receiver) in self.types:
+                return _bare(self.types[at, receiver])
+            if at == NONE:
+                break
+            at = self.parsed.definitions[at].parent
+        of_self = receiver.split(".")[0] in self.selves
+        if of_self:
+            held = (b.type for b in self.parsed.bindings if b.variable == receiver)
+            return _bare(next(held, receiver))
+        return receiver
+
+    def classes(self, name: str, scope: int) -> list[CallTarget]:
+        """The classes that ``name`` means."""
+        module, _, last = name.replace("::", ".").rpartition(".")
+        targets = self.plain(last, scope) if not module else self.member_of_module(module, last)
+        return [t for t in targets if self.resolver.definition(t).kind == "class"]
+
+    def of_module(self, call: CallSite) -> list[CallTarget]:
+        """What a name means when its receiver is an imported module."""
+        return self.member_of_module(call.receiver.replace("::", "."), call.name)
+
+    def member_of_module(self, receiver: str, name: str) -> list[CallTarget]:
+        """The definition ``name`` of the module known here as ``receiver``."""
+        targets: list[CallTarget] = []
+        for item in self.imports.get(receiver, ()):
+            for path in self.resolver.files_of(_joined(item), self.path):
+                targets.extend(self.resolver.exported(path, name))
+        return targets
+
+
+def family(parsed: ParsedFile) -> str:
+    """The family of languages whose names a file shares."""
+    name = parsed.language or ""
+    return (LANGUAGES[name].family if name else "") or name
+
+
+@lru_cache(_PATHS)
+def module_parts(path: str) -> tuple[str, ...]:
+    """The names an import spells to reach a file: ``pkg/sub/__init__.py`` is (pkg, sub)."""
+    pure = PurePosixPath(path)
+    folder = pure.parent.parts
+    stem = pure.name.split(".")[0]
+    if folder and (stem in _PACKAGE_FILES or pure.suffix in _FOLDER_IS_MODULE):
+        return folder
+    return (*folder, stem)
+
+
+def _shares_names(parsed: ParsedFile) -> bool:
+    language = LANGUAGES.get(parsed.language or "")
+    return bool(language and language.shared_names)
+
+
+def _root(path: str) -> PurePosixPath:
+    """The folder a module's bare name is counted from."""
+    return PurePosixPath(*module_parts(path)[:-1])
+
+
+def _absolute(module: str, importer: str) -> tuple[tuple[str, ...], bool]:
+    """The parts of a module's name, and whether they are counted from the importer's folder."""
+    folder = PurePosixPath(importer).parent.parts
+    if module.startswith(".") and "/" not in module:
+        names = module.lstrip(".")
+        up = len(module) - len(names) - 1
+        parts = (*folder[: len(folder) - up], *(name for name in names.split(".") if name))
+        return parts or ("",), True
+    relative = module.startswith(".")
+    parts = folder if relative else ()
+    for name in _SEPARATOR.split(module):
+        if name == "..":
+            parts = parts[:-1]
+        elif name not in ("", ".", "crate", "self", "super"):
+            parts = (*parts, name.split(".")[0])
+    return parts or ("",), relative
+
+
+def _joined(item: ImportedName) -> str:
+    """The module that an import names if what it imports is a module."""
+    if not item.name:
+        return item.module
+    return f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}"
+
+
+def _local_name(item: ImportedName, by_last_part: bool) -> str:
+    """The name an import is used by in its file: ``a.b`` in Python, ``b`` elsewhere."""
+    if item.alias or item.name:
+        return item.alias or item.name
+    last = re.split(r"/|::", item.module)[-1]
+    return last.split(".")[-1] if by_last_part else last
+
+
+def _bare(written: str) -> str:
+    """A type's name without optionality, quotes, pointers or parameters."""
+    return re.split(r"[\[<|&*?( ]", written.strip("\"'&* "))[0]

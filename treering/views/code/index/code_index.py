@@ -1,0 +1,337 @@
+"""The searchable index of one repository: BM25 and embeddings, with the code relation on top."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.errors import EmptyText, InputError, UnknownName
+from treering.records import Why
+from treering.search.lexical import Lexical
+from treering.search.own import MODES, Mode, standardised
+from treering.search.terms import Terms, terms
+from treering.views.code.graph.calls import updated_calls
+from treering.views.code.graph.code_graph import Candidates, CodeGraph
+from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
+from treering.views.code.graph.trunk import Trunk, trunk
+from treering.views.code.parse.cuts import Lines, Unit, cut
+from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
+from treering.views.code.parse.parser import parse
+
+ALPHA = 0.5
+"""The weight of the code relation (FragRel, 4.2)."""
+NEAR = np.float32(4)
+"""What being the most related to the place counts, in standard deviations of the own score."""
+
+
+class Outline:
+    """A parsed file that may still have to be decoded: most of a repository is never looked at."""
+
+    def __init__(self, source: bytes, decode: Callable[[], ParsedFile]) -> None:
+        self.source = source
+        self._decode = decode
+        self._parsed: ParsedFile | None = None
+
+    @property
+    def parsed(self) -> ParsedFile:
+        """The file, decoded once."""
+        if self._parsed is None:
+            self._parsed = self._decode()
+        return self._parsed
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """What the index keeps of one file."""
+
+    outline: Outline
+    fragments: tuple[Lines, ...]
+    terms: tuple[Terms, ...]
+    trunk: Trunk
+    vectors: Floats | None = None
+    """A unit row a fragment, or None where the repository is not embedded."""
+
+    @property
+    def parsed(self) -> ParsedFile:
+        """The parsed file, without its syntax tree."""
+        return self.outline.parsed
+
+    def fragment_text(self, lines: Lines) -> str:
+        """The text of a fragment."""
+        piece = self.outline.source.split(b"\n")[lines.first - 1 : lines.last]
+        return b"\n".join(piece).decode(errors="replace")
+
+
+_NO_TERMS = np.zeros((0, 2), dtype=np.uint32)
+NO_TREE = SyntaxTree(*(np.zeros(0, dtype=np.int32),) * 3)
+
+
+def index_file(text: str, path: str, language: str | None, unit: Unit) -> IndexedFile:
+    """Parse, cut and count one file; its path's words count for each of its fragments."""
+    parsed = parse(text, language)
+    fragments = cut(parsed, unit)
+    lines = parsed.lines()
+    texts = (
+        b"\n".join(lines[piece.first - 1 : piece.last]).decode(errors="replace")
+        for piece in fragments
+    )
+    bare = replace(parsed, tree=NO_TREE)
+    return IndexedFile(
+        outline=Outline(parsed.source, lambda: bare),
+        fragments=fragments,
+        terms=tuple(code_terms(f"{path} {text}") for text in texts),
+        trunk=trunk(parsed, fragments),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A place in a repository: a file, or a line of it."""
+
+    path: str
+    line: int | None = None
+
+    @classmethod
+    def of(cls, text: str) -> CodePlace:
+        """Read ``PATH`` or ``PATH:LINE``."""
+        path, colon, line = text.rpartition(":")
+        return cls(path, int(line)) if colon and line.isdecimal() else cls(text)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeHit:
+    """A fragment of code that answers a query: where it stands and why it was picked."""
+
+    score: float
+    path: str
+    first_line: int
+    last_line: int
+    definition: str
+    """The qualified name of the innermost definition that holds it, or an empty string."""
+    text: str
+    why: Why
+
+
+class CodeIndex:
+    """The fragments of a repository's files; state has one owner, so updates need a lock outside.
+
+    ``unit`` is how files are cut: ``blocks`` along definitions or FragRel's ``windows``.
+    """
+
+    def __init__(self, unit: Unit = "blocks", cutoff: float = CUTOFF) -> None:
+        self.unit: Unit = unit
+        self._files: dict[str, IndexedFile] = {}
+        self._calls: dict[str, Candidates] = {}
+        self._relation = CodeRelation(cutoff)
+        self._lexical = Lexical()
+        self._rows: list[tuple[str, Lines]] = []
+
+    def __len__(self) -> int:
+        """The number of fragments."""
+        return len(self._rows)
+
+    @property
+    def files(self) -> Mapping[str, IndexedFile]:
+        """The files by path, in the order of their fragments."""
+        return self._files
+
+    @property
+    def calls(self) -> Mapping[str, Candidates]:
+        """The possible definitions of each file's calls."""
+        return self._calls
+
+    @property
+    def gain(self) -> CallGain:
+        """What paths through calls add to the code relation."""
+        return self._relation.gain
+
+    @property
+    def graph(self) -> CodeGraph:
+        """The code graph."""
+        return self._relation.graph
+
+    def copy(self) -> CodeIndex:
+        """An index of the same that is updated by itself; what both hold is never changed."""
+        twin = copy(self)
+        twin._relation = copy(self._relation)
+        return twin
+
+    def update(
+        self,
+        files: Mapping[str, IndexedFile],
+        removed: Iterable[str] = (),
+    ) -> None:
+        """Take in new and changed files and drop those that are gone."""
+        gone = {path for path in (*removed, *files) if path in self._files}
+        unchanged = {path: file for path, file in self._files.items() if path not in gone}
+        new = unchanged | dict(files)
+        old_parsed = {path: file.parsed for path, file in self._files.items()}
+        new_parsed = {path: file.parsed for path, file in new.items()}
+        self._calls = updated_calls(old_parsed, new_parsed, self._calls)
+        trunks = {path: file.trunk for path, file in files.items()}
+        self._relation.update(gone, trunks, self._calls)
+        self._count(gone, files, new)
+
+    def restore(
+        self,
+        files: Mapping[str, IndexedFile],
+        calls: Mapping[str, Candidates],
+        gain: CallGain | None,
+    ) -> None:
+        """Become the index of ``files``, given the candidates of their calls.
+
+        ``gain`` is what paths through calls add to the relation, where that is known.
+        """
+        self._calls = dict(calls)
+        trunks = {path: file.trunk for path, file in files.items()}
+        if gain is None:
+            self._relation.update((), trunks, self._calls)
+        else:
+            self._relation.restore(trunks, self._calls, gain)
+        self._count(set(), files, dict(files))
+
+    def _count(
+        self, gone: set[str], files: Mapping[str, IndexedFile], new: dict[str, IndexedFile]
+    ) -> None:
+        """Bring the terms up to date."""
+        alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
+        counted = [terms for file in files.values() for terms in file.terms]
+        lexical = self._lexical if alive.all() else self._lexical.kept(alive)
+        sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
+        self._lexical = lexical.extended(np.concatenate([_NO_TERMS, *counted]), sizes)
+        self._files = new
+        self._rows = [(path, piece) for path, file in new.items() for piece in file.fragments]
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        mode: Mode = "lexical",
+        vector: Floats | None = None,
+        alpha: float = ALPHA,
+        near: CodePlace | None = None,
+    ) -> list[CodeHit]:
+        """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
+
+        ``vector`` is the query's embedding, unit length, for the modes ``hybrid`` and ``dense``;
+        ``alpha`` 0 leaves the code relation out; ``near`` is where the code will go, and adds how
+        related each fragment is to that place. Raises EmptyText, InputError, UnknownName.
+        """
+        _check(query, k, mode)
+        if not len(self):
+            return []
+        terms = self.score(query, mode=mode, vector=vector, alpha=alpha)
+        if near is not None:
+            terms["near"] = NEAR * self.nearness(near)
+        total = np.sum(list(terms.values()), axis=0)
+        best = np.argsort(-total, kind="stable")[:k]
+        return [self._hit(int(row), terms) for row in best]
+
+    def score(
+        self, query: str, *, mode: Mode, vector: Floats | None, alpha: float
+    ) -> dict[str, Floats]:
+        """The terms that add up to the score of every fragment, each of shape (N,)."""
+        terms: dict[str, Floats] = {}
+        if mode != "dense":
+            terms["lexical"] = _standardised(self._lexical.score(code_terms(query)))
+        if mode != "lexical":
+            terms["dense"] = _standardised(self._cosines(vector))
+        if alpha:
+            terms["code"] = np.float32(alpha) * self.environment(
+                np.sum(list(terms.values()), axis=0)
+            )
+        return terms
+
+    def environment(self, own: Floats) -> Floats:
+        """``W·own / W·1`` of the code relation (eq. 9), for own scores of shape (N,)."""
+        operator = self._relation.operator()
+        mass = operator.mass()
+        env = operator.propagate(own)
+        env /= np.where(mass > 0, mass, np.float32(1))
+        return env
+
+    def nearness(self, place: CodePlace) -> Floats:
+        """How related each fragment is to a place, 1 for the most related, shape (N,).
+
+        Raises UnknownName for a file that is not indexed.
+        """
+        if place.path not in self._files:
+            raise UnknownName(f"no file {place.path!r} in the index; give its path from the root")
+        there = [
+            path == place.path and (place.line is None or piece.first <= place.line <= piece.last)
+            for path, piece in self._rows
+        ]
+        related = self._relation.operator().propagate(np.array(there, dtype=np.float32))
+        most = related.max(initial=0)
+        nearness: Floats = np.sqrt(related / most) if most > 0 else related
+        return nearness
+
+    def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, CodeDefinition]]:
+        """The definitions of the files ``paths``, or of all, with their paths."""
+        chosen = self._files if paths is None else paths
+        return [(p, definition) for p in chosen for definition in self._files[p].parsed.definitions]
+
+    def _cosines(self, vector: Floats | None) -> Floats:
+        vectors = [file.vectors for file in self._files.values() if file.vectors is not None]
+        if vector is None or len(vectors) < len(self._files):
+            raise InputError("the repository is not embedded; index it with embeddings, or lexical")
+        cosines: Floats = np.concatenate([rows @ vector for rows in vectors])
+        return cosines
+
+    def _hit(self, row: int, terms: Mapping[str, Floats]) -> CodeHit:
+        path, lines = self._rows[row]
+        file = self._files[path]
+        name = (
+            "" if lines.definition == NONE else file.parsed.definitions[lines.definition].qualified
+        )
+        why = Why({name: float(values[row]) for name, values in terms.items()})
+        return CodeHit(
+            score=sum(why.terms.values()),
+            path=path,
+            first_line=lines.first,
+            last_line=lines.last,
+            definition=name,
+            text=file.fragment_text(lines),
+            why=why,
+        )
+
+
+def _check(query: str, k: int, mode: str) -> None:
+    if not query.strip():
+        raise EmptyText("the query is empty; say what the code is needed for")
+    if k < 1:
+        raise InputError(f"k is {k}; it must be at least 1")
+    if mode not in MODES:
+        raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
+
+
+def _standardised(scores: Floats) -> Floats:
+    column: Floats = standardised(scores[:, None])[:, 0]
+    return column
+
+
+_COMPOUND = re.compile(r"\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+"""Identifiers of several words: snake_case, camelCase, HTTPServer."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+
+
+def code_terms(text: str) -> Terms:
+    """The terms of code or of a question about it; see ``terms`` for their form."""
+    return terms(_COMPOUND.sub(_expanded, text))
+
+
+def _expanded(match: re.Match[str]) -> str:
+    return _words(match[0])
+
+
+@lru_cache(maxsize=1 << 16)  # the same identifiers come again and again
+def _words(identifier: str) -> str:
+    """An identifier in lower case, followed by its words."""
+    return " ".join([identifier, *_WORD.findall(identifier)]).lower()

@@ -1,0 +1,143 @@
+"""What indexing a working tree has to do: which files, how, and what that changes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from treering.records import Skipped
+from treering.views.code.index import store
+from treering.views.code.index.code_index import CodeIndex, IndexedFile
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.parse.source_files import SourceFile, scan
+from treering.views.code.rounds import marks
+
+_MEMORY_SUFFIXES = ("", "-wal", "-shm")
+"""Suffixes of the files that an open SQLite database consists of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReceipt:
+    """What indexing a repository did, in files."""
+
+    root: str
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How a repository shall be indexed."""
+
+    unit: Unit
+    model: str | None
+
+    @classmethod
+    def of(
+        cls, repository: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
+    ) -> IndexSettings:
+        """The settings asked for; those left out stay as they were."""
+        before = repository.model if repository else None
+        chosen = before if embed is None else model if embed else None
+        return cls(unit or (repository.unit if repository else "blocks"), chosen)
+
+    def is_met_by(self, repository: store.Repository) -> bool:
+        """Whether a repository is indexed in this way."""
+        return (repository.unit, repository.model) == (self.unit, self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """How a working tree differs from what is indexed of it."""
+
+    root: str
+    files: Mapping[str, SourceFile]
+    """New and changed files."""
+    old: frozenset[str]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+    @classmethod
+    def of(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> FileChange:
+        """Compare the tree at ``root`` with the digests of its files when they were indexed.
+
+        The files of ``memory``, which may lie in the tree, are passed over in silence.
+        """
+        file = memory.resolve()
+        own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
+        seen = [file for file in scan(root) if root / file.path not in own]
+        sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
+        files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
+        return cls(
+            root=str(root),
+            files=files,
+            old=frozenset(old),
+            removed=tuple(path for path in old if path not in sources),
+            unchanged=len(sources) - len(files),
+            skipped=tuple(file for file in seen if isinstance(file, Skipped)),
+        )
+
+    def receipt(self) -> CodeReceipt:
+        """What taking in the change does."""
+        return CodeReceipt(
+            root=self.root,
+            added=tuple(path for path in self.files if path not in self.old),
+            changed=tuple(path for path in self.files if path in self.old),
+            removed=self.removed,
+            unchanged=self.unchanged,
+            skipped=self.skipped,
+        )
+
+
+def noticed(
+    index: CodeIndex, fresh: Mapping[str, IndexedFile], removed: Iterable[str]
+) -> tuple[set[marks.DefinitionPlace], set[marks.DefinitionPlace]]:
+    """Definitions that new versions of files change, and those that are in no file any more."""
+    old = {path: _texts(index.files[path]) for path in (*fresh, *removed) if path in index.files}
+    new = {path: _texts(file) for path, file in fresh.items()}
+    lost = [
+        (path, name)
+        for path, texts in old.items()
+        for name in texts.keys() - new.get(path, {}).keys()
+    ]
+    elsewhere = {name for texts in new.values() for name in texts}
+    changed = {
+        marks.DefinitionPlace(path, name)
+        for path, texts in old.items()
+        for name, text in texts.items()
+        if new.get(path, {}).get(name, text) != text
+    }
+    return changed, {
+        marks.DefinitionPlace(path, name) for path, name in lost if name not in elsewhere
+    }
+
+
+def _texts(file: IndexedFile) -> dict[str, str]:
+    """The definitions of a file by name."""
+    return {
+        definition.qualified: file.parsed.text(definition.span)
+        for definition in file.parsed.definitions
+    }
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Collect no cycles for a while.
+
+    An index is a hundred thousand small values without a cycle. The collector goes through all of
+    them again and again as they come, which takes as long as making them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,143 @@
+"""The repository map: the most central definitions, as much of them as a token budget holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from treering.arrays import Floats
+from treering.errors import InputError
+from treering.llm.tokens import estimate_tokens
+from treering.views.code.graph.code_graph import Candidates
+from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.index.code_index import CodeIndex
+from treering.views.code.parse.outline import NONE, CodeDefinition
+
+MAX_SHARE = 1e6  # of attention; shares are compared with each other only
+DAMPING = 0.85
+"""Of PageRank: a reader follows a call six times out of seven."""
+TO_ITSELF = 0.1
+"""The share of a definition's weight that its class or module gets, and hands to its members."""
+_TOLERANCE = 1e-8
+_ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A definition on the map."""
+
+    path: str
+    definition: CodeDefinition
+    centrality: float
+    """Its share of all attention; those of the whole repository sum to 1."""
+
+
+def repository_map(
+    index: CodeIndex,
+    budget: int,
+    focus: Mapping[str, float] | None = None,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+) -> str:
+    """Signatures of the most central definitions by file, within ``budget`` tokens.
+
+    ``focus`` gives files a share of the attention, such as those a conversation is about.
+    Raises InputError for a budget below 1.
+    """
+    if budget < 1:
+        raise InputError(f"budget is {budget}; it must be at least 1 token")
+    ranked = central(index, focus)
+    fits, too_many = 0, len(ranked) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if count_tokens(render(ranked[:middle])) <= budget:
+            fits = middle
+        else:
+            too_many = middle
+    return render(ranked[:fits])
+
+
+def render(chosen: Iterable[Mapped]) -> str:
+    """A text of the map: each file with its definitions in order, nested as in the source."""
+    files: dict[str, list[CodeDefinition]] = {}
+    for chosen_one in chosen:
+        files.setdefault(chosen_one.path, []).append(chosen_one.definition)
+    blocks = []
+    for path, definitions in files.items():
+        lines = [f"{path}:"]
+        for definition in sorted(definitions, key=lambda d: d.span.start):
+            depth = definition.qualified.count(".") + 1
+            lines.append(f"{'  ' * depth}{definition.span.first_line}: {definition.signature}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def central(index: CodeIndex, focus: Mapping[str, float] | None = None) -> list[Mapped]:
+    """All definitions, most central first: PageRank over who calls what."""
+    targets = [
+        CallTarget(path, place)
+        for path, file in index.files.items()
+        for place in range(len(file.parsed.definitions))
+    ]
+    number = {target: at for at, target in enumerate(targets)}
+    links = _links(index.calls, index, number)
+    rank = _pagerank(links, _restart(targets, focus))
+    order = np.argsort(-rank, kind="stable")
+    return [
+        Mapped(
+            targets[at].path,
+            index.files[targets[at].path].parsed.definitions[targets[at].place],
+            float(rank[at]),
+        )
+        for at in order.tolist()
+    ]
+
+
+def _links(
+    calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[CallTarget, int]
+) -> sparse.csr_array:
+    """How much of a definition's attention goes to each it calls, shape (n, n)."""
+    start, end, weight = [], [], []
+    for path, candidates in calls.items():
+        parsed = index.files[path].parsed
+        for call, targets in zip(parsed.calls, candidates, strict=True):
+            for target in targets:
+                if call.scope != NONE:
+                    start.append(number[CallTarget(path, call.scope)])
+                    end.append(number[target])
+                    weight.append(1 / len(targets))
+        for place, definition in enumerate(parsed.definitions):
+            if definition.parent != NONE:
+                start.append(number[CallTarget(path, place)])
+                end.append(number[CallTarget(path, definition.parent)])
+                weight.append(TO_ITSELF)
+    shape = (len(number), len(number))
+    return sparse.csr_array((np.array(weight), (start, end)), shape=shape)
+
+
+def _restart(targets: list[CallTarget], focus: Mapping[str, float] | None) -> Floats:
+    """Where a reader starts: anywhere, or in the files of ``focus`` by their shares."""
+    for path, share in (focus or {}).items():
+        if not 0 <= share <= MAX_SHARE:
+            raise InputError(f"focus of {path!r} is {share}; give shares from 0 to {MAX_SHARE:g}")
+    weights = np.array(
+        [1.0 if not focus else focus.get(target.path, 0.0) for target in targets], dtype=np.float32
+    )
+    total = weights.sum()
+    return weights / total if total else np.full(len(targets), 1 / max(len(targets), 1), np.float32)
+
+
+def _pagerank(links: sparse.csr_array, restart: Floats) -> Floats:
+    """The stationary attention; definitions that call nothing send theirs back to the start."""
+    out = np.asarray(links.sum(axis=1)).ravel()
+    flow = links.T.multiply(1 / np.where(out > 0, out, 1)).tocsr()
+    rank = restart.astype(np.float64)
+    for _ in range(_ROUNDS):
+        lost = rank[out == 0].sum()
+        following = (1 - DAMPING) * restart + DAMPING * (flow @ rank + lost * restart)
+        if np.abs(following - rank).sum() < _TOLERANCE:
+            break
+        rank = following
+    return rank.astype(np.float32)

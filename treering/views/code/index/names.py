@@ -1,0 +1,206 @@
+"""The code relation between talk, recorded rounds and code (FragRel eq. 8 over definitions).
+
+Two fragments are related by the definitions they speak of: fully by the same one, by the weight of
+a call where one calls the other. ``W = B·R·Bᵀ`` with B from fragments to definitions and R between
+definitions, both sparse, so a score vector passes in time linear in what is said of code.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, eye_array
+
+from treering.arrays import Codes, Floats
+from treering.errors import InputError
+from treering.journal.space import Space
+from treering.records import Hit
+from treering.search.relations.contract import Items
+from treering.views.code.graph.code_graph import CALL_EDGE
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.index.code_index import CodeIndex
+from treering.views.code.parse.outline import NONE
+from treering.views.code.rounds.mentions import last_part, means, mentioned
+from treering.views.code.rounds.rounds import Rounds
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.fragments import store
+
+NAME = "code"
+"""The relation's name in ``relations=`` and ``Hit.why``."""
+
+MAX_MEANINGS = 5
+"""A name with more possible definitions says nothing about which is meant."""
+
+_WORD = re.compile(r"[^\W\d]\w{2,}")
+"""Names of fewer than three letters occur in too many questions."""
+
+NamesOf = Callable[[Codes], Sequence[Iterable[str]]]
+"""The names of definitions in each of some fragments."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a memory holds on a question about code: what was said, done, and what stands there.
+
+    ``definitions`` are those that the question names, as ``PATH::NAME``; ``rounds`` are newest
+    first, ``talk`` and ``code`` best first.
+    """
+
+    question: str
+    definitions: tuple[str, ...]
+    talk: tuple[Hit, ...]
+    rounds: tuple[SessionBlock, ...]
+    code: tuple[CodeBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionGraph:
+    """The definitions of a space, by key, and which of them call which, by number."""
+
+    keys: tuple[str, ...]
+    calls: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> DefinitionGraph:
+        """Those of indexed repositories, with their calls, and those with recorded rounds."""
+        number: dict[str, int] = {}
+        pairs: set[tuple[int, int]] = set()
+        for index in indexes:
+            for path, definition in index.definitions():
+                number.setdefault(f"{path}::{definition.qualified}", len(number))
+            pairs.update(_calls(index, number))
+        for key in recorded:
+            number.setdefault(key, len(number))
+        return cls(tuple(number), tuple(sorted(pairs)))
+
+    def meant(self, text: str) -> list[str]:
+        """The keys of the definitions that a question names. A bare word counts as a name, too."""
+        by_name = self.named()
+        words = {word for word in _WORD.findall(text) if word in by_name}
+        keys_meant: dict[str, None] = {}
+        for name in sorted(mentioned(text) | words):
+            keys = [self.keys[at] for at in by_name.get(last_part(name), ())]
+            keys = [key for key in keys if means(name, key.partition("::")[2])]
+            if len(keys) <= MAX_MEANINGS:
+                keys_meant.update(dict.fromkeys(keys))
+        return list(keys_meant)
+
+    def named(self) -> Mapping[str, list[int]]:
+        """The numbers of definitions by the last part of their names."""
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for at, key in enumerate(self.keys):
+            places[last_part(key.partition("::")[2])].append(at)
+        return places
+
+
+def _calls(index: CodeIndex, number: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    files = index.files
+    for path, candidates in index.calls.items():
+        parsed = files[path].parsed
+        for call, targets in zip(parsed.calls, candidates, strict=True):
+            if call.scope == NONE:
+                continue
+            caller = number[f"{path}::{parsed.definitions[call.scope].qualified}"]
+            for target in targets:
+                called = files[target.path].parsed.definitions[target.place]
+                yield caller, number[f"{target.path}::{called.qualified}"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeNames:
+    """Relates fragments that name the same definitions, or definitions that call each other."""
+
+    names_of: NamesOf = field(repr=False)
+    definitions: DefinitionGraph = field(repr=False)
+    name: str = NAME
+
+    def bind(self, items: Items) -> CodeNamesOperator:
+        """The operator over the fragments of a space."""
+        if items.fragment is None:
+            raise InputError("the code relation relates only the fragments of a space")
+        by_name = self.definitions.named()
+        rows: list[int] = []
+        columns: list[int] = []
+        shares: list[float] = []
+        for row, names in enumerate(self.names_of(items.fragment)):
+            for name in names:
+                meant = [at for at in by_name.get(last_part(name), ())
+                         if means(name, self.definitions.keys[at].partition("::")[2])]  # fmt: skip
+                if 0 < len(meant) <= MAX_MEANINGS:
+                    rows += [row] * len(meant)
+                    columns += meant
+                    shares += [1 / len(meant)] * len(meant)
+        shape = (len(items), len(self.definitions.keys))
+        mentions = coo_array((np.array(shares, dtype=np.float32), (rows, columns)), shape=shape)
+        return CodeNamesOperator(mentions.tocsr(), _related(self.definitions))
+
+
+class CodeNamesOperator:
+    """``W = B·R·Bᵀ`` over N fragments."""
+
+    def __init__(self, mentions: csr_array, related: csr_array) -> None:
+        self._mentions = mentions
+        self._related = related
+
+    def propagate(self, scores: Floats) -> Floats:
+        """``W·scores`` for scores of shape (N,) or (N, Q)."""
+        result: Floats = self._mentions @ (self._related @ (self._mentions.T @ scores))
+        return result.astype(np.float32)
+
+    def mass(self) -> Floats:
+        """``W·1``; zero for a fragment that speaks of no definition."""
+        return self.propagate(np.ones(self._mentions.shape[0], dtype=np.float32))
+
+
+def _related(definitions: DefinitionGraph) -> csr_array:
+    """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
+    size = len(definitions.keys)
+    pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
+    both = np.array([tuple(pair) for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    weights = np.full(2 * len(both), CALL_EDGE, dtype=np.float32)
+    starts, ends = np.concatenate([both, both[:, ::-1]]).T
+    calls = coo_array((weights, (starts, ends)), shape=(size, size)).tocsr()
+    return (calls + eye_array(size, dtype=np.float32)).tocsr()
+
+
+class FragmentNames:
+    """Which definitions there are, and which fragments speak of which; safe to use from threads."""
+
+    def __init__(
+        self, space: Space, rounds: Rounds, indexes: Callable[[], Iterable[CodeIndex]]
+    ) -> None:
+        self._space = space
+        self._rounds = rounds
+        self._indexes = indexes
+        self._lock = threading.Lock()
+        self._state: object = None
+        self._relation: CodeNames | None = None
+        self._known: dict[int, frozenset[str]] = {}
+
+    def relation(self, state: object) -> CodeNames:
+        """The relation as of ``state``, which is what tells that indexes or rounds have changed."""
+        with self._lock:
+            if self._relation is None or self._state != state:
+                recorded = (sequence[-1].block.key for sequence in self._rounds.known().values())
+                definitions = DefinitionGraph.of(self._indexes(), recorded)
+                self._relation, self._state = CodeNames(self._names_of, definitions), state
+            return self._relation
+
+    def _names_of(self, fragments: Codes) -> Sequence[Iterable[str]]:
+        numbers = fragments.tolist()
+        names_known = self._known  # another thread may put another one there meanwhile
+        new = [fragment for fragment in numbers if fragment not in names_known]
+        with self._space.read() as reader:
+            read = {fragment: mentioned(text) for fragment, text, _ in store.texts(reader, new)}
+        names = self._known = {
+            fragment: names_known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
+        }
+        return [names[fragment] for fragment in numbers]
+
+
+_NONE: frozenset[str] = frozenset()

@@ -1,0 +1,157 @@
+"""The rows of the code view, in portable SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from treering.journal import damage
+from treering.journal.contract import Reader, Row, Writer
+from treering.views.code.graph.code_graph import Candidates
+from treering.views.code.graph.operator import CallGain
+from treering.views.code.index.code_index import IndexedFile
+from treering.views.code.index.codec import (
+    dump_calls,
+    dump_file,
+    dump_gain,
+    load_calls,
+    load_file,
+    load_gain,
+)
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.rounds import marks
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository as the database knows it; compare ``revision`` to notice a change."""
+
+    id: int
+    root: str
+    unit: Unit
+    model: str | None
+    revision: int
+
+
+AGAIN = "`treering code forget` and `treering code index` make it anew"
+
+_COLUMNS = "r.id, r.root, r.unit, r.model, r.revision"
+
+
+def repositories(reader: Reader, space: int) -> list[Repository]:
+    """The repositories of a space, in the order they were first indexed."""
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM code_repository r WHERE r.space = ? ORDER BY r.id",
+        (space,),
+    )
+    return [_repository(row) for row in rows]
+
+
+def add(writer: Writer, space: int, root: str, unit: Unit, model: str | None) -> Repository:
+    """Make a repository known."""
+    writer.execute(
+        "INSERT INTO code_repository (space, root, unit, model) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (space, root, unit, model),
+    )
+    row = writer.row(
+        f"SELECT {_COLUMNS} FROM code_repository r WHERE r.space = ? AND r.root = ?", (space, root)
+    )
+    assert row is not None  # just inserted
+    return _repository(row)
+
+
+def digests(reader: Reader, repository: Repository) -> dict[str, bytes]:
+    """The digest of every file of a repository, by path."""
+    rows = reader.rows("SELECT path, digest FROM code_file WHERE repository = ?", (repository.id,))
+    return {str(row[0]): bytes(row[1]) for row in rows}
+
+
+def load(
+    reader: Reader, repository: Repository
+) -> tuple[dict[str, IndexedFile], dict[str, Candidates]]:
+    """The files of a repository by path, and the candidates of their calls."""
+    rows = reader.rows(
+        "SELECT path, data, calls FROM code_file WHERE repository = ? ORDER BY id",
+        (repository.id,),
+    )
+    files: dict[str, IndexedFile] = {}
+    calls: dict[str, Candidates] = {}
+    for path, data, candidates in rows:
+        with damage.decoding(f"the index of {path!r} in {repository.root}", AGAIN):
+            files[path] = load_file(data)
+            calls[path] = load_calls(candidates)
+    return files, calls
+
+
+def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
+    """What paths through calls add to the relation, if it is known of that many fragments."""
+    row = reader.row(
+        "SELECT data FROM code_relation WHERE repository = ? AND fragments = ?",
+        (repository.id, fragments),
+    )
+    with damage.decoding(f"the index of {repository.root}", AGAIN):
+        return None if row is None else load_gain(row[0])
+
+
+def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:
+    """Store what paths through calls add to the relation."""
+    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
+    writer.execute(
+        "INSERT INTO code_relation (repository, fragments, data) VALUES (?, ?, ?)",
+        (repository.id, fragments, dump_gain(found)),
+    )
+
+
+def save_files(
+    writer: Writer,
+    repository: Repository,
+    files: Mapping[str, IndexedFile],
+    digests: Mapping[str, bytes],
+    calls: Mapping[str, Candidates],
+) -> None:
+    """Store new and changed files."""
+    delete(writer, repository, files)
+    writer.many(
+        "INSERT INTO code_file (repository, path, digest, data, calls) VALUES (?, ?, ?, ?, ?)",
+        (
+            (repository.id, path, digests[path], dump_file(file), dump_calls(calls[path]))
+            for path, file in files.items()
+        ),
+    )
+
+
+def save_calls(writer: Writer, repository: Repository, calls: Mapping[str, Candidates]) -> None:
+    """Store the candidates of files that have not changed themselves."""
+    writer.many(
+        "UPDATE code_file SET calls = ? WHERE repository = ? AND path = ?",
+        ((dump_calls(found), repository.id, path) for path, found in calls.items()),
+    )
+
+
+def delete(writer: Writer, repository: Repository, paths: Iterable[str]) -> None:
+    """Delete files."""
+    writer.many(
+        "DELETE FROM code_file WHERE repository = ? AND path = ?",
+        ((repository.id, path) for path in paths),
+    )
+
+
+def touch(writer: Writer, repository: Repository) -> None:
+    """Let every process notice that a repository has changed."""
+    writer.execute(
+        "UPDATE code_repository SET revision = revision + 1 WHERE id = ?", (repository.id,)
+    )
+
+
+def drop(writer: Writer, repository: Repository) -> int:
+    """Delete a repository; return how many files it had."""
+    marks.drop(writer, repository.id)
+    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
+    files = writer.execute("DELETE FROM code_file WHERE repository = ?", (repository.id,))
+    writer.execute("DELETE FROM code_repository WHERE id = ?", (repository.id,))
+    return files
+
+
+def _repository(row: Row) -> Repository:
+    return Repository(int(row[0]), str(row[1]), row[2], row[3], int(row[4]))

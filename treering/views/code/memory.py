@@ -1,0 +1,492 @@
+"""``memory.code``: repositories indexed and searched, rounds of work on them remembered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
+from treering.errors import InputError, JournalBusy, UnknownName
+from treering.journal.space import Space
+from treering.llm.tokens import estimate_tokens
+from treering.records import Forgotten, Hit, Progress
+from treering.search.own import Mode
+from treering.views.code.guard.check import CheckReport, check
+from treering.views.code.index import store
+from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
+from treering.views.code.index.code_index import (
+    ALPHA,
+    CodeHit,
+    CodeIndex,
+    CodePlace,
+    IndexedFile,
+    index_file,
+)
+from treering.views.code.index.indexing import (
+    CodeReceipt,
+    FileChange,
+    IndexSettings,
+    noticed,
+    paused,
+)
+from treering.views.code.index.map import repository_map
+from treering.views.code.index.names import About, CodeNames, FragmentNames
+from treering.views.code.index.neighbours import Neighbourhood, neighbourhood
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.source_files import SourceFile
+from treering.views.code.rounds import marks
+from treering.views.code.rounds.git import identities, taken_off
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
+from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.coder import BilledModel, Coder, JudgeName
+from treering.views.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
+from treering.views.erase import Eraser
+
+Recall = Callable[[str, int], Sequence[Hit]]
+"""The best fragments of the space for a question."""
+
+
+class CodeMemory:
+    """The code of a space. All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        space: Space,
+        embedder: Embedder,
+        build: Build,
+        eraser: Eraser,
+        recall: Recall,
+        model: BilledModel,
+    ) -> None:
+        self._space = space
+        self._embedder = embedder
+        self._rounds = Rounds(space, build, eraser)
+        self._names = FragmentNames(space, self._rounds, self._indexes)
+        self._recall = recall
+        self._coder = Coder(self._rounds, model, self._similarity)
+        self._indexing = threading.Lock()  # taken before the other, and held while files are read
+        self._lock = threading.RLock()
+        self._loaded: dict[int, tuple[int, CodeIndex]] = {}
+
+    def index(
+        self,
+        root: str | Path,
+        *,
+        unit: Unit | None = None,
+        embed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> CodeReceipt:
+        """Take in the working tree at ``root``; only files whose content has changed are read anew.
+
+        ``unit`` is how files are cut (default ``blocks``) and ``embed`` whether fragments are
+        embedded for the modes ``hybrid`` and ``dense`` (default: no); both stay as they were on a
+        later call that leaves them out. Changing them rebuilds.
+
+        Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
+        """
+        top = Path(root).resolve()
+        with self._indexing, paused():
+            repository = self._known(str(top))
+            want = IndexSettings.of(repository, unit, embed, self._embedder.name)
+            index, old = CodeIndex(want.unit), dict[str, bytes]()
+            if repository is not None and want.is_met_by(repository):
+                with self._lock:
+                    # A copy: the one that is there is being searched.
+                    index = self._index(repository).copy()
+                old = self._digests(repository)
+            change = FileChange.of(top, old, Path(self._space.database.url))
+            is_met = repository is not None and want.is_met_by(repository)
+            if change.files or change.removed or not is_met:
+                self._apply(change, want, index, repository, progress)
+            return change.receipt()
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        root: str | Path | None = None,
+        mode: Mode | None = None,
+        alpha: float = ALPHA,
+        near: str | None = None,
+    ) -> list[CodeHit]:
+        """The k fragments of code that matter to an instruction, best first (FragRel eq. 10).
+
+        ``root`` may be left out where one repository is indexed. ``mode`` is ``hybrid`` where the
+        repository is embedded, else ``lexical``. ``alpha`` weighs the code relation, 0 for none.
+        ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
+
+        Raises EmptyText, InputError, UnknownName, EmbeddingError.
+        """
+        repository, index = self._open(root)
+        mode = mode or ("hybrid" if repository.model else "lexical")
+        vector = None
+        if mode != "lexical":
+            self._check_model(repository)
+            vector = checked(self._embedder, [query], query=True)[0]
+        place = None if near is None else CodePlace.of(near)
+        return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
+
+    def map(
+        self,
+        *,
+        budget: int = 1000,
+        root: str | Path | None = None,
+        focus: Mapping[str, float] | None = None,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> str:
+        """The most central definitions of a repository within ``budget`` tokens.
+
+        ``focus`` gives files a share of the attention.
+        """
+        return repository_map(self._open(root)[1], budget, focus, count_tokens)
+
+    def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood:
+        """A definition, by file and qualified name: who calls it, whom it calls, its members.
+
+        Raises UnknownName.
+        """
+        return neighbourhood(self._open(root)[1], path, definition)
+
+    def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
+        """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
+        return best_blocks(self._open(root)[1], query, k)
+
+    def context_memory(
+        self, judge: Judge | None = None, *, root: str | Path | None = None
+    ) -> ContextMemory:
+        """A context memory for one conversation (CodeMEM 3.3).
+
+        The default judge needs no model: it asks whether the keys cover the instruction's names.
+        """
+        index = self._open(root)[1]
+        names = {definition.name for _, definition in index.definitions()}
+        return self._context(judge or NameJudge(names.__contains__), root, index)
+
+    def record(
+        self,
+        instruction: str,
+        *,
+        root: str | Path = ".",
+        before: Files | None = None,
+        after: Files | None = None,
+        diff: str | None = None,
+        note: str = "",
+        outcome: str = "",
+    ) -> tuple[SessionBlock, ...]:
+        """Remember a round of work: what was asked for, and every definition that it changed.
+
+        Without ``after`` the round is what stands in the git working tree at ``root`` and is
+        neither committed nor recorded yet. ``diff``, a unified one, is what the files at ``root``
+        have just been changed by, where more has been changed. ``after`` gives files as they are
+        now instead, as texts by path from the root, and ``before`` as they were (default: as last
+        recorded); a file that is in ``before`` alone was deleted. ``outcome`` is ``accepted``,
+        ``rejected`` or in other words; ``note`` says what became of it, and may be written later,
+        with ``note()``.
+
+        Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
+        Raises InputError, UnknownName, JournalError; then nothing was recorded.
+        """
+        round_ = WorkRound.of(instruction, note, outcome)
+        if diff is not None:
+            if before is not None or after is not None:
+                raise InputError("give a diff or files, not both")
+            before, after = taken_off(diff, Path(root))
+            return self._rounds.record(round_, Path(root), before, after, identities(Path(root)))
+        return self._rounds.record(round_, Path(root), before, after)
+
+    def generate(
+        self,
+        instruction: str,
+        *,
+        definition: str,
+        root: str | Path | None = None,
+        judge: JudgeName = "names",
+        budget: int = CONTEXT_BUDGET,
+    ) -> GeneratedCode:
+        """One round with the language model on a definition (CodeMEM, figure 2).
+
+        The model sees the code that matters, as the context memory of this definition holds it,
+        and the last round on it with those of like instruction; what it writes is compared with
+        all earlier rounds and, if it is likely to undo one, written again. The result is recorded.
+        No file is changed and nothing is run.
+
+        ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
+        repository, where several are indexed; with none indexed there is no context. ``judge``
+        decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
+        ``budget`` is the tokens of code shown.
+
+        Raises InputError, UnknownName, LLMError.
+        """
+        index, among = None, tuple[str, ...]()
+        if root is not None or self.repositories():
+            repository, index = self._open(root)
+            among = identities(Path(repository.root))
+        contexts = partial(self._context, root=root, index=index)
+        return self._coder.round(instruction, definition, judge, index, contexts, budget, among)
+
+    def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known.
+
+        ``definition`` is ``PATH::NAME``, ``Class.method`` or a last part that is the only one.
+        """
+        return self._rounds.note(definition, note, outcome)
+
+    def log(self, definition: str, *, root: str | Path | None = None) -> tuple[SessionBlock, ...]:
+        """The story of a definition, oldest first: what was asked for, changed and noted.
+
+        With the ``root`` of a git repository its commits are part of the story; a commit is a
+        block whose instruction is its message. One that took in a recorded round is told with it,
+        as its ``commit`` and ``message``. Raises UnknownName.
+        """
+        return story_of(definition, self._rounds.known(), None if root is None else Path(root))
+
+    def rounds(self) -> dict[str, list[RecordedBlock]]:
+        """The recorded rounds by definition, oldest first, with what ties each to the one before.
+
+        Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
+        one of that name, as ``PATH::NAME in REPOSITORY``.
+        """
+        return self._rounds.known()
+
+    def check(
+        self,
+        *,
+        root: str | Path = ".",
+        staged: bool = False,
+        commits: str | None = None,
+        message: str = "",
+        depth: int = DEPTH,
+    ) -> CheckReport:
+        """What a change would undo of the recorded rounds and of the last ``depth`` commits.
+
+        The change is the git working tree at ``root`` against its last commit, or what is
+        ``staged``, or that of a range of ``commits`` such as ``main..HEAD`` as a whole. What
+        ``message``, or one in the range, cites by its commit or id is undone on purpose, and so is
+        a round whose outcome was ``rejected``. Nothing is run and nothing is written.
+
+        Raises UnknownName, InputError.
+        """
+        return check(
+            Path(root),
+            self._rounds.known(),
+            staged=staged,
+            commits=commits,
+            message=message,
+            depth=depth,
+        )
+
+    def _relation(self) -> CodeNames:
+        """Speaking of the same code as a relation between fragments, for ``memory.search``."""
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        revisions = tuple((repository.id, repository.revision) for repository in indexed)
+        return self._names.relation((revisions, self._rounds.state()))
+
+    def about(self, question: str, *, k: int = 5) -> About:
+        """What was said, done and what stands in the code, on a question such as "why does parse()
+        retry twice?": up to ``k`` of each.
+
+        Raises EmptyText, InputError.
+        """
+        named = self._relation().definitions.meant(question)
+        hits = self._recall(question, _TALK_LOOKED_AT * k)
+        talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
+        return About(
+            question=question,
+            definitions=tuple(named),
+            talk=tuple(talk[:k]),
+            rounds=tuple(self._rounds.of(named)[:k]),
+            code=tuple(self._definitions(named, question, k)[:k]),
+        )
+
+    def _context(
+        self, judge: Judge, root: str | Path | None, index: CodeIndex | None
+    ) -> ContextMemory:
+        if index is None:
+            return ContextMemory(lambda _query, _k: (), judge)
+        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
+
+    def _similarity(self, first: str, other: str) -> float:
+        """The cosine of two instructions."""
+        if first == other:
+            return 1.0
+        vectors = checked(self._embedder, [first, other])
+        return float(vectors[0] @ vectors[1])
+
+    def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
+        """The definitions called for by name, then those that the question finds."""
+        blocks: dict[str, CodeBlock] = {}
+        for index in self._indexes():
+            for key in keys:
+                for block in blocks_named(index, key):
+                    blocks.setdefault(key, block)
+            for hit in index.search(question, k=k):
+                if hit.definition:
+                    blocks.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
+        return list(blocks.values())
+
+    def _indexes(self) -> list[CodeIndex]:
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        with self._lock:
+            return [self._index(repository) for repository in indexed]
+
+    def repositories(self) -> list[str]:
+        """The roots of the repositories that are indexed."""
+        with self._space.read() as reader:
+            return [repository.root for repository in store.repositories(reader, reader.id)]
+
+    def forget_rounds(self, definition: str) -> Forgotten:
+        """Erase the recorded rounds of a definition, also from the file's bytes.
+
+        A single round is forgotten as any entry, with ``memory.forget(id)``. Raises UnknownName.
+        """
+        return self._rounds.forget(definition)
+
+    def forget(self, root: str | Path) -> int:
+        """Erase a repository's index, also from the file's bytes; return how many files it had.
+
+        Recorded rounds stay: see ``forget_rounds``.
+        """
+        with self._indexing, self._lock:
+            repository = self._repository(root)  # its index may be damaged: it is not read
+            with self._space.write() as writer:
+                files = store.drop(writer, repository)
+            self._loaded.pop(repository.id, None)
+            self._space.database.scrub([])
+        return files
+
+    def _use(self, embedder: Embedder) -> None:
+        """Embed with another model from now on."""
+        with self._indexing, self._lock:
+            self._embedder = embedder
+
+    def _known(self, root: str) -> store.Repository | None:
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        return next((repository for repository in indexed if repository.root == root), None)
+
+    def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+        """The repository at ``root``, or the only one, with its index."""
+        repository = self._repository(root)
+        with self._lock:
+            return repository, self._index(repository)
+
+    def _repository(self, root: str | Path | None) -> store.Repository:
+        """The repository at ``root``, or the only one. Raises UnknownName."""
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        if root is not None:
+            path = str(Path(root).resolve())
+            indexed = [repository for repository in indexed if repository.root == path]
+        if len(indexed) != 1:
+            raise UnknownName(_not_the_one(root, self.repositories()))
+        return indexed[0]
+
+    def _index(self, repository: store.Repository) -> CodeIndex:
+        """The repository's index, read again if another process has changed it."""
+        revision, index = self._loaded.get(repository.id, (None, None))
+        if index is None or revision != repository.revision:
+            with self._space.read() as reader, paused():
+                files, calls = store.load(reader, repository)
+                fragments = sum(len(file.fragments) for file in files.values())
+                gain = store.gain(reader, repository, fragments)
+            index = CodeIndex(repository.unit)
+            index.restore(files, calls, gain)
+            self._loaded[repository.id] = (repository.revision, index)
+        return index
+
+    def _digests(self, repository: store.Repository) -> dict[str, bytes]:
+        with self._space.read() as reader:
+            return store.digests(reader, repository)
+
+    def _made(
+        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
+    ) -> dict[str, IndexedFile]:
+        files: dict[str, IndexedFile] = {}
+        for path, source in fresh.items():
+            file = index_file(source.text, path, language_of(path), want.unit)
+            if want.model is not None:
+                file = replace(file, vectors=self._vectors(file))
+            files[path] = file
+            if progress is not None:
+                progress(len(files), len(fresh))
+        return files
+
+    def _vectors(self, file: IndexedFile) -> Floats:
+        texts = [file.fragment_text(lines) for lines in file.fragments]
+        if not texts:
+            return np.zeros((0, self._embedder.dimension), dtype=np.float32)
+        return checked(self._embedder, texts)
+
+    def _check_model(self, repository: store.Repository) -> None:
+        if repository.model != self._embedder.name:
+            raise InputError(
+                f"{repository.root} is embedded with {repository.model or 'no model'}, not "
+                f"{self._embedder.name}; index it with embed=True, or search with mode='lexical'"
+            )
+
+    def _apply(
+        self,
+        change: FileChange,
+        want: IndexSettings,
+        index: CodeIndex,
+        former: store.Repository | None,
+        progress: Progress | None,
+    ) -> None:
+        """Bring ``index`` and the database up to date; the index is used once both are."""
+        files = self._made(change.files, want, progress)
+        before = dict(index.calls)
+        changed, gone = noticed(index, files, change.removed)
+        index.update(files, change.removed)
+        digests = {path: change.files[path].digest for path in files}
+        resolved_again = {
+            path: calls
+            for path, calls in index.calls.items()
+            if path not in files and before[path] is not calls
+        }
+        with self._space.write() as writer:
+            if former is not None and not want.is_met_by(former):
+                store.drop(writer, former)
+            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
+            if former is not None and repository.revision > former.revision:
+                raise JournalBusy(f"another process has just indexed {change.root}; index it again")
+            store.delete(writer, repository, change.removed)
+            store.save_files(writer, repository, files, digests, index.calls)
+            store.save_calls(writer, repository, resolved_again)
+            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
+            store.save_gain(writer, repository, len(index), index.gain)
+            store.touch(writer, repository)
+        with self._lock:
+            if former is not None:
+                self._loaded.pop(former.id, None)
+            self._loaded[repository.id] = (repository.revision + 1, index)
+
+
+_TALK_LOOKED_AT = 3
+"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
+
+
+def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
+    """What to say where ``root`` does not tell one of the indexed repositories."""
+    first = "index it first: `treering code index FOLDER`"
+    if not indexed:
+        return f"no repository is indexed; {first}"
+    listed = ", ".join(indexed)
+    if root is None:
+        return f"more than one repository is indexed; give the root of one: {listed}"
+    return f"{root} is not indexed; indexed are: {listed}; {first}"

@@ -1,0 +1,86 @@
+"""A source file cut into fragments: sliding windows (FragRel B.2) or blocks along definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
+
+Unit = Literal["windows", "blocks"]
+
+WINDOW_LINES = 20
+"""S_w of FragRel, appendix B.2."""
+WINDOW_STEP = 10
+"""Windows overlap by S_s = 10 lines (the same appendix)."""
+BLOCK_LINES = 40
+"""Longer definitions are cut where their members begin, or every so many lines: about two
+windows, so that a block holds a whole function more often than not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A fragment's place in its file: lines from 1, inclusive."""
+
+    first: int
+    last: int
+    definition: int
+    """The index of the innermost definition that holds all of it, or ``NONE``."""
+
+
+def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
+    """The fragments of a file in order; blank ones are left out."""
+    lines = parsed.lines()
+    fragments = _windows(len(lines)) if unit == "windows" else _blocks(parsed, len(lines))
+    return tuple(
+        piece
+        for piece in fragments
+        if any(line.strip() for line in lines[piece.first - 1 : piece.last])
+    )
+
+
+def _windows(lines: int) -> list[Lines]:
+    starts = range(0, max(lines - WINDOW_LINES + WINDOW_STEP, 1), WINDOW_STEP)
+    return [Lines(at + 1, min(at + WINDOW_LINES, lines), NONE) for at in starts]
+
+
+def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
+    """Stretches that do not overlap: each short definition whole, and what lies between them."""
+    fragments: list[Lines] = []
+    _cut_range(parsed.definitions, 1, lines, NONE, fragments)
+    return fragments
+
+
+def _cut_range(
+    definitions: tuple[CodeDefinition, ...],
+    first: int,
+    last: int,
+    owner: int,
+    fragments: list[Lines],
+) -> None:
+    """Cut lines ``first`` to ``last`` of ``owner`` along the definitions right inside it."""
+    at = first
+    for index, definition in enumerate(definitions):
+        span = definition.span
+        if definition.parent != owner or span.first_line < at or span.last_line > last:
+            continue
+        begin = max(at, definition.first_line)
+        fragments.extend(_pieces(at, begin - 1, owner))
+        if span.last_line - begin < BLOCK_LINES:
+            fragments.append(Lines(begin, span.last_line, index))
+        else:
+            _cut_range(definitions, begin, span.last_line, index, fragments)
+        at = span.last_line + 1
+    fragments.extend(_pieces(at, last, owner))
+
+
+def _pieces(first: int, last: int, owner: int) -> list[Lines]:
+    """Lines ``first`` to ``last`` in even pieces of at most ``BLOCK_LINES``."""
+    length = last - first + 1
+    count = max(-(-length // BLOCK_LINES), 1)
+    bounds = [first + length * i // count for i in range(count)]
+    return [
+        Lines(begin, end - 1, owner)
+        for begin, end in zip(bounds, [*bounds[1:], last + 1], strict=True)
+        if begin < end
+    ]

@@ -1,0 +1,191 @@
+"""The languages that can be parsed: file suffixes, grammar package, and one query file each.
+
+A query file (``queries/NAME.scm``) names the parts of a program by capture:
+
+- ``@definition.function``, ``@definition.class`` with ``@name``, and ``@body`` where there is one;
+  ``@owner`` where the class of a method is written in its signature (Go, C++);
+  ``@bodied`` with ``@body`` where the body is optional; ``@documented`` with ``@doc``;
+  ``@derived`` with ``@base``; ``@attribute``
+- ``@impl`` (methods of a class written elsewhere) and ``@scope`` (a namespace), with ``@name``
+- ``@wrapper`` with ``@wrapped``: what belongs to a definition but surrounds it (decorators, export)
+- ``@call`` with ``@callee`` and, if any, ``@receiver``
+- ``@import`` with ``@module``, ``@imported``, ``@alias``, ``@wildcard``
+- ``@binding`` with ``@variable`` and ``@type``: a variable whose type can be told
+- ``@comment``
+
+Below the line ``;;; guard`` it names the nodes that a change is compared by (``code.guard``):
+
+- ``@block`` (what it holds are statements), ``@comment``, ``@string``, ``@docstring``
+- ``@raise`` with ``@raised`` (the error), ``@return``, ``@branch``, ``@call``, ``@decorator``
+- ``@scope`` (held while its block runs: a lock, a file), ``@ending`` (``finally``), ``@step`` (a
+  statement that is nothing but a call), ``@option`` (an argument with a name)
+- ``@iterable`` and ``@filter`` (what a comprehension goes through, and its condition)
+- ``@assignment``, ``@setting`` (of those, what can be compared as a name and its value),
+  ``@outlives`` (targets that are still there after the call)
+- ``@name``, ``@member`` (a name looked up on something else), ``@binder`` (where a definition gives
+  names of its own), ``@splat`` (a parameter that takes the rest), ``@import``
+
+A new language is its grammar package in ``pyproject.toml``, an entry in ``_ALL`` and a query file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal
+
+from treering.errors import MissingExtra, UnknownName
+
+if TYPE_CHECKING:
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Query
+
+
+Section = Literal["outline", "guard"]
+"""The parts of a query file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: its grammar, its files, and how its names are seen."""
+
+    name: str
+    package: str
+    """The distribution of the grammar; its module has the same name with underscores."""
+    suffixes: tuple[str, ...]
+    selves: tuple[str, ...]
+    """Receivers that mean the object whose method is running."""
+    shared_names: bool
+    """Whether a name of another file can be used without an import that names it."""
+    entry: str = "language"
+    """The function of the grammar's module that returns it."""
+    queries: str = ""
+    """The query file's stem, where it is not ``name``."""
+    methods_in: Literal["", "braces", "indent"] = ""
+    """How a class surrounds a method that does not parse without one; empty where it does."""
+    family: str = ""
+    """The language whose files share names with this one's, where it is not ``name``."""
+    imports_folders: bool = False
+    """Whether an import names a folder of files, not a file."""
+
+
+_ALL = (
+    Language(
+        "python",
+        "tree-sitter-python",
+        (".py", ".pyi"),
+        ("self", "cls", "super()"),
+        False,
+        methods_in="indent",
+    ),
+    Language(
+        "javascript",
+        "tree-sitter-javascript",
+        (".js", ".jsx", ".mjs", ".cjs"),
+        ("this", "super"),
+        False,
+        methods_in="braces",
+        family="typescript",
+    ),
+    Language(
+        "typescript",
+        "tree-sitter-typescript",
+        (".ts", ".mts", ".cts"),
+        ("this", "super"),
+        False,
+        entry="language_typescript",
+        methods_in="braces",
+    ),
+    Language(
+        "tsx",
+        "tree-sitter-typescript",
+        (".tsx",),
+        ("this", "super"),
+        False,
+        entry="language_tsx",
+        queries="typescript",
+        methods_in="braces",
+        family="typescript",
+    ),
+    Language("java", "tree-sitter-java", (".java",), ("this", "super"), True, methods_in="braces"),
+    Language("go", "tree-sitter-go", (".go",), (), True, imports_folders=True),
+    Language("rust", "tree-sitter-rust", (".rs",), ("self", "Self"), True),
+    Language("c", "tree-sitter-c", (".c", ".h"), (), True),
+    Language(
+        "cpp",
+        "tree-sitter-cpp",
+        (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx"),
+        ("this",),
+        True,
+        family="c",
+    ),
+    Language(
+        "csharp", "tree-sitter-c-sharp", (".cs",), ("this", "base"), True, methods_in="braces"
+    ),
+    Language("ruby", "tree-sitter-ruby", (".rb",), ("self",), True),
+    Language(
+        "php",
+        "tree-sitter-php",
+        (".php",),
+        ("$this", "self", "static", "parent"),
+        True,
+        entry="language_php_only",
+        methods_in="braces",
+    ),
+)
+_PACKAGE = "treering.views.code.parse"
+_GUARD = "\n;;; guard\n"
+LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
+_BY_SUFFIX = {suffix: language.name for language in _ALL for suffix in language.suffixes}
+
+
+SUFFIXES = frozenset(_BY_SUFFIX)
+"""Of all files that can be parsed."""
+
+
+def language_of(path: str) -> str | None:
+    """The language of the file at ``path``, told from its suffix; None if it is not known."""
+    return _BY_SUFFIX.get(PurePath(path).suffix.lower())
+
+
+def language(name: str) -> Language:
+    """The language called ``name``; raises UnknownName if there is none."""
+    try:
+        return LANGUAGES[name]
+    except KeyError:
+        names = ", ".join(LANGUAGES)
+        raise UnknownName(
+            f"no language {name!r}; known are {names}; pass None for others"
+        ) from None
+
+
+@cache
+def grammar(name: str) -> Grammar:
+    """The tree-sitter grammar of language ``name``; raises MissingExtra if not installed."""
+    from_ = language(name)
+    try:
+        tree_sitter = import_module("tree_sitter")
+        module = import_module(from_.package.replace("-", "_"))
+    except ModuleNotFoundError as error:
+        raise MissingExtra.of(from_.package, "code") from error
+    loaded: Grammar = tree_sitter.Language(getattr(module, from_.entry)())
+    return loaded
+
+
+@cache
+def query(name: str, section: Section = "outline") -> Query:
+    """The compiled query of language ``name``: what outlines a file, or what the guard compares."""
+    loaded = grammar(name)  # first: it says which extra is missing
+    from tree_sitter import Query
+
+    stem = language(name).queries or name
+    text = (
+        files("treering.views.code.parse")
+        .joinpath("queries", f"{stem}.scm")
+        .read_text(encoding="utf-8")
+    )
+    outline, _, guard = text.partition(_GUARD)
+    return Query(loaded, outline if section == "outline" else guard)

@@ -1,0 +1,361 @@
+"""The parts of a piece of code that carry its behaviour, comparable under renaming and reshaping.
+
+Parameters are numbered and other local names dropped, so that a renamed variable is the same part;
+parts form a bag, so that their order and nesting do not matter. Of a class or file they are read
+from what it says beside its definitions. Each text is parsed once, however often it is asked about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from treering.views.code.parse.parser import outlined
+from treering.views.code.parse.syntax import Syntax, field_of, source_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PartKind = Literal[
+    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
+    "scope", "finally", "step", "option", "setting", "filter", "iteration", "import", "order",
+    "statement",
+]  # fmt: skip
+
+BEHAVIOUR: tuple[PartKind, ...] = (
+    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
+)  # fmt: skip
+"""The kinds that shares are counted of. The others say the same in more detail: what surrounds
+(``scope``), what is done whatever happens (``finally``), statements that are nothing but a call
+(``step``), options of calls, what names are set to, the filters of comprehensions and what they go
+through (``iteration``); ``order`` is of two steps, ``statement`` is whatever stands in a block."""
+
+_MEMORY = 4096  # readings kept: a file's history has the same pieces again and again
+_VALUE = ("right", "value", "default_value")
+_DEFAULT = ("value", "default_value")
+_TARGET = ("left", "name", "declarator")
+_BOUND = ("left", "name", "alias", "declarator", "pattern")
+
+
+@dataclass(frozen=True, slots=True)
+class CodePart:
+    """One behaviour-bearing part; its lines, and how it is written, are not compared."""
+
+    kind: PartKind
+    text: str
+    first_line: int = field(compare=False)
+    last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
+
+
+Parts = Counter[CodePart]
+"""A bag of parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReading:
+    """What is compared of a definition: its parts in the order of its lines.
+
+    ``parameters`` are in order, ``required`` is how many of them have no default. ``statements``
+    are its statements as they are compared, of a class or file but for its imports.
+    """
+
+    parts: tuple[CodePart, ...]
+    parameters: tuple[str, ...] = ()
+    required: int = 0
+    statements: tuple[CodePart, ...] = ()
+
+    def of(self, *kinds: PartKind) -> Parts:
+        """The bag of parts of ``kinds``, or of all that bear behaviour."""
+        chosen = kinds or BEHAVIOUR
+        return Counter(part for part in self.parts if part.kind in chosen)
+
+
+@lru_cache(_MEMORY)
+def read_definition(code: str, name: str, language: str) -> CodeReading | None:
+    """The reading of the definition called ``name``, or None where ``code`` has none.
+
+    The last definition of that name counts, as it does when the source is run; of a method without
+    its class, the name alone. Without a name, what a class or file says beside its definitions.
+    """
+    definitions, root = outlined(code, language)
+    if not name:
+        return _Surroundings(Syntax(root, language), root).result()
+    named = [
+        definition for definition in definitions if name in (definition.name, definition.qualified)
+    ]
+    named = named or [
+        definition for definition in definitions if definition.name == name.rpartition(".")[2]
+    ]
+    if not named:
+        return None
+    span = named[-1].span
+    node = root.named_descendant_for_byte_range(span.start, span.end)
+    return _Function(Syntax(root, language), node or root).result()
+
+
+class _Function:
+    """One definition while its parts are read."""
+
+    def __init__(self, syntax: Syntax, whole: Node) -> None:
+        self.syntax = syntax
+        self.whole = whole
+        self.core = field_of(whole, "definition", "declaration") or whole
+        listed = _parameter_list(self.core)
+        nodes = listed.named_children if listed else []
+        self.parameter_nodes = [node for node in nodes if not syntax.has(node, "comment")]
+        self.parameters = tuple(map(self.parameter_name, self.parameter_nodes))
+        self.number = {name: f"p{i}" for i, name in enumerate(self.parameters)}
+        receiver = self.core.child_by_field_name("receiver")  # Go names its own object
+        for node in receiver.named_children if receiver is not None else ():
+            self.number[self.parameter_name(node)] = "self"
+        self.locals = self.local_names()
+
+    def local_names(self) -> set[str]:
+        """Names that the definition binds itself: assigned, looped over, caught."""
+        return set(self.bound_names())
+
+    def result(self) -> CodeReading:
+        """What was read."""
+        defaults = [node for node in self.parameter_nodes if field_of(node, *_DEFAULT)]
+        optional = [
+            node
+            for node in self.parameter_nodes
+            if node in defaults or self.syntax.has(node, "splat")
+        ]
+        parts = [*self.of_signature(defaults), *self.of_body()]
+        return CodeReading(
+            parts=tuple(parts),
+            parameters=self.parameters,
+            required=len(self.parameters) - len(optional),
+            statements=tuple(self.statements()),
+        )
+
+    def of_signature(self, defaults: Sequence[Node]) -> Iterator[CodePart]:
+        """The parts before the body; ``defaults`` are parameters that have one."""
+        yield self.part(
+            "signature", self.core, " ".join(self.number[name] for name in self.parameters)
+        )
+        for node in defaults:
+            yield self.part("default", node, self.text(field_of(node, *_DEFAULT) or node))
+        body = self.body()
+        for node in _descendants(self.whole, leave_out=body):
+            if self.syntax.has(node, "decorator"):
+                yield self.part("decorator", node, self.text(node))
+
+    def of_body(self) -> Iterator[CodePart]:
+        """The parts of every node of the body, in the order of their lines."""
+        body = self.body()
+        stack = [body] if body else []
+        while stack:
+            node = stack.pop()
+            if not self.syntax.has(node, "docstring"):
+                yield from self.behaviour(node)
+                yield from self.details(node)
+                stack.extend(reversed(node.named_children))
+
+    def statements(self) -> Iterator[CodePart]:
+        """The statements of the body."""
+        body = self.body()
+        if body is not None:
+            for node in self.syntax.statement_nodes():
+                if body.start_byte <= node.start_byte and node.end_byte <= body.end_byte:
+                    yield self.part("statement", node, self.text(node))
+
+    def body(self) -> Node | None:
+        """Where its statements are."""
+        return self.core.child_by_field_name("body")
+
+    def behaviour(self, node: Node) -> Iterator[CodePart]:
+        """The parts that one node is, without those in it."""
+        has = self.syntax.has
+        if has(node, "raise"):
+            name = self.raised_name(node)
+            yield self.part("raise", node, name)
+            if (test := self.condition_above(node)) is not None:
+                source = f"{name} if {self.syntax.as_written(test)}"
+                yield self.part("guard", node, f"{name} if {self.text(test)}", source)
+        elif has(node, "return"):
+            yield self.part("return", node, self.text(node))
+        elif has(node, "branch"):
+            condition = node.child_by_field_name("condition") or node
+            yield self.part("branch", node, self.text(condition))
+        elif has(node, "call"):
+            yield self.part("call", node, self.callee(node))
+        elif has(node, "assignment"):
+            target = node.child_by_field_name("left")
+            if target is not None and self.outlives(target):
+                yield self.part("effect", node, self.text(target))
+
+    def details(self, node: Node) -> Iterator[CodePart]:
+        """What the node says beside its behaviour."""
+        has = self.syntax.has
+        if has(node, "scope"):
+            yield self.part("scope", node, self.text(_without_alias(node)))
+        elif has(node, "ending"):
+            for inner in _descendants(node):
+                if has(inner, "call"):
+                    yield self.part("finally", inner, self.callee(inner))
+        elif has(node, "option") and (call := self.call_around(node)) is not None:
+            yield self.part("option", node, f"{self.callee(call)} ( {self.text(node)} )")
+        elif has(node, "iterable"):
+            yield from self.filters(node)
+        elif has(node, "step") and not has(node, "raise"):
+            call = next((n for n in (node, *_descendants(node)) if has(n, "call")), node)
+            yield self.part("step", node, self.callee(call))
+        elif has(node, "setting"):
+            yield from self.setting(node)
+
+    def filters(self, iterable: Node) -> Iterator[CodePart]:
+        """What a comprehension goes through, and with which conditions."""
+        through = self.text(iterable)
+        yield self.part("iteration", iterable, through)
+        whole = iterable.parent.parent if iterable.parent is not None else None
+        for clause in whole.named_children if whole is not None else ():
+            for condition in clause.named_children:
+                if self.syntax.has(condition, "filter"):
+                    text = f"{through} ( {self.text(condition)} )"
+                    yield self.part("filter", clause, text)
+
+    def setting(self, node: Node) -> Iterator[CodePart]:
+        """A name and its value, where it can be known outside."""
+        target, value = field_of(node, *_TARGET), field_of(node, *_VALUE)
+        if target is not None and value is not None and self.is_known(target):
+            name = self.text(target).rpartition(" . ")[2]
+            yield self.part("setting", node, f"{name} = {self.text(value)}")
+
+    def outlives(self, target: Node) -> bool:
+        """Whether what is assigned is there after the call; Go has lists of targets."""
+        only = target.named_children[0] if target.named_child_count == 1 else target
+        return any(self.syntax.has(node, "outlives") for node in (target, only))
+
+    def is_known(self, target: Node) -> bool:
+        """Whether what is set is known outside of the piece."""
+        return self.outlives(target)
+
+    def part(self, kind: PartKind, node: Node, text: str, source: str = "") -> CodePart:
+        """The part that a node is; ``source`` if that is not what the node has."""
+        first, last = node.start_point.row + 1, node.end_point.row + 1
+        return CodePart(kind, text, first, last, source or self.syntax.as_written(node))
+
+    def text(self, node: Node) -> str:
+        """A node's tokens, its own names made comparable."""
+        return self.syntax.text(node, self.rename)
+
+    def rename(self, node: Node, text: str) -> str:
+        """What a token is compared by."""
+        if not self.syntax.has(node, "name") or self.syntax.has(node, "member"):
+            return text
+        return self.number.get(text, "_" if text in self.locals else text)
+
+    def callee(self, call: Node) -> str:
+        """What a call calls, as it is compared."""
+        return self.text(field_of(call, "function", "name", "method") or call)
+
+    def raised_name(self, node: Node) -> str:
+        """The class that a raise or throw names; empty where it raises what it caught."""
+        raised = next((n for n in _descendants(node) if self.syntax.has(n, "raised")), None)
+        if raised is None:
+            return ""
+        called = field_of(raised, "function", "type", "constructor") or raised
+        return self.syntax.text(called).rsplit(" ", 1)[-1]
+
+    def condition_above(self, node: Node) -> Node | None:
+        """The condition that the nearest branch around ``node`` tests."""
+        above = node.parent
+        while above is not None and not self.syntax.has(above, "branch"):
+            above = above.parent
+        return above.child_by_field_name("condition") if above else None
+
+    def call_around(self, node: Node) -> Node | None:
+        """The call that an option is given to."""
+        listed = node.parent
+        return listed.parent if listed is not None else None
+
+    def parameter_name(self, node: Node) -> str:
+        """The name of a parameter."""
+        named = field_of(node, "name", "pattern", "declarator")
+        while named is not None and (inner := named.child_by_field_name("declarator")) is not None:
+            named = inner  # C writes pointers and arrays around the name
+        if named is None and not self.syntax.has(node, "name") and node.named_children:
+            named = node.named_children[0]
+        written = named or node
+        names = [n for n in _descendants(written) if self.syntax.has(n, "name")]
+        return source_of(names[0] if len(names) == 1 else written)
+
+    def bound_names(self) -> Iterator[str]:
+        """Names in what is assigned to; of ``a.b`` none, for it is there afterwards."""
+        for node in (self.core, *_descendants(self.core)):
+            if not self.syntax.has(node, "binder"):
+                continue
+            stack = [child for name in _BOUND for child in node.children_by_field_name(name)]
+            while stack:
+                here = stack.pop()
+                if self.syntax.has(here, "name"):
+                    yield source_of(here)
+                elif not self.syntax.has(here, "outlives"):
+                    stack.extend(here.named_children)
+
+
+class _Surroundings(_Function):
+    """What a class or file says beside its definitions: every name in it is known outside."""
+
+    def local_names(self) -> set[str]:
+        return set()
+
+    def of_signature(self, _defaults: Sequence[Node]) -> Iterator[CodePart]:
+        return iter(())
+
+    def statements(self) -> Iterator[CodePart]:
+        for node in self.syntax.statement_nodes():
+            if not self.syntax.has(node, "import"):
+                yield self.part("statement", node, f"{node.type} {self.text(node)}")
+
+    def body(self) -> Node | None:
+        return self.core
+
+    def is_known(self, _target: Node) -> bool:
+        return True
+
+    def details(self, node: Node) -> Iterator[CodePart]:
+        yield from super().details(node)
+        if self.syntax.has(node, "import"):
+            yield self.part("import", node, self.text(node))
+
+
+def overlap(first: Parts, other: Parts) -> float:
+    """Share of what two bags hold together that both hold; 1 for two empty ones."""
+    together = (first | other).total()
+    return (first & other).total() / together if together else 1.0
+
+
+def _parameter_list(core: Node) -> Node | None:
+    """The list of parameters; C and C++ have it in the declarator."""
+    node: Node | None = core
+    while node is not None:
+        listed = node.child_by_field_name("parameters")
+        if listed is not None:
+            return listed
+        node = node.child_by_field_name("declarator")
+    return None
+
+
+def _without_alias(node: Node) -> Node:
+    """What is held, where ``with`` gives it a name."""
+    value = node.child_by_field_name("value")
+    if value is not None and value.child_by_field_name("alias") is not None:
+        return value.named_children[0]
+    return value or node
+
+
+def _descendants(node: Node, leave_out: Node | None = None) -> Iterator[Node]:
+    """The named nodes below a node, in order, but for those in one of them."""
+    stack = list(reversed(node.named_children))
+    while stack:
+        here = stack.pop()
+        if leave_out is None or here.id != leave_out.id:
+            yield here
+            stack.extend(reversed(here.named_children))

@@ -1,0 +1,74 @@
+"""Statements of source code, normalised, and what a change adds and deletes (CodeMEM 3.4.2).
+
+A statement is whatever stands directly in a block; one that holds blocks of its own is compared
+by its head, its inner statements by themselves, so that moving or indenting changes nothing.
+White space, comments, docstrings and the kind of quotes are not compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from treering.views.code.parse.parser import syntax_root
+from treering.views.code.parse.syntax import Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStatement:
+    """A normalised AST node: equal texts of equal type are the same, wherever they stand.
+
+    ``source`` is how it is written, without the blocks in it.
+    """
+
+    type: str
+    text: str
+    first_line: int = field(compare=False)
+    last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDelta:
+    """Δ = (Δ_add, Δ_del): statements only in the newer and only in the older version."""
+
+    added: frozenset[CodeStatement] = frozenset()
+    deleted: frozenset[CodeStatement] = frozenset()
+
+    def reversed_by(self, later: CodeDelta) -> frozenset[CodeStatement]:
+        """Conf (eq. 9): what ``later`` deletes of the added, and adds of the deleted."""
+        return (later.deleted & self.added) | (later.added & self.deleted)
+
+
+def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
+    """Every statement of ``source`` in order, as often as it stands there."""
+    return statements_in(Syntax(syntax_root(source.encode(), language), language))
+
+
+def statements_in(syntax: Syntax) -> tuple[CodeStatement, ...]:
+    """Every statement of a tree in order, as often as it stands there."""
+    return tuple(
+        CodeStatement(
+            type=node.type,
+            text=syntax.text(node),
+            first_line=node.start_point.row + 1,
+            last_line=node.end_point.row + 1,
+            source=syntax.as_written(node),
+        )
+        for node in syntax.statement_nodes()
+    )
+
+
+def change(before: str, after: str, language: str) -> CodeDelta:
+    """What turns ``before`` into ``after``; a repeated statement counts as often as it stands."""
+    old, new = statements(before, language), statements(after, language)
+    return CodeDelta(frozenset(_surplus(new, old)), frozenset(_surplus(old, new)))
+
+
+def _surplus(of: Iterable[CodeStatement], over: Iterable[CodeStatement]) -> Iterator[CodeStatement]:
+    left = Counter(over)
+    for statement in of:
+        left[statement] -= 1
+        if left[statement] < 0:
+            yield statement

@@ -1,0 +1,104 @@
+"""A syntax tree read by the captures of its language's query: the nodes that a change is compared
+by, and their text, normalised. Which node types these are stands in ``queries/*.scm`` alone.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from treering.views.code.parse.language import query
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Capture = Literal[
+    "assignment", "binder", "block", "branch", "call", "comment", "decorator", "docstring",
+    "ending", "filter", "import", "iterable", "member", "name", "option", "outlives", "raise",
+    "raised", "return", "scope", "setting", "splat", "step", "string",
+]  # fmt: skip
+"""What a node is to the guard; ``language`` says what each of them means."""
+
+Rename = Callable[["Node", str], str]
+
+
+class Syntax:
+    """A tree and what its nodes are."""
+
+    def __init__(self, root: Node, language: str) -> None:
+        compiled = query(language, "guard")
+        from tree_sitter import QueryCursor
+
+        self.root = root
+        self._nodes = {
+            name: frozenset(node.id for node in nodes)
+            for name, nodes in QueryCursor(compiled).captures(root).items()
+        }
+
+    def has(self, node: Node, capture: Capture) -> bool:
+        """Whether a node is one of those that a capture names."""
+        return node.id in self._nodes.get(capture, ())
+
+    def statement_nodes(self) -> Iterator[Node]:
+        """Every node that stands directly in a block, in order; no documentation."""
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            above = node.parent
+            if above is not None and self.has(above, "block") and self._is_statement(node):
+                yield node
+            stack.extend(reversed(node.named_children))
+
+    def _is_statement(self, node: Node) -> bool:
+        return not any(self.has(node, kind) for kind in ("block", "comment", "docstring"))
+
+    def text(self, node: Node, rename: Rename = lambda _node, text: text) -> str:
+        """The tokens of ``node`` joined by blanks, without comments and the blocks in it."""
+        tokens: list[str] = []
+        stack = [node]
+        while stack:
+            here = stack.pop()
+            if self.has(here, "comment") or (here is not node and self.has(here, "block")):
+                continue
+            if self.has(here, "string") or not here.children:
+                text = source_of(here)
+                tokens.append(_quoted(text) if self.has(here, "string") else rename(here, text))
+            else:
+                stack.extend(reversed(here.children))
+        return " ".join(token for token in tokens if token.strip())
+
+    def as_written(self, node: Node) -> str:
+        """The source of ``node`` up to the first block in it, its lines indented as in a file."""
+        block = next(self._blocks(node), None)
+        end = block.start_byte - node.start_byte if block is not None else None
+        text = (node.text or b"")[:end].decode(errors="replace")
+        return textwrap.dedent(" " * node.start_point.column + text).rstrip()
+
+    def _blocks(self, node: Node) -> Iterator[Node]:
+        """The outermost blocks in ``node``, in order."""
+        stack = list(reversed(node.named_children))
+        while stack:
+            inner = stack.pop()
+            if self.has(inner, "block"):
+                yield inner
+            else:
+                stack.extend(reversed(inner.named_children))
+
+
+def source_of(node: Node) -> str:
+    """The source text of a node."""
+    return (node.text or b"").decode(errors="replace")
+
+
+def field_of(node: Node, *names: str) -> Node | None:
+    """The first of some fields that a node has."""
+    children = (node.child_by_field_name(name) for name in names)
+    return next((child for child in children if child is not None), None)
+
+
+def _quoted(text: str) -> str:
+    """A string literal with double quotes where both kinds can be used."""
+    body = text[1:-1]
+    plain = len(text) > 1 and text[0] == text[-1] == "'" and not set(body) & {'"', "\\", "'"}
+    return f'"{body}"' if plain else text

@@ -1,0 +1,334 @@
+"""What git knows of a working tree: the files that changed, their former texts, their history.
+
+A thin shell over the ``git`` command, which is the one implementation that reads every repository.
+Nothing is ever written.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from treering import files
+from treering.errors import InputError, MissingExtra, UnknownName
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.source_files import is_passed_over
+from treering.views.code.rounds.recorded import is_inside
+from treering.views.code.rounds.session import RepositoryNames
+
+TIMEOUT_S = 60.0
+"""No question asked here takes git longer, in a repository that it can serve at all."""
+
+WORKING_TREE = ""
+"""Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
+STAGED = ":"
+
+_QUIETLY = (
+    *("--literal-pathspecs", "--no-optional-locks"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "log.showSignature=false"),
+)
+"""Names as they are (`[id].ts` is no pattern), nothing written, and no program started that a
+repository's own settings name."""
+
+_RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
+_COMMIT = "--format=%H%x00%P%x00%ct%x00%B%x00"  # NUL: no message and no path can hold it
+_STATUS = re.compile(r"\n?([A-Z])\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as it touched one file; ``parent`` is empty for the first one.
+
+    ``before`` and ``path`` are the file's paths in the parent and in the commit, empty where it
+    was not there.
+    """
+
+    sha: str
+    parent: str
+    at: datetime
+    message: str
+    before: str
+    path: str
+
+
+class Git:
+    """The repository around a folder; paths are relative to its top, with slashes."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The repository that ``folder`` is in. Raises UnknownName, MissingExtra."""
+        if not folder.is_dir():
+            raise UnknownName(f"{folder} is not a folder; give the root of a repository")
+        top = _run(folder, "rev-parse", "--show-toplevel")
+        if top is None:
+            raise UnknownName(
+                f"{folder} is in no git repository that git lets this user read; `git init` makes "
+                "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
+            )
+        return cls(Path(top.decode().rstrip("\n")))
+
+    def resolve(self, revision: str) -> str:
+        """The commit that a revision names. Raises UnknownName."""
+        name = f"{revision}^{{commit}}"
+        commit = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        if commit is None:
+            raise UnknownName(f"git knows no commit {revision!r}")
+        return commit.decode().strip()
+
+    def head(self) -> str:
+        """The commit that is checked out; empty in a repository without one."""
+        commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
+        return commit.decode().strip() if commit else ""
+
+    def identities(self) -> RepositoryNames:
+        """What tells this repository from others: its first commit, those of other histories that
+        it has taken in, and its folder.
+
+        The first commit stays when a repository is moved, cloned or checked out twice. A shallow
+        clone does not have it.
+        """
+        if self.is_shallow():
+            return (str(self.top),)
+        roots = ("rev-list", "--max-parents=0", "HEAD", "--")
+        replies = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
+        commits = b"".join(reply or b"" for reply in replies).decode().split()
+        return (*dict.fromkeys(commits), str(self.top))
+
+    def is_shallow(self) -> bool:
+        """Whether the history has been cut off, so that the first commit is not known."""
+        return self._ask("rev-parse", "--is-shallow-repository") == b"true\n"
+
+    def takes(self, path: Path) -> bool:
+        """Whether a file that is not tracked would get into a commit of everything."""
+        listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
+        return bool(listed)
+
+    def parent(self, revision: str) -> str:
+        """The first parent of a commit; empty for the first commit."""
+        commit = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")
+        return commit.decode().strip() if commit else ""
+
+    def changed(self, old: str, new: str) -> list[tuple[str, str]]:
+        """Source files that differ: path before and after, empty where there is no file.
+
+        ``new`` may be ``WORKING_TREE``, which has the untracked files, or ``STAGED``.
+        """
+        if not old:
+            return [("", path) for path in self._listed(new) if language_of(path)]
+        sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
+        cached = ["--cached"] if new == STAGED else []
+        reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
+        pairs = list(_statuses(_zero_terminated(reply)))
+        if new == WORKING_TREE:
+            pairs += [("", path) for path in self._untracked()]
+        return [pair for pair in pairs if any(language_of(path) for path in pair)]
+
+    def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
+        """The texts of files at a revision, by path; what is not there is left out."""
+        if revision == WORKING_TREE:
+            named = ((path, self.top / path) for path in paths)
+            there = ((path, file) for path, file in named if _is_within(self.top, file))
+            return {path: files.read_replaced(file) for path, file in there}
+        names = [f"{'' if revision == STAGED else revision}:{path}" for path in paths]
+        blobs = self.blobs(names)
+        return {path: blobs[name] for path, name in zip(paths, names, strict=True) if name in blobs}
+
+    def blobs(self, names: Sequence[str]) -> dict[str, str]:
+        """Texts by ``REVISION:PATH``; what is not there is left out."""
+        asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
+        reply = self._must("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in asked))
+        texts: dict[str, str] = {}
+        at = 0
+        for name in asked:
+            end = reply.index(b"\n", at)
+            head, at = reply[at:end].decode(errors="replace").rsplit(" ", 2), end + 1
+            if head[-1].isdecimal() and len(head) == 3:
+                size = int(head[-1])
+                texts[name] = reply[at : at + size].decode(errors="replace")
+                at += size + 1
+        return texts
+
+    def history(self, revision: str, path: str, depth: int) -> list[Commit]:
+        """The last ``depth`` commits up to ``revision`` that touched a file, oldest first.
+
+        Renames of the file are followed; merges are left out.
+        """
+        if not revision:
+            return []
+        limits = (f"--max-count={depth}", "--no-merges", "--follow")
+        reply = self._must("log", _COMMIT, *_RENAMES, *limits, revision, "--", path)
+        return [*_commits(reply)][::-1]
+
+    def touched(self, revision: str, path: str) -> datetime | None:
+        """When a file was last committed; None if it never was."""
+        stamp = self._must("log", "--max-count=1", "--format=%ct", revision, "--", path)
+        return datetime.fromtimestamp(int(stamp), UTC) if stamp.strip() else None
+
+    def message(self, old: str, new: str) -> str:
+        """The messages of the commits after ``old`` up to ``new``, newest first."""
+        return self._must("log", "--format=%B", f"{old}..{new}", "--").decode(errors="replace")
+
+    def commits(self, revisions: str) -> list[str]:
+        """The commits of a range such as ``A..B``, oldest first, without merges."""
+        if revisions.startswith("-"):
+            raise InputError(
+                f"{revisions!r} is not a range of commits; give one such as main..HEAD"
+            )
+        reply = self._ask("rev-list", "--reverse", "--no-merges", revisions, "--")
+        if reply is None:
+            raise UnknownName(f"git knows no range of commits {revisions!r}")
+        return reply.decode().split()
+
+    def ends(self, commits: str) -> tuple[str, str]:
+        """The commits that a range goes from and to: ``A..B``, ``A...B`` or ``A`` to HEAD.
+
+        Of three dots the first end is where both parted. Raises UnknownName.
+        """
+        first, dots, last = commits.partition("..")
+        old, new = self.resolve(first or "HEAD"), self.resolve(last.lstrip(".") or "HEAD")
+        if dots and last.startswith("."):
+            base = self._ask("merge-base", old, new)
+            if base is None:
+                raise UnknownName(f"{commits!r}: these commits have no common ancestor")
+            old = base.decode().strip()
+        return old, new
+
+    def files(self) -> list[str]:
+        """The source files of the working tree that git does not ignore."""
+        return [path for path in self._listed(WORKING_TREE) if language_of(path)]
+
+    def _listed(self, new: str) -> list[str]:
+        others = self._untracked() if new == WORKING_TREE else []
+        return sorted({*_zero_terminated(self._must("ls-files", "--cached", "-z")), *others})
+
+    def _untracked(self) -> list[str]:
+        """What git neither tracks nor ignores, but for what an index passes over, too."""
+        others = self._must("ls-files", "--others", "--exclude-standard", "-z")
+        return [path for path in _zero_terminated(others) if not is_passed_over(path)]
+
+    def _ask(self, *arguments: str) -> bytes | None:
+        return _run(self.top, *arguments)
+
+    def _must(self, *arguments: str, stdin: str = "") -> bytes:
+        reply = _run(self.top, *arguments, stdin=stdin)
+        if reply is None:
+            raise UnknownName(f"git {arguments[0]} failed in {self.top}; is the repository whole?")
+        return reply
+
+
+def identities(folder: Path) -> RepositoryNames:
+    """The names of the repository around a folder, or of the folder where git knows none."""
+    try:
+        return Git.at(folder).identities()
+    except (UnknownName, MissingExtra):
+        return (str(folder.resolve()),)
+
+
+def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The files below ``root`` that a diff has changed, without it and with it, by path.
+
+    Raises InputError when the diff is none, or is not what the files have been changed by.
+    """
+    numbers = _run(root, "apply", "--numstat", "-z", stdin=diff)
+    if not diff.strip() or numbers is None:
+        raise InputError("the diff cannot be read; give a unified diff with paths from the root")
+    fields = (line.split("\t", 2) for line in _zero_terminated(numbers))
+    paths = [name for *_, name in fields if language_of(name)]
+    outside = next((path for path in paths if not is_inside(path)), None)
+    if outside is not None:
+        raise InputError(f"the diff has the path {outside!r}; give paths from the root")
+    there = {path: root / path for path in paths if _is_within(root, root / path)}
+    after = {path: files.read_replaced(file) for path, file in there.items()}
+    return _without(diff, there, paths, root), after
+
+
+def _without(
+    diff: str, there: Mapping[str, Path], paths: Iterable[str], root: Path
+) -> dict[str, str]:
+    """The files as they were before a diff that they have been changed by."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve()
+        for path, file in there.items():
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            # As it is: git compares line ends too.
+            (copy / path).write_bytes(files.read_bytes(file))
+        # Patterns, in which the characters of a name must not act.
+        included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
+        if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
+            raise InputError(f"the diff is not what the files below {root} were changed by")
+        # A diff may make links, and what they point to is not of the repository.
+        texts = [file for file in copy.rglob("*") if _is_within(copy, file)]
+        return {file.relative_to(copy).as_posix(): files.read_replaced(file) for file in texts}
+
+
+def _is_within(root: Path, file: Path) -> bool:
+    """Whether it is a plain file below a folder; its path may come from a diff or an import.
+
+    The memory itself, which must not be read, is none.
+    """
+    inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
+    return inside and not files.is_memory(file)
+
+
+def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
+    """What git prints; None if it fails. Raises InputError for texts that no process can get."""
+    command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
+    try:
+        done = subprocess.run(
+            command, input=stdin.encode(), capture_output=True, timeout=TIMEOUT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise MissingExtra("the git command is not installed; install git") from error
+    except ValueError as error:  # a NUL character, or half of a surrogate pair
+        raise InputError(f"git {arguments[0]} cannot be given this text: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"git {arguments[0]} took over {TIMEOUT_S:.0f} s in {folder}") from error
+    return done.stdout if done.returncode == 0 else None
+
+
+def _zero_terminated(reply: bytes) -> Iterator[str]:
+    return (word.decode(errors="replace") for word in reply.split(b"\0") if word)
+
+
+def _statuses(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Paths before and after from the words of ``--name-status -z``."""
+    left = iter(words)
+    for status in left:
+        if status[0] in "RC":
+            old, new = next(left), next(left)
+            yield (old if status[0] == "R" else "", new)
+        else:
+            path = next(left)
+            yield ("" if status[0] == "A" else path, "" if status[0] == "D" else path)
+
+
+def _commits(reply: bytes) -> Iterator[Commit]:
+    """The commits that ``git log`` tells of a file, as ``_COMMIT`` and one status each."""
+    words = deque(reply.decode(errors="replace").split("\0"))
+    while len(words) > _COMMIT.count("%x00"):
+        sha, parents, stamp, message, _ = (words.popleft() for _ in range(5))
+        before, path = "", ""
+        if words and (status := _STATUS.fullmatch(words[0])):
+            words.popleft()
+            names = [words.popleft() for _ in range(2 if status[1] in "RC" else 1)]
+            ((before, path),) = _statuses([status[1], *names])
+        yield Commit(
+            sha=sha,
+            parent=parents.partition(" ")[0],
+            at=datetime.fromtimestamp(int(stamp), UTC),
+            message=message.strip(),
+            before=before,
+            path=path,
+        )

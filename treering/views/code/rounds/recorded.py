@@ -1,0 +1,312 @@
+"""Session blocks as entries of the journal: durable, searched with talk, exported and forgotten.
+
+The text of the entry is what is read and searched: the instruction, the definition's name, the
+note, and the lines that are new. Lines that went are not in it: they are other entries' text, and
+go when these are forgotten. The definition's whole code and what else makes a block stand in the
+metadata, under ``BLOCK``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from treering.errors import UnknownName
+from treering.journal.contract import Reader
+from treering.journal.entries import Draft, by_seq, identities
+from treering.journal.fields import metadata_json
+from treering.records import BLOCK, JSON, Entry
+from treering.split.stream import MAX_ENTRY_CHARS
+from treering.views.code.rounds.session import RepositoryNames, SessionBlock, chained
+
+SOURCE = "code:"
+"""The source of a block is this and the path of its file."""
+
+MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
+"""Longer new code is cut in the searched text; the block keeps all of it."""
+
+_IN = " in "
+"""Stands between a definition's key and its repository, where the key alone is not enough."""
+_SHORT = 9
+
+_AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """A block and what ties it to the one before: see ``states``."""
+
+    block: SessionBlock
+    former: str = ""
+    before: str = ""
+    seq: int = 0
+    noted: str = ""
+    """The id of the round whose instruction the note was written from, if a model wrote it."""
+    fresh: str = ""
+    """The lines that the round brought: what is searched of the code."""
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path stays in the repository that it is relative to."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts and path.isprintable()
+
+
+def source_of(block: SessionBlock) -> str:
+    """The source that a block's entry belongs to."""
+    return f"{SOURCE}{block.path}"
+
+
+def draft(recorded: RecordedBlock) -> Draft:
+    """The entry of a block."""
+    block = recorded.block
+    account: dict[str, JSON] = {
+        "instruction": block.instruction,
+        "code": block.code,
+        "before": recorded.before,
+        "former": recorded.former,
+        "noted": recorded.noted,
+        "repository": list(block.repository),
+        "language": block.language,
+        "note": block.note,
+        "outcome": block.outcome,
+    }
+    filled: dict[str, JSON] = {key: value for key, value in account.items() if value}
+    metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: filled}
+    return Draft(
+        text=f"{_head(block)}{recorded.fresh[:MAX_NEW_CHARS]}"[:MAX_ENTRY_CHARS].rstrip(),
+        kind="code",
+        at=block.at,
+        metadata=metadata_json(metadata),
+        id=block.id or None,
+    )
+
+
+def _head(block: SessionBlock) -> str:
+    """The beginning of an entry's text, before the new lines of code."""
+    head = [block.instruction, "", block.key]
+    head += [f"Note: {block.note}"] if block.note else []
+    head += [f"Outcome: {block.outcome}"] if block.outcome else []
+    return "\n".join([*head, "", ""])
+
+
+def fresh_lines(code: str, previous: str) -> str:
+    """The lines of ``code`` that are not in ``previous``, the code that the round started from."""
+    left = Counter(previous.splitlines())
+    fresh = []
+    for line in code.splitlines():
+        left[line] -= 1
+        fresh += [line] if left[line] < 0 else []
+    return "\n".join(fresh)
+
+
+def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
+    """The block of an entry; None if it is another one."""
+    account = entry.metadata.get(BLOCK)
+    path, definition = entry.metadata.get("path"), entry.metadata.get("definition")
+    if (
+        not isinstance(account, dict)
+        or not isinstance(path, str)
+        or not isinstance(definition, str)
+    ):
+        return None
+    if not is_inside(path):
+        return None
+    texts = defaultdict(
+        str, {key: value for key, value in account.items() if isinstance(value, str)}
+    )
+    block = SessionBlock(
+        definition=definition,
+        instruction=texts["instruction"],
+        code=texts["code"],
+        language=texts["language"],
+        note=texts["note"],
+        outcome=texts["outcome"],
+        path=path,
+        id=entry.id,
+        at=entry.at or entry.added,
+        repository=_names(account.get("repository")),
+    )
+    if not block.language:
+        return None
+    head = _head(block)
+    fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
+    return RecordedBlock(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
+
+
+def _names(written: JSON) -> RepositoryNames:
+    """The names of a repository. Blocks of earlier versions hold a single name."""
+    several = written if isinstance(written, list) else [written]
+    return tuple(name for name in several if name and isinstance(name, str))
+
+
+def extent(reader: Reader, space: int) -> tuple[int, int]:
+    """How many rounds there are and which entry is the last."""
+    seqs = list(_seqs(reader, space, 0))
+    return len(seqs), max(seqs, default=0)
+
+
+def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
+    """The blocks of a space after an entry, in the order they were recorded."""
+    entries = by_seq(reader, list(_seqs(reader, space, after)))
+    blocks = (read(entry, seq) for seq, entry in sorted(entries.items()))
+    return [block for block in blocks if block is not None]
+
+
+def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name >= ? AND s.name < ? AND e.seq > ? ORDER BY e.seq",
+        (space, SOURCE, _AFTER, after),
+    )
+    return (int(row[0]) for row in rows)
+
+
+def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[tuple[int, Draft]]:
+    """Blocks whose notes were written from rounds that are to be forgotten, without these notes."""
+    if set(forgotten).isdisjoint(_seqs(reader, space, 0)):
+        return []
+    ids = set(identities(reader, forgotten))
+    # What is to be forgotten is not read: it may be damaged.
+    left = by_seq(reader, [seq for seq in _seqs(reader, space, 0) if seq not in set(forgotten)])
+    known = (read(entry, seq) for seq, entry in sorted(left.items()))
+    return [
+        (one.seq, draft(replace(one, noted="", block=replace(one.block, note=""))))
+        for one in known
+        if one is not None and one.noted in ids
+    ]
+
+
+def sequences(
+    recorded: Iterable[RecordedBlock], among: RepositoryNames | None = None
+) -> dict[str, list[RecordedBlock]]:
+    """Blocks in sequences, oldest first, by the present key of their definition.
+
+    ``among`` are the names of one repository: then its blocks alone, with those whose repository is
+    not known. Without it repositories are kept apart. Where two of them have a definition of one
+    key, the keys say which is whose: ``PATH::NAME in REPOSITORY``. A block whose repository is not
+    known is in the sequences of all, or in one of its own where no repository has the definition.
+    """
+    every = list(recorded)
+    if among is not None:
+        groups = repositories([*(record.block.repository for record in every), among])
+        return _chained(_of(every, next((group for group in groups if among in group), ())))
+    by_place: dict[tuple[str, str], list[RecordedBlock]] = {}
+    for group in repositories(record.block.repository for record in every):
+        for key, sequence in _chained(_of(every, group)).items():
+            if any(record.block.repository for record in sequence):
+                by_place[group[0][0], key] = sequence
+    taken = {record.seq for sequence in by_place.values() for record in sequence}
+    alone = _chained(record for record in every if record.seq not in taken)
+    # A key stays as it is where it is the only one, and says its repository where it is not.
+    count = Counter(key for _, key in by_place)
+    return alone | {
+        key if count[key] + (key in alone) == 1 else f"{key}{_IN}{_short(where)}": sequence
+        for (where, key), sequence in by_place.items()
+    }
+
+
+def _of(
+    every: Iterable[RecordedBlock], repository: Collection[RepositoryNames]
+) -> Iterator[RecordedBlock]:
+    """The blocks of one repository, and those whose repository is not known."""
+    return (
+        record
+        for record in every
+        if not record.block.repository or record.block.repository in repository
+    )
+
+
+def _chained(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
+    """Sequences by the present key of their definition; renames are followed."""
+    chains: dict[str, list[RecordedBlock]] = {}
+    for record in blocks:
+        older = chains.pop(record.block.key, None) or chains.pop(record.former, [])
+        chains[record.block.key] = [*older, record]
+    return chains
+
+
+def within(
+    histories: Mapping[str, Sequence[RecordedBlock]], among: RepositoryNames
+) -> dict[str, list[RecordedBlock]]:
+    """The sequences of one repository among those of all."""
+    every = {record.seq: record for sequence in histories.values() for record in sequence}
+    return sequences((record for _, record in sorted(every.items())), among)
+
+
+def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames, ...]]:
+    """The repositories that blocks name, each as all the names it had, the latest first.
+
+    Two sets of names are of one repository if the first name of one is in the other: its first
+    commit stays the same. Another name in common is not enough: many repositories take in the
+    history of one library, and folders are used again.
+    """
+    groups: list[tuple[RepositoryNames, ...]] = []
+    for names in dict.fromkeys(filter(None, named)):
+        same = [group for group in groups if any(_is_same(names, other) for other in group)]
+        groups = [group for group in groups if group not in same]
+        groups.append((names, *(other for group in same for other in group)))
+    return groups
+
+
+def _is_same(first: RepositoryNames, other: RepositoryNames) -> bool:
+    return first[0] in other or other[0] in first
+
+
+def _short(repository: str) -> str:
+    """A repository's name as it is shown: a folder in full, a commit abbreviated."""
+    return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
+
+
+def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:
+    """The blocks of one definition with their changes, and code that was found between them."""
+    return chained(states(recorded))
+
+
+def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
+    """The blocks of one definition, each after a block of the code that its round found, where
+    that is not what the last one left: nobody is known to have asked for that code."""
+    for record in recorded:
+        if record.before:
+            yield replace(
+                record.block,
+                id="",
+                instruction="",
+                code=record.before,
+                note="",
+                outcome="",
+                met=None,
+            )
+        yield record.block
+
+
+def named(definition: str, keys_known: Iterable[str]) -> str:
+    """The key meant by ``PATH::NAME``, a qualified name, or its last part.
+
+    Raises UnknownName when there is none, or more than one.
+    """
+    keys = sorted(set(keys_known))
+    meant = list(_meant(definition, keys))
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise UnknownName(f"{definition!r} can be any of {', '.join(meant)}; give one of these")
+    shown = ", ".join(keys) or "none"
+    raise UnknownName(f"nothing is recorded of {definition!r}; there are records of: {shown}")
+
+
+def _meant(definition: str, keys: Sequence[str]) -> Iterator[str]:
+    if definition in keys:
+        yield definition
+        return
+    names = {key: key.partition("::")[2].partition(_IN)[0] for key in keys}
+    name_alone = definition.partition("::")[2]
+    exact = [
+        key
+        for key, name in names.items()
+        if name == definition or (name == name_alone and key.startswith(f"{definition}{_IN}"))
+    ]
+    yield from exact or (key for key, name in names.items()
+                         if name.rpartition(".")[2] == definition)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Session memory: rounds of work on a definition, remembered as blocks (CodeMEM 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from treering.views.code.parse.statements import CodeDelta, change
+
+SAME_INTENT = 0.95
+"""τ: instructions at least this similar speak of the same thing (the paper's value)."""
+
+NO_CHANGE = CodeDelta()
+
+RepositoryNames = tuple[str, ...]
+"""What a repository goes by: its first commit, other commits that its history begins with, and
+its folder, as far as there are any (``git.identities``)."""
+
+Similarity = Callable[[str, str], float]
+"""Similarity of two instructions, 1 for the same meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBlock:
+    """m_session = {I, C, ΔC, N} (eq. 6), and how the round ended.
+
+    ``change`` is relative to the block before it in its sequence; ``note`` is written with the
+    next round's feedback; ``outcome`` is what is known of the result: ``accepted``, ``rejected``
+    or empty; ``met`` are the positions in the sequence of the requirements that the code is known
+    to meet, None where no tests were run. A block without an instruction is code as it was found:
+    nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
+    (or the commit's), all empty where the block is only in memory. ``commit`` is the commit that
+    the block is, or that took it in with the ``message``, where a story knows it. ``repository``
+    is what its repository went by, empty where nobody said which it is.
+    """
+
+    definition: str
+    instruction: str
+    code: str
+    language: str = "python"
+    change: CodeDelta = NO_CHANGE
+    note: str = ""
+    outcome: str = ""
+    met: frozenset[int] | None = None
+    path: str = ""
+    id: str = ""
+    at: datetime | None = None
+    commit: str = ""
+    message: str = ""
+    repository: RepositoryNames = ()
+
+    @property
+    def key(self) -> str:
+        """What its sequence is known by: ``PATH::DEFINITION``, or the definition alone."""
+        return f"{self.path}::{self.definition}" if self.path else self.definition
+
+
+def linked(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[SessionBlock, ...]:
+    """The working memory: the last block and those of like instruction before it (eq. 12, 13)."""
+    if not blocks:
+        return ()
+    last = blocks[-1]
+    asked = [block for block in blocks[:-1] if block.instruction and last.instruction]
+    alike = [m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT]
+    return (*alike, last)
+
+
+def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
+    """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
+    sequence: list[SessionBlock] = []
+    for block in blocks:
+        if sequence:
+            delta = change(sequence[-1].code, block.code, block.language)
+            block = replace(block, change=delta)
+        sequence.append(block)
+    return tuple(sequence)

@@ -1,0 +1,135 @@
+"""``memory.code.generate``: rounds with a model, with a context memory for each definition."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Literal
+
+from treering.errors import InputError, UnknownName
+from treering.llm.contract import LLM, Reply
+from treering.views.code.index.code_index import CodeIndex
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.outline import CodeDefinition
+from treering.views.code.parse.pieces import pieces
+from treering.views.code.rounds import recorded
+from treering.views.code.rounds.rounds import Rounds
+from treering.views.code.rounds.session import RepositoryNames, SessionBlock, Similarity
+from treering.views.code.write.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
+from treering.views.code.write.generate import (
+    GeneratedCode,
+    WritingTarget,
+    asking,
+    repository_context,
+    round_of,
+)
+
+JudgeName = Literal["names", "llm"]
+
+
+@dataclass(frozen=True, slots=True)
+class BilledModel:
+    """A memory's language model, opened on first use, and the ledger of what it costs."""
+
+    llm: Callable[[], LLM]
+    pay: Callable[[str, Reply], None]
+
+
+class Coder:
+    """Writes code in rounds and records them. It keeps what the model was shown while it lives."""
+
+    def __init__(self, rounds: Rounds, model: BilledModel, similarity: Similarity) -> None:
+        self._rounds = rounds
+        self._model = model
+        self._similarity = similarity
+        self._lock = threading.Lock()
+        self._contexts: dict[tuple[str, JudgeName, RepositoryNames], ContextMemory] = {}
+
+    def round(
+        self,
+        instruction: str,
+        definition: str,
+        judge: JudgeName,
+        index: CodeIndex | None,
+        contexts: Callable[[Judge], ContextMemory],
+        budget: int,
+        among: RepositoryNames,
+    ) -> GeneratedCode:
+        """One round on a definition, recorded; ``among`` are the names of its repository.
+
+        Raises InputError, UnknownName, LLMError.
+        """
+        sequences = self._rounds.known(among or None)
+        key = _key(definition, sequences, index)
+        blocks = recorded.sequence(sequences.get(key, ()))
+        target, there = _target(key, blocks, index)
+        if not blocks and there:
+            blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
+        with self._lock:
+            here = (key, judge, among)
+            context = self._contexts.get(here) or contexts(self._judge(judge, index))
+            self._contexts[here] = context
+        llm = self._model.llm()
+        ask = asking(llm, self._model.pay)
+        shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
+        result = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
+        code_found = "" if sequences.get(key) else there
+        block = self._rounds.add(replace(result.block, at=datetime.now(UTC)), code_found, among)
+        if result.note:
+            self._rounds.note(key, result.note, noted=block.id, place=-2, among=among or None)
+        return replace(result, block=block)
+
+    def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:
+        if judge == "llm":
+            return LLMJudge(self._model.llm())
+        names = {definition.name for _, definition in index.definitions()} if index else set[str]()
+        return NameJudge(names.__contains__)
+
+
+def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None) -> str:
+    """The definition that is meant: a known one, or a new one as ``PATH::NAME``."""
+    there = (
+        {f"{path}::{defined.qualified}" for path, defined in index.definitions()}
+        if index
+        else set()
+    )
+    try:
+        return recorded.named(definition, {*recorded_keys, *there})
+    except UnknownName:
+        path, mark, name = definition.partition("::")
+        if not mark or not name:
+            raise
+    if not recorded.is_inside(path) or language_of(path) is None:
+        raise InputError(f"{path!r} is no path of a source file in a language that is known")
+    return definition
+
+
+def _target(
+    key: str, blocks: Sequence[SessionBlock], index: CodeIndex | None
+) -> tuple[WritingTarget, str]:
+    """Where a definition belongs, and its code as it stands in the index, if it does."""
+    path, _, qualified = key.partition("::")
+    language = language_of(path) or blocks[-1].language
+    file = index.files.get(path) if index else None
+    definitions = (
+        {definition.qualified: definition for definition in file.parsed.definitions} if file else {}
+    )
+    piece = None
+    if file is not None:
+        piece = pieces(path, file.parsed.source.decode(errors="replace")).get(key)
+    owner = qualified.rpartition(".")[0]
+    header = _header(owner, definitions.get(owner), blocks)
+    return WritingTarget(path, qualified, language, header), piece.code if piece else ""
+
+
+def _header(owner: str, owner_class: CodeDefinition | None, blocks: Sequence[SessionBlock]) -> str:
+    """The signature of the class that a method is in; empty for a function."""
+    if not owner:
+        return ""
+    if owner_class is not None:
+        return owner_class.signature
+    first = blocks[-1].code.partition("\n")[0].rstrip(":{ ") if blocks else ""
+    return first if owner.rpartition(".")[2] in first else f"class {owner.rpartition('.')[2]}"

@@ -1,0 +1,123 @@
+"""Context memory across rounds: judge, merge, select (CodeMEM, section 3.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from treering.errors import InputError
+from treering.llm.contract import LLM, Message, Usage
+from treering.llm.prompts import load
+from treering.llm.structured import ask_structured
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.parse.parser import parse
+
+RETRIEVED = 5
+"""Blocks merged in by ADD (section 4.2)."""
+_JUDGE_TOKENS = 400
+"""A mode, one sentence and a few names; more is rambling."""
+_WORD = re.compile(r"[^\W\d]\w*")
+
+Decision = Literal["ADD", "KEEP"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a round needs more of the repository, in the form the judge prompt asks for."""
+
+    mode: Decision
+    action: str = ""
+    target_context: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """Decides at the start of a round (eq. 3)."""
+
+    def decide(self, instructions: Sequence[str], keys: Sequence[str]) -> Judgement:
+        """ADD or KEEP for the instructions so far, the current one last, given the keys held."""
+        ...
+
+
+class LLMJudge:
+    """The judge of appendix E: a language model sees instructions and keys."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.usage = Usage()
+
+    def decide(self, instructions: Sequence[str], keys: Sequence[str]) -> Judgement:
+        """Raises LLMError; LLMReplyError when the reply is neither ADD nor KEEP."""
+        prompt = load("codemem_judge").fill(
+            instructions="\n".join(instructions),
+            existing_repository_context="\n\n".join(keys) or "(empty)",
+        )
+        reply = ask_structured(
+            self._llm, [Message("user", prompt)], Judgement, max_tokens=_JUDGE_TOKENS
+        )
+        self.usage += reply.usage
+        return reply.value
+
+
+class NameJudge:
+    """A judge without a model: do the keys cover the names of the instruction?
+
+    ``known`` tells whether a word is the name of something in the repository; only such words can
+    be missing.
+    """
+
+    def __init__(self, is_name: Callable[[str], bool]) -> None:
+        self._known = is_name
+
+    def decide(self, instructions: Sequence[str], keys: Sequence[str]) -> Judgement:
+        """KEEP if something is held and every name of the last instruction occurs in the keys."""
+        held = {word for key in keys for word in _WORD.findall(key)}
+        names = dict.fromkeys(_WORD.findall(instructions[-1]))
+        missing = tuple(name for name in names if self._known(name) and name not in held)
+        if keys and not missing:
+            return Judgement("KEEP", "the context names all that the instruction names")
+        return Judgement("ADD", "look up what the instruction is about", missing)
+
+
+Retrieve = Callable[[str, int], Sequence[CodeBlock]]
+"""Blocks of the repository for a query, best first, at most so many."""
+
+
+class ContextMemory:
+    """The blocks at hand during a conversation about code."""
+
+    def __init__(self, retrieve: Retrieve, judge: Judge, blocks: Iterable[CodeBlock] = ()) -> None:
+        self._retrieve = retrieve
+        self._judge = judge
+        self._blocks = {(block.path, block.qualified): block for block in blocks}
+        self._instructions: list[str] = []
+
+    @property
+    def blocks(self) -> tuple[CodeBlock, ...]:
+        """What is held, in the order it came."""
+        return tuple(self._blocks.values())
+
+    def begin(self, instruction: str) -> Judgement:
+        """Start a round: judge, and merge in what ADD retrieves (eq. 3, 4).
+
+        Raises InputError for an empty instruction, and what the judge raises; the memory is then as
+        it was.
+        """
+        if not instruction.strip():
+            raise InputError("the instruction is empty; say what to generate or change")
+        instructions = [*self._instructions, instruction]
+        judgement = self._judge.decide(instructions, [block.key for block in self.blocks])
+        if judgement.mode == "ADD":
+            query = "\n".join([*instructions, *judgement.target_context])
+            for block in self._retrieve(query, RETRIEVED):
+                self._blocks[block.path, block.qualified] = block
+        self._instructions = instructions
+        return judgement
+
+    def end(self, code: str, language: str | None) -> None:
+        """End a round: keep the blocks whose APIs the generated code calls (eq. 2, 5)."""
+        called = {call.name for call in parse(code, language).calls}
+        self._blocks = {
+            key: block for key, block in self._blocks.items() if not called.isdisjoint(block.apis)
+        }

@@ -1,0 +1,116 @@
+"""Which statements later ones supersede. No I/O.
+
+Within one slot of one subject, in the order of time: a statement is superseded by the newest later
+one that contradicts it, unless a still later one agrees with it again. So the result depends on
+what was said when, not on the order in which it was added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from treering.search.terms import terms
+from treering.views.facts.forms import DOES
+from treering.views.facts.statement import Statement
+
+WHOLE: Final = frozenset(
+    {"number", "phone number", "mobile number", "cell number"}
+    | {"email", "e-mail", "email address", "e-mail address"}
+)
+"""Slots whose values are the same or not: two numbers with a part in common are two numbers."""
+
+PLAIN: Final = WHOLE | frozenset(
+    {"diet", "status", "age", "name", "surname", "last name", "birthday", "address"}
+)
+"""Slots that hold one value at a time, so that another value needs no word of change. One may have
+two employers, or live in Porto and in Portugal: there only "now", "new", "moved" tells."""
+
+
+OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
+"""Of whom one may have two: of these another value needs a word of change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A statement and where it stands: its entry's sequence number, and when it was said."""
+
+    statement: Statement
+    entry: int
+    said: int
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Sorts by time, then as added, then as it stands in the text."""
+        return self.said, self.entry, self.statement.start
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A statement with the words of its value; of a habit, those after the verb."""
+
+    known: Known
+    words: frozenset[object]
+
+    @property
+    def habit(self) -> bool:
+        return self.known.statement.slot.startswith(DOES)
+
+    @property
+    def ends(self) -> bool:
+        return self.known.statement.sense == "ends"
+
+
+def superseded(group: Iterable[Known]) -> list[tuple[Known, Known]]:
+    """Pairs of older and newer among the statements of one subject and slot."""
+    told = [_Read(one, _words(one.statement)) for one in sorted(group, key=lambda one: one.order)]
+    # Of many habits hardly one ever ends: only what can contradict is compared with everything.
+    against = [n for n, one in enumerate(told) if one.ends or not one.habit][::-1]
+    pairs = []
+    for place, older in enumerate(told):
+        newest = next((n for n in against if n > place and _contradicts(told[n], older)), None)
+        if newest is not None and not any(_agrees(one, older) for one in told[newest + 1 :]):
+            pairs.append((older.known, told[newest].known))
+    return pairs
+
+
+def _contradicts(newer: _Read, older: _Read) -> bool:
+    """Whether both cannot hold, so that the newer one does."""
+    if newer.known.entry == older.known.entry:
+        return False
+    if newer.habit:
+        # "I stopped running" ends "I run", and not "I run a bakery".
+        same = newer.words <= older.words if newer.words else not older.words
+        return newer.ends and not older.ends and same
+    new, old = newer.words, older.words
+    if not new or not old:
+        return False
+    if newer.ends or older.ends:
+        return newer.ends != older.ends and bool(new & old)
+    if new & old:
+        return False
+    said, before = newer.known.statement, older.known.statement
+    if said.slot == "age" and int(said.value) < int(before.value):
+        return False  # nobody gets younger: it is somebody else's, or told of the past
+    alone = said.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
+    return said.sense == "begins" or (said.slot in PLAIN and alone)
+
+
+def _agrees(newer: _Read, older: _Read) -> bool:
+    """Whether a later statement says again what an earlier one did."""
+    if newer.ends != older.ends:
+        return False
+    if newer.habit:
+        return newer.words <= older.words or older.words <= newer.words
+    return bool(newer.words & older.words)
+
+
+def _words(statement: Statement) -> frozenset[object]:
+    if statement.slot in WHOLE:
+        return frozenset({re.sub(r"[\s()./-]", "", statement.value.casefold())})
+    value = statement.value
+    if statement.slot.startswith(DOES):
+        value = value.removeprefix("a ").removeprefix("an ").partition(" ")[2]
+    return frozenset(terms(value)[:, 0].tolist())

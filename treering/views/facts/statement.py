@@ -1,0 +1,134 @@
+"""Statements of fact in what people say: of whom, about what, and which value. No I/O.
+
+Read are only sentences of a few plain forms ("I moved to Porto", "my number is …", "I don't eat
+meat any more"), and none that is asked, wished, planned, supposed or told of the past: a statement
+that is missed costs a mark, one that is made up hides what is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treering.journal.entries import OWN_SOURCES
+from treering.records import Entry
+from treering.search.terms import stem
+from treering.views.facts.forms import COMMON, DOES, FORMS, OBJECTS, SEVERAL, VALUES, Form, Sense
+
+MAX_NOTE_CHARS: Final = 600
+"""A text without a speaker is read as someone's note up to here, not as a story or an article."""
+
+MAX_SENTENCE_CHARS: Final = 300
+BOTS: Final = frozenset({"assistant", "system", "tool"})
+
+_TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St"))
+_BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
+"""No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
+_SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
+_AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
+"""What stands around a value: "Tom now"."""
+_GOES_ON = re.compile(
+    r"\s+(?:and|but|because|since|so|who|which)\s+"
+    r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b)"
+)
+"""Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
+_WORD = re.compile(r"[a-z']+")
+_ASIDE = re.compile(
+    r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
+    r"pretend|dream\w*|used to|almost|consider\w*|thinking|think|plan\w*|want\w*|"
+    r"hop(?:e|es|ed|ing)|going to|gonna|will|won't|suppose|when|before|until|unless|says?|said|"
+    r"told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|quote|nobody|no one|"
+    r"not true|believes?|temporar\w+|for now|this (?:week|weekend|month|summer|winter|year)|"
+    r"back in|came back|"
+    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|year|semester|holiday|"
+    r"moment|time being)\w*|(?:19|20)\d\d)\b|'ll\b|'d\b|[\"“”]",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that gives ``subject`` a ``value`` in a ``slot``; offsets into its entry."""
+
+    subject: str
+    slot: str
+    value: str
+    sense: Sense
+    start: int
+    stop: int
+
+
+def statements(entry: Entry) -> list[Statement]:
+    """The statements of an entry, in its order; none in what bots say, in code, in long texts."""
+    if entry.kind == "code" or entry.role in BOTS or entry.source.startswith(OWN_SOURCES):
+        return []
+    if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
+        return []
+    speaker = (entry.speaker or entry.role or entry.source).casefold()
+    return list(_read(entry.text, speaker))
+
+
+def _read(text: str, speaker: str) -> Iterator[Statement]:
+    for found in _SENTENCE.finditer(text):
+        sentence = found[0].strip()
+        if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
+            continue
+        said_words = _WORD.findall(sentence.lower().replace("’", "'"))
+        words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
+        forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
+        if not forms or _ASIDE.search(sentence):
+            continue
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        for form in forms:
+            said = form.pattern.search(sentence)
+            if said is not None:
+                yield from _stated(said, form, speaker, start)
+                break
+
+
+def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
+    """What a sentence of a form states; nothing if its value is none of its slot's."""
+    groups = {name: value for name, value in said.groupdict().items() if value}
+    subject = _subject(groups.get("subject", "I"), speaker)
+    slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
+    goes_on = _GOES_ON.search(said.string, said.start("value"))
+    stop = min(said.end("value"), goes_on.start() if goes_on else len(said.string))
+    stated = said.string[said.start("value") : stop].strip(" .")
+    value = _AROUND.sub("", stated) or groups["value"]
+    if slot == DOES:
+        value = OBJECTS.get(value.casefold(), value)
+        slot += verb_of(value)
+    if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
+        return
+    sense = form.sense
+    if sense == "holds" and ("new" in groups or _CHANGE.search(said.string)):
+        sense = "begins"
+    yield Statement(subject, slot, value, sense, start, start + len(said.string))
+
+
+def verb_of(value: str) -> str:
+    """The stem of the verb that a habit or state begins with."""
+    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
+    return "have" if first in ("has", "having") else stem(first)
+
+
+def _fits(slot: str, value: str) -> bool:
+    """Whether a value can be one of its slot."""
+    if slot.startswith("favorite "):
+        common = slot.removeprefix("favorite ") in COMMON
+        return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
+    pattern = VALUES.get(slot)
+    return pattern is None or pattern.match(value) is not None
+
+
+def _subject(words: str, speaker: str) -> str:
+    """Who is spoken of: "I" of Ana and "Ana" of Ben are one, "my sister" of each is her own."""
+    plain = words.replace("’", "'").casefold()
+    if plain in ("i", "we"):
+        return speaker
+    if plain.startswith("my "):
+        return f"{speaker}'s {plain.removeprefix('my ')}"
+    return plain

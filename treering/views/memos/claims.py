@@ -1,0 +1,164 @@
+"""Whether the lines of a dialogue support the sentences of a summary. No model is asked.
+
+A sentence is supported if its numbers and names were said and enough of its other words were, or
+fewer of them by a line that means nearly the same. Deterministic: the same texts, the same verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
+from treering.errors import EmbeddingError
+from treering.search.terms import terms
+from treering.split.text import sentences
+from treering.views.memos.record import Claim
+
+_TITLE: Final = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e)|\b[A-Z])\.$")
+"""What ends in a full stop without ending a sentence."""
+
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff"  # Chinese and Japanese: a character is a word
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:'\w+)*")
+_NAME: Final = re.compile(r"(?<![.!?:]\s)(?<=\s)[A-Z][\w'-]+")
+_THOUSANDS: Final = re.compile(r"(?<=\d),\s?(?=\d{3}\b)")
+_NUMBER: Final = re.compile(r"\d+")
+_IN_WORDS: Final = {
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+}
+
+_TELLING: Final = frozenset(
+    terms(
+        "user bot assistant person speaker conversation dialogue dialog topic chat"
+        " say tell ask answer reply talk discuss mention explain express inform describe suggest"
+        " recommend advise share want need think know give get make agree"
+    )[:, 0].tolist()
+)
+"""Words that summaries tell with: they need not have been said."""
+
+ENOUGH_WORDS: Final = 0.5
+FEW_WORDS: Final = 0.25
+LIKE: Final = 0.5
+"""Of 239 sentences that people wrote about 150 DialogSum dialogues these call 3.3 % unsupported,
+and 3.3 % supported by another dialogue; of 263 about dialogues that were held out 4.6 % and 3.4 %,
+and none of 122 with a number or name exchanged. Values from 0.34 to 0.6, 0.1 to 0.34 and 0.5 to 0.6
+do about as well. ``treering bench memos claims`` measures this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What speaks for a sentence.
+
+    ``names`` and ``numbers`` are those that were not said; ``words`` is the share of its other
+    words that were; ``likeness`` the greatest cosine with a line, or with all of them.
+    """
+
+    names: frozenset[str]
+    numbers: frozenset[str]
+    words: float
+    likeness: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether the sentence may be served as fact."""
+        if self.names or self.numbers:
+            return False
+        return self.words >= ENOUGH_WORDS or (self.words >= FEW_WORDS and self.likeness >= LIKE)
+
+
+class Check:
+    """Checks summaries with the vectors of one embedder. Safe to use from many threads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def __call__(self, summary: str, lines: Sequence[str]) -> tuple[Claim, ...]:
+        """The sentences of a summary, and whether ``lines``, as "speaker: text", support each."""
+        said = claims_of(summary)
+        found = zip(said, self.support(said, lines), strict=True)
+        return tuple(Claim(sentence, support.enough) for sentence, support in found)
+
+    def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
+        """What the lines say for each sentence; by words alone if the embedder fails."""
+        whole = " ".join(lines)
+        stems, numbers = set(content_words(whole)), numbers_of(whole)
+        likeness = self._likeness(claims, lines)
+        return [
+            Support(
+                names=frozenset(n for n in names_of(one) if not stems.issuperset(content_words(n))),
+                numbers=frozenset(numbers_of(one) - numbers),
+                words=_share(one, stems),
+                likeness=like,
+            )
+            for one, like in zip(claims, likeness, strict=True)
+        ]
+
+    def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
+        if not claims:
+            return []
+        try:
+            vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
+        except EmbeddingError:  # the words still tell
+            return [0.0] * len(claims)
+        cosines = vectors[: len(claims)] @ vectors[len(claims) :].T
+        return [float(one) for one in cosines.max(axis=1)]
+
+
+def named(text: str, said: str) -> bool:
+    """Whether the names and numbers of a text were said."""
+    stems = content_words(said).keys()
+    unsaid = [one for one in names_of(text) if not stems >= content_words(one).keys()]
+    return not unsaid and numbers_of(text) <= numbers_of(said)
+
+
+def claims_of(summary: str) -> tuple[str, ...]:
+    """The sentences of a summary; joined by spaces they are the summary with its spaces evened."""
+    found: list[str] = []
+    for sentence in sentences(" ".join(summary.split())):
+        if found and _TITLE.search(found[-1]):
+            found[-1] = f"{found[-1]} {sentence}"
+        else:
+            found.append(sentence)
+    return tuple(found)
+
+
+def content_words(text: str) -> dict[int, str]:
+    """The words of a text that say something, in their order: by stem, as they were said first."""
+    found: dict[int, str] = {}
+    for word in _WORD.findall(text.replace("’", "'")):
+        for stem in terms(word)[:, 0].tolist():
+            found.setdefault(stem, word)
+    return found
+
+
+def names_of(sentence: str) -> frozenset[str]:
+    """The words with a capital letter that do not begin the sentence."""
+    return frozenset(_NAME.findall(sentence))
+
+
+def numbers_of(text: str) -> frozenset[str]:
+    """The numbers of a text, small ones in words too, but "one", which is seldom meant as such."""
+    digits = {one.lstrip("0") or "0" for one in _NUMBER.findall(_THOUSANDS.sub("", text))}
+    words = {_IN_WORDS[word] for word in _WORD.findall(text.lower()) if word in _IN_WORDS}
+    return frozenset(digits | words - {"1"})
+
+
+def _share(sentence: str, stems: set[int]) -> float:
+    """The share of the words that were said, of those that had to be; 1 if none had to be."""
+    asked = content_words(sentence).keys() - _TELLING
+    return len(asked & stems) / len(asked) if asked else 1.0

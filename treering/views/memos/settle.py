@@ -1,0 +1,241 @@
+"""Writing what is due into memos: in parallel over conversations, safe to interrupt.
+
+The model is asked outside any transaction. A reply is stored together with taking its batch off the
+queue, and only if the lines are still as the model saw them; a crash before that asks again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from treering.embed.contract import Embedder
+from treering.errors import LLMError, UnknownName
+from treering.journal import entries, ledger, work
+from treering.journal.contract import Reader, Writer
+from treering.journal.space import Space
+from treering.llm.contract import LLM
+from treering.records import Progress, Spent
+from treering.search.terms import terms
+from treering.views.memos import store
+from treering.views.memos.claims import Check
+from treering.views.memos.due import Line, batches, dialogues
+from treering.views.memos.lines import spoken
+from treering.views.memos.record import NOTO, Claim
+from treering.views.memos.store import NewVersion, Stored
+from treering.views.memos.write import Part, Partition, Wording, partition
+
+CALLS_IN_FLIGHT: Final = 8
+"""Language model calls at a time: what a small local server batches and a rate limit bears."""
+
+MOST_LINES: Final = 60
+"""Of one memo: about what a 2,048-token window can show. A topic that goes on begins another."""
+
+Batch = tuple[Line, ...]
+Key = frozenset[int] | str
+Known = dict[Key, str]
+"""The latest memo of each topic of a conversation, by id."""
+
+
+@dataclass(slots=True)
+class _Counter:
+    """How far it is, for a bar."""
+
+    total: int
+    progress: Progress | None
+    done: int = 0
+
+    def step(self) -> None:
+        self.done += 1
+        if self.progress:
+            self.progress(self.done, self.total)
+
+
+class MemoSettler:
+    """Writes the due lines of one space into memos."""
+
+    def __init__(
+        self,
+        space: Space,
+        llm: LLM,
+        embedder: Embedder,
+        wording: Wording = "plain",
+    ) -> None:
+        self._space = space
+        self._llm = llm
+        self._check = Check(embedder)
+        self._wording: Wording = wording
+
+    def run(
+        self,
+        source: str | None = None,
+        progress: Progress | None = None,
+        *,
+        upgrade: bool = False,
+    ) -> None:
+        """Write every batch that is due now, of all conversations or of one; with ``upgrade`` also
+        those that no reply could be read for.
+
+        Raises the first LLMError after the other conversations have been done; what failed, and
+        what comes after it in its conversation, stays queued.
+        """
+        queues = self._queue(source, upgrade)
+        if not queues:
+            return
+        counter = _Counter(sum(len(queue) for queue in queues), progress)
+        failures: list[LLMError] = []
+        with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-memo") as pool:
+            try:
+                running = [pool.submit(self._conversation, queue, counter) for queue in queues]
+                for future in as_completed(running):
+                    error = future.exception()
+                    if isinstance(error, LLMError):
+                        failures.append(error)
+                    elif error is not None:
+                        raise error
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+        if failures:
+            raise failures[0]
+
+    def _queue(self, source: str | None, upgrade: bool) -> list[list[Batch]]:
+        """The batches of each conversation, put on the queue.
+
+        What is queued is read with the lines: what another settler queues while tokens are counted
+        is not taken for stale.
+        """
+        with self._space.read() as reader:
+            found = dialogues(reader, reader.id, source, upgrade=upgrade)
+            queued = set(work.queued(reader, reader.id, store.VIEW, store.ALL))
+        queues = [list(batches(one, self._llm.count_tokens)) for one in found]
+        firsts = {batch[0].seq for queue in queues for batch in queue}
+        stale = queued - firsts if source is None else set()
+        if firsts - queued or stale:
+            with self._space.write() as writer:
+                work.claim(writer, writer.id, store.VIEW, stale)
+                work.enqueue(writer, writer.id, store.VIEW, sorted(firsts))
+        return [queue for queue in queues if queue]
+
+    def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
+        """Batches in their order: a topic that comes up again finds the memo of its first time."""
+        known = self._known(queue[0])
+        for batch in queue:
+            lines = [spoken(line.entry) for line in batch]
+            try:
+                made = partition(self._llm, lines, self._wording)
+            except LLMError as error:
+                self._note(batch, error)
+                raise
+            claims = [self._claims(made, part, lines) for part in made.parts]
+            self._store(batch, made, claims, known)
+            counter.step()
+
+    def _claims(self, made: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
+        if made.fallback:
+            return (Claim(part.summary, True),)
+        return self._check(part.summary, lines[part.start - 1 : part.end])
+
+    def _note(self, batch: Batch, error: LLMError) -> None:
+        """Note why a call failed; the reason may quote lines, so that of erased ones is dropped."""
+        with self._space.write() as writer:
+            space = writer.id
+            if not _as_seen(writer, batch):
+                return
+            work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
+
+    def _known(self, batch: Batch) -> Known:
+        with self._space.read() as reader:
+            found = store.beside(reader, reader.id, batch[0].seq)
+        return {_key(topic): name for name, topic in found}
+
+    def _store(
+        self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]], known: Known
+    ) -> None:
+        """Store memos, unless lines have changed or somebody else was faster; pay in any case.
+
+        Who was faster is told by the memos: the queue is not enough, since a slower settler may
+        have put a batch on it again that was written meanwhile.
+        """
+        with self._space.write() as writer:
+            space = writer.id
+            ledger.spend(writer, space, _cost(made))
+            if not _as_seen(writer, batch):
+                return
+            work.claim(writer, space, store.VIEW, [batch[0].seq])
+            lines = [line.seq for line in batch]
+            if store.written(writer, lines):
+                return
+            store.drop_fallbacks(writer, lines)
+            for part, said in zip(made.parts, claims, strict=True):
+                covered = batch[part.start - 1 : part.end]
+                _put(writer, space, known, _version(made, part, said, covered, batch))
+
+
+def _put(writer: Writer, space: int, known: Known, new: NewVersion) -> None:
+    """A memo of its own, or what extends the one of the same topic in the same conversation."""
+    key = _key(new.topic)
+    before = _extensible(writer, space, known.get(key), new)
+    if before is not None:
+        new = _extended(writer, before, new)
+    name = before.memo.id if before else secrets.token_hex(8)
+    store.add_version(writer, store.create(writer, space, name), new)
+    known[key] = name
+
+
+def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> Stored | None:
+    """The memo of that name, if it still has the topic and has room for more lines."""
+    if name is None or new.topic == NOTO:
+        return None
+    try:
+        found = store.find(reader, space, name)
+    except UnknownName:  # deleted, erased or merged meanwhile
+        return None
+    same = _key(found.memo.topic) == _key(new.topic)
+    return found if same and len(found.covered) + len(new.covered) <= MOST_LINES else None
+
+
+def _key(topic: str) -> Key:
+    """What the wordings of a topic share: "the boat trip" and "Boat trips" are one."""
+    return frozenset(terms(topic)[:, 0].tolist()) or topic.casefold()
+
+
+def _extended(reader: Reader, before: Stored, new: NewVersion) -> NewVersion:
+    """The old text, then the new one, over the lines of both."""
+    old = before.memo
+    return replace(
+        new,
+        topic=old.topic,
+        claims=tuple(dict.fromkeys((*old.claims, *new.claims))),
+        covered=(*before.covered, *new.covered),
+        seen=(*store.seen(reader, before.version), *new.seen),
+        pinned=old.pinned,
+    )
+
+
+def _version(
+    made: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
+) -> NewVersion:
+    return NewVersion(
+        topic=part.topic,
+        claims=claims,
+        origin="fallback" if made.fallback else "written",
+        made=entries.micros(datetime.now(UTC)),
+        covered=tuple(line.seq for line in lines),
+        seen=tuple(line.seq for line in batch),
+        writer=made.writer,
+    )
+
+
+def _as_seen(reader: Reader, batch: Batch) -> bool:
+    """Whether the lines are still there, unchanged."""
+    current = entries.by_seq(reader, [line.seq for line in batch])
+    return all(current.get(line.seq) == line.entry for line in batch)
+
+
+def _cost(made: Partition) -> Spent:
+    usage = made.usage
+    return Spent("memo", made.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)

@@ -1,0 +1,415 @@
+"""The rows of the memo view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from treering.arrays import Floats
+from treering.errors import UnknownName
+from treering.journal import damage, entries
+from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.entries import PAGE, moment
+from treering.journal.space import EmbeddingModel
+from treering.records import Entry
+from treering.views.memos.record import Claim, Memo, Origin, Span
+
+VIEW: Final = "memo"
+"""Work whose targets are the first lines of batches that wait to be written into memos."""
+
+ALL: Final = 1 << 62
+
+Mark = tuple[int, int, int, int]
+
+_COLUMNS = (
+    "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
+    " (SELECT count(*) FROM memo_version o WHERE o.memo = m.id AND o.id <= v.id)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
+
+    ``covered`` are the entries it stands for, ``seen`` those that its text may be drawn from: when
+    one of either is erased, so is this.
+    """
+
+    topic: str
+    claims: tuple[Claim, ...]
+    origin: Origin
+    made: int
+    covered: tuple[int, ...]
+    seen: tuple[int, ...] = ()
+    writer: str = ""
+    pinned: bool = False
+    deleted: bool = False
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memo with the numbers that the database knows its version and its lines by."""
+
+    version: int
+    memo: Memo
+    covered: tuple[int, ...]
+
+
+def create(writer: Writer, space: int, name: str) -> int:
+    """The number of the memo with that name, made on first use."""
+    writer.execute(
+        "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
+    )
+    row = writer.row("SELECT id FROM memo WHERE space = ? AND name = ?", (space, name))
+    assert row is not None  # just inserted
+    return int(row[0])
+
+
+def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
+    """Store a version, which becomes the memo's current one."""
+    version = writer.insert(
+        "INSERT INTO memo_version (memo, made, origin, writer, topic, claims, pinned, deleted,"
+        " change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            memo,
+            new.made,
+            new.origin,
+            new.writer,
+            new.topic,
+            json.dumps([[one.text, one.supported] for one in new.claims], ensure_ascii=False),
+            int(new.pinned),
+            int(new.deleted),
+            new.change,
+        ),
+    )
+    lines = dict.fromkeys(new.seen, 0) | dict.fromkeys(new.covered, 1)
+    writer.many(
+        "INSERT INTO memo_line (version, entry, covered) VALUES (?, ?, ?)",
+        ((version, entry, covered) for entry, covered in lines.items()),
+    )
+    writer.execute("UPDATE memo SET current = ? WHERE id = ?", (version, memo))
+    return version
+
+
+def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored]:
+    """The memos that are there, or were at a time, in the order they were first made."""
+    latest, params = "v.id = m.current", [space]
+    if as_of is not None:
+        latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
+        params.append(as_of)
+    return _load(
+        reader,
+        f"m.space = ? AND v.deleted = 0 AND {latest}",
+        params,
+    )
+
+
+def pinned(reader: Reader, space: int) -> list[Stored]:
+    """The pinned memos, in the order they were first made."""
+    return _load(
+        reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
+    )
+
+
+def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
+    """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
+    found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
+    if not found or found[-1].memo.deleted:
+        raise UnknownName(f"no memo {name!r} in this space; `treering memo` shows the ids")
+    return found[-1]
+
+
+def history(reader: Reader, space: int, name: str) -> list[Stored]:
+    """Every version of a memo, oldest first; none if there is no such memo."""
+    return _load(reader, "m.space = ? AND m.name = ?", [space, name])
+
+
+def _made(one: Stored) -> int:
+    return entries.micros(one.memo.made)
+
+
+def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Stored]:
+    rows = list(
+        reader.rows(
+            f"SELECT {_COLUMNS} FROM memo_version v JOIN memo m ON m.id = v.memo"
+            f" WHERE {condition} ORDER BY v.memo, v.id",
+            params,
+        )
+    )
+    lines = _lines(reader, [int(row[0]) for row in rows])
+    found = []
+    for row in rows:
+        with damage.decoding(f"memo {row[1]!r}"):
+            found.append(_stored(row, lines.get(int(row[0]), [])))
+    return found
+
+
+def _stored(row: Row, lines: list[Row]) -> Stored:
+    memo = Memo(
+        id=str(row[1]),
+        topic=str(row[2]),
+        claims=tuple(Claim(str(text), bool(held)) for text, held in json.loads(row[3])),
+        spans=tuple(_spans(lines)),
+        origin=row[4],
+        made=moment(int(row[6])),
+        pinned=bool(row[7]),
+        deleted=bool(row[8]),
+        version=int(row[9]),
+        writer=str(row[5]),
+    )
+    return Stored(int(row[0]), memo, tuple(int(line[1]) for line in lines))
+
+
+def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
+    """The covered lines of versions: version, seq, id, source, position, at; in reading order."""
+    found: dict[int, list[Row]] = {}
+    for start in range(0, len(versions), PAGE):
+        chunk = versions[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = reader.rows(
+            "SELECT l.version, e.seq, e.id, s.name, e.position, e.at FROM memo_line l"
+            " JOIN entry e ON e.seq = l.entry JOIN source s ON s.id = e.source"
+            f" WHERE l.covered = 1 AND l.version IN ({marks})"
+            " ORDER BY l.version, s.id, e.position",
+            chunk,
+        )
+        for row in rows:
+            found.setdefault(int(row[0]), []).append(row)
+    return found
+
+
+def _spans(lines: Iterable[Row]) -> Iterator[Span]:
+    """Runs of neighbouring positions: a position less its place among the lines is constant."""
+    placed = enumerate(lines)
+    for _, run in groupby(placed, key=lambda one: (one[1][3], one[1][4] - one[0])):
+        rows = [row for _, row in run]
+        times = [int(row[5]) for row in rows if row[5] is not None]
+        yield Span(
+            source=str(rows[0][3]),
+            first=int(rows[0][4]),
+            last=int(rows[-1][4]),
+            entry_ids=tuple(str(row[2]) for row in rows),
+            at=moment(times[0]) if times else None,
+            until=moment(times[-1]) if times else None,
+        )
+
+
+def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
+    """The ids of the lines of a conversation that memos stand for."""
+    rows = reader.rows(
+        "SELECT e.id FROM source s JOIN entry e ON e.source = s.id"
+        " JOIN memo_line l ON l.entry = e.seq AND l.covered = 1"
+        " JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+        " WHERE s.space = ? AND s.name = ? AND v.deleted = 0",
+        (space, source),
+    )
+    return frozenset(str(row[0]) for row in rows)
+
+
+def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
+    """Name and topic of the memos of an entry's conversation, in the order they were made."""
+    rows = reader.rows(
+        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1 JOIN entry e ON e.seq = l.entry"
+        " WHERE m.space = ? AND v.deleted = 0"
+        " AND e.source = (SELECT source FROM entry WHERE seq = ?) ORDER BY m.id",
+        (space, entry),
+    )
+    return [(str(row[1]), str(row[2])) for row in rows]
+
+
+def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
+    """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
+    rows = (
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
+        for one in memo.entry_ids
+    )
+    seqs = [int(row[0]) for row in rows if row is not None]
+    found = entries.there(reader, seqs)
+    return {seq: found[seq] for seq in seqs}
+
+
+def seen(reader: Reader, version: int) -> tuple[int, ...]:
+    """Every entry that a version's text may be drawn from, the change that says it included."""
+    rows = reader.rows(
+        "SELECT entry FROM memo_line WHERE version = ? UNION"
+        " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
+        (version, version),
+    )
+    return tuple(int(row[0]) for row in rows)
+
+
+def mark(reader: Reader, space: int) -> Mark:
+    """Numbers that differ when a memo has been changed, added, erased or embedded in between, or
+    an older version of one has been erased.
+    """
+    row = reader.row(
+        "SELECT coalesce(max(m.current), 0), count(*),"
+        " count(CASE WHEN v.model = s.model THEN 1 END), (SELECT count(*) FROM memo_version)"
+        " FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
+        " WHERE m.space = ?",
+        (space,),
+    )
+    assert row is not None  # an aggregate always has a row
+    return int(row[0]), int(row[1]), int(row[2]), int(row[3])
+
+
+def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored]:
+    """The memos that have no vector of that model."""
+    return _load(
+        reader,
+        "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
+        [space, model.id],
+    )
+
+
+def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
+    """The vectors of current versions by version, of those that have one of that model."""
+    rows = reader.rows(
+        "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
+        " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
+        (space, model.id),
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
+
+
+def save_vectors(
+    writer: Writer, model: EmbeddingModel, versions: Sequence[int], made: Floats
+) -> None:
+    """Store one vector a version; what has been erased meanwhile is left out."""
+    data = made.astype("<f4", copy=False)
+    writer.many(
+        "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
+        ((model.id, row.tobytes(), one) for one, row in zip(versions, data, strict=True)),
+    )
+
+
+def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
+    """The memo that stands for each entry, by number; the first if there are several."""
+    rows = reader.rows(
+        "SELECT l.entry, m.id FROM memo m JOIN memo_version v ON v.id = m.current"
+        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
+        " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
+        (space,),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
+STANDS_FOR: Final = (
+    "FROM memo_line l JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+    " WHERE l.covered = 1 AND l.entry IN (SELECT value FROM json_each(?))"
+)
+"""The current memos of some lines, found by the lines: a space may have thousands of memos."""
+
+
+def written(reader: Reader, lines: Sequence[int]) -> bool:
+    """Whether a memo, be it a deleted one, stands for any of these lines; a fallback does not."""
+    row = reader.row(
+        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1", (json.dumps(lines),)
+    )
+    return row is not None
+
+
+def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
+    """Delete the memos that only keep some of these lines, because no reply could be read."""
+    rows = writer.rows(
+        f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'", (json.dumps(lines),)
+    )
+    _drop_memos(writer, [int(row[0]) for row in rows])
+
+
+def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
+    """Delete the memos of these lines that only a model wrote, if memos that a person has changed
+    stand for every line of them.
+    """
+    rows = writer.rows(
+        f"SELECT DISTINCT m.id {STANDS_FOR}"
+        " AND NOT EXISTS (SELECT 1 FROM memo_version c"
+        "  WHERE c.memo = m.id AND c.change IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM memo_line a WHERE a.version = m.current AND a.covered = 1"
+        "  AND NOT EXISTS (SELECT 1 FROM memo_line b JOIN memo o ON o.current = b.version"
+        "   JOIN memo_version c ON c.id = b.version"
+        "   WHERE b.entry = a.entry AND b.covered = 1 AND c.change IS NOT NULL))",
+        (json.dumps(lines),),
+    )
+    _drop_memos(writer, [int(row[0]) for row in rows])
+
+
+_WRITTEN: Final = "origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
+
+
+def any_written(reader: Reader, space: int) -> bool:
+    """Whether the current version of some memo is a language model's."""
+    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space,))
+    return row is not None
+
+
+def let_rewrite(writer: Writer, space: int) -> None:
+    """Have a model write again what one wrote: as a fallback it goes once that is done."""
+    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space,))
+
+
+def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
+    """Delete memos with their history."""
+    for memo in memos:
+        every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
+        _drop(writer, [int(row[0]) for row in every])
+        writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
+
+
+def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
+    """Erase what was written from entries, called before these go, in the same transaction.
+
+    A memo goes with all its history if its text may be drawn from an erased entry, or if that
+    entry is a change of it; else only those older versions go for which that holds. The other
+    lines of a memo that goes are due again. Returns how many memos went, and the entries that say a
+    person's changes of what went: they are to go, too.
+    """
+    gone, dropped = [], set()
+    for memo, versions in _touched(writer, erased).items():
+        row = writer.row("SELECT current FROM memo WHERE id = ?", (memo,))
+        dropped |= versions
+        if row is not None and row[0] in versions:
+            gone.append(memo)
+            every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
+            dropped |= {int(one[0]) for one in every}
+    said = _drop(writer, dropped)
+    writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
+    # What is left of the lines belongs to deleted memos, which have no text.
+    writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
+    return len(gone), said
+
+
+TOUCHED: Final = (
+    "SELECT v.memo, v.id FROM memo_version v"
+    " WHERE v.id IN (SELECT id FROM memo_version WHERE change = ? UNION"
+    " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
+    " WHERE l.entry = ? AND o.deleted = 0)"
+)
+"""A union, each part of which has an index: an OR would read every version for every entry."""
+
+
+def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
+    """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
+    found: dict[int, set[int]] = {}
+    for entry in erased:
+        rows = reader.rows(TOUCHED, (entry, entry))
+        for memo, version in rows:
+            found.setdefault(int(memo), set()).add(int(version))
+    return found
+
+
+def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
+    """Delete versions; return the entries of the changes that said them."""
+    said = []
+    for version in versions:
+        row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
+        if row is not None and row[0] is not None:
+            said.append(int(row[0]))
+        writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
+        writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
+    return said

@@ -1,0 +1,404 @@
+"""``memory.memos``: what has been talked about, topic by topic, to read, correct and trust."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from treering.arrays import Codes
+from treering.embed.checked import checked
+from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
+from treering.journal import entries, ledger
+from treering.journal.contract import Writer
+from treering.journal.fields import parse_time
+from treering.journal.space import SpaceReader, SpaceWriter
+from treering.records import Entry, Progress, Spent
+from treering.search.context import against, outdated
+from treering.search.marks import Mark, Quote
+from treering.search.own import Mode
+from treering.search.searcher import by_words_if_down, check_queries
+from treering.views.contract import Resources
+from treering.views.memos import changes, choose, due, search, store
+from treering.views.memos.choose import Picked
+from treering.views.memos.claims import claims_of
+from treering.views.memos.lines import shown, spoken
+from treering.views.memos.record import Choice, Chooser, Claim, Memo, MemoEvidence, MemoHit, Span
+from treering.views.memos.search import MemoSearch, Topic
+from treering.views.memos.settle import MemoSettler
+from treering.views.memos.store import Stored
+from treering.views.memos.write import Wording
+
+log = logging.getLogger("treering")
+
+_DELETED: Final = Memo("", "", (), (), "edited", datetime.min, deleted=True)
+
+When = datetime | str | None
+Memos = list[Memo]  # inside the class, ``list`` is a method
+Hits = list[MemoHit]
+Entries = list[Entry]
+
+
+class MemoView:
+    """The memos of one space. Safe to use from many threads."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._space = resources.space
+        self._embedder = resources.embedder
+        self._llm = resources.llm
+        self._searcher = resources.search
+        self._defaults = resources.defaults
+        self._marker = resources.marks
+        self._search = MemoSearch()
+
+    # ------------------------------------------------------------------ looking at them
+
+    def list(
+        self,
+        *,
+        topic: str | None = None,
+        source: str | None = None,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+    ) -> Memos:
+        """The memos, pinned ones first, else in the order they were first made.
+
+        ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
+        for memos with lines said from then on and before then. ``as_of`` shows the memos as they
+        were known at a time.
+        """
+        begin, end = _time(since, "since"), _time(until, "until")
+        with self._reading() as (reader, space):
+            found = store.current(reader, space, _micros(as_of)) if space else []
+        memos = [
+            one.memo
+            for one in found
+            if (topic is None or topic.casefold() in one.memo.topic.casefold())
+            and (source is None or any(span.source == source for span in one.memo.spans))
+            and (begin is None or (one.memo.until is not None and one.memo.until >= begin))
+            and (end is None or (one.memo.at is not None and one.memo.at < end))
+        ]
+        return sorted(memos, key=lambda memo: not memo.pinned)
+
+    def get(self, memo_id: str, *, as_of: When = None) -> Memo:
+        """One memo as it is, or was known at a time. Raises UnknownName."""
+        with self._reading() as (reader, space):
+            return store.find(reader, space, memo_id, _micros(as_of)).memo
+
+    def history(self, memo_id: str) -> Memos:
+        """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
+        with self._reading() as (reader, space):
+            found = store.history(reader, space, memo_id)
+        if not found:
+            raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
+        return [one.memo for one in found]
+
+    def lines(self, memo: Memo) -> Entries:
+        """The lines that a memo stands for, as they were said."""
+        with self._reading() as (reader, space):
+            return [*store.lines(reader, space, memo).values()]
+
+    # ------------------------------------------------------------------ finding the right ones
+
+    def search(
+        self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
+    ) -> Hits:
+        """The k memos that answer a query best, by words, meaning and relations; needs no LLM.
+
+        Raises InputError, EmbeddingError; ModelMismatch, if another process has changed the model.
+        """
+        check_queries([query])
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        vectors = self._searcher.embedded([query], mode)
+        if vectors is not None:
+            self._embed()
+        base = self._searcher.snapshot()
+        if base is None or not len(base):
+            return []
+        self._searcher.ensure_same(base, vectors)
+        with self._reading() as (reader, space):
+            found = self._search.space(reader, space, base)
+        return self._search.search(
+            found, query, vectors, self._defaults(), k, source=source, mode=mode
+        )
+
+    def choose(self, query: str, *, source: str | None = None) -> Choice:
+        """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
+
+        The language model chooses among numbered options, which search narrows down if there are
+        too many. Without one, or if it is down or its reply is no choice (it names every option,
+        say), search chooses. Pinned memos are always among those chosen, and come first; the others
+        are in the order in which search ranks them. While the embedder fails, words alone count.
+        What does not hold any more is marked, in summaries and lines.
+        """
+        hits = by_words_if_down(
+            lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
+        )
+        picked = self._picked(query, [hit.memo for hit in hits])
+        chosen = choose.related(hits)
+        if picked.memos is not None:  # the best first, for a prompt may have room for some only
+            chosen = [hit.memo for hit in hits if hit.memo in picked.memos]
+        with self._reading() as (reader, space):
+            pinned = _of_source(store.pinned(reader, space), source)
+            evidences = tuple(
+                _evidence(memo, lines, self._marks_of(reader, lines))
+                for memo in dict.fromkeys((*pinned, *chosen))
+                if (lines := store.lines(reader, space, memo))
+            )
+        by: Chooser = "search" if picked.memos is None else "model"
+        return Choice(query, evidences, by, picked.usage)
+
+    def pinned(self) -> Memos:
+        """The pinned memos, in the order they were first made."""
+        with self._reading() as (reader, space):
+            return _of_source(store.pinned(reader, space), None)
+
+    def written(self, source: str) -> frozenset[str]:
+        """The ids of the lines of a conversation that memos stand for."""
+        with self._reading() as (reader, space):
+            return store.written_of(reader, space, source)
+
+    def recent(self, source: str) -> Entries:
+        """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
+        with self._reading() as (reader, space):
+            found = due.dialogues(reader, space, source)
+        return [line.entry for one in found for line in one.recent]
+
+    def _relation(self) -> Topic:
+        """Membership of one memo as a relation between fragments, for ``memory.search``."""
+        with self._reading() as (reader, space):
+            return Topic(self._topics, store.mark(reader, space))
+
+    # ------------------------------------------------------------------ looking after them
+
+    def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
+        """Give a memo another topic, summary or both; a summary so given counts as supported.
+
+        Raises UnknownName, InputError.
+        """
+        if topic is None and summary is None:
+            raise InputError("edit() needs a topic or a summary")
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id)
+            new = replace(
+                old.memo,
+                topic=old.memo.topic if topic is None else changes.checked_topic(topic),
+                claims=old.memo.claims if summary is None else _claims(summary),
+            )
+            kept = topic is None or summary is None
+            return self._say(writer, space, new, [old] if kept else [])
+
+    def pin(self, memo_id: str, pinned: bool = True) -> Memo:
+        """Pin a memo, or let go of it. Raises UnknownName."""
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id)
+            return self._say(writer, space, replace(old.memo, pinned=pinned), [old])
+
+    def merge(
+        self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
+    ) -> Memo:
+        """Make one memo of several, under the id of the first; the others are deleted.
+
+        By default it has the first one's topic and all their sentences.
+        Raises UnknownName, InputError.
+        """
+        if len(set(memo_ids)) < 2:
+            raise InputError(f"merge() needs the ids of at least two memos, not {list(memo_ids)}")
+        with self._writing() as (writer, space):
+            found = [store.find(writer, space, one) for one in dict.fromkeys(memo_ids)]
+            memos = [one.memo for one in found]
+            new = replace(
+                memos[0],
+                topic=memos[0].topic if topic is None else changes.checked_topic(topic),
+                claims=tuple(dict.fromkeys(claim for one in memos for claim in one.claims))
+                if summary is None
+                else _claims(summary),
+                spans=tuple(span for one in memos for span in one.spans),
+                pinned=any(one.pinned for one in memos),
+            )
+            kept = topic is None or summary is None
+            for one in memos[1:]:  # first, so that the merged one does not repeat their lines
+                self._say(writer, space, replace(_DELETED, id=one.id, spans=one.spans))
+            return self._say(writer, space, new, found if kept else [])
+
+    def split(
+        self,
+        memo_id: str,
+        entry_id: str,
+        *,
+        topics: tuple[str, str] | None = None,
+        summaries: tuple[str, str] | None = None,
+    ) -> tuple[Memo, Memo]:
+        """Cut a memo in two before one of its lines; the first part keeps the id.
+
+        By default both have its topic and all its sentences. Raises UnknownName, InputError.
+        """
+        with self._writing() as (writer, space):
+            found = store.find(writer, space, memo_id)
+            old = found.memo
+            if entry_id not in old.entry_ids[1:]:
+                raise InputError(
+                    f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
+                    f"those are {', '.join(old.entry_ids[1:]) or 'none'}"
+                )
+            at = old.entry_ids.index(entry_id)
+            titles = [changes.checked_topic(one) for one in topics or (old.topic, old.topic)]
+            texts = [_claims(one) for one in summaries] if summaries else [old.claims] * 2
+            halves = (old.entry_ids[:at], old.entry_ids[at:])
+            names = (old.id, secrets.token_hex(8))
+            kept = [] if topics and summaries else [found]
+            first, second = (
+                self._say(
+                    writer,
+                    space,
+                    replace(old, id=name, topic=title, claims=claims, spans=_only(old, lines)),
+                    kept,
+                )
+                for name, title, claims, lines in zip(names, titles, texts, halves, strict=True)
+            )
+            return first, second
+
+    def delete(self, memo_id: str) -> None:
+        """Delete a memo; its lines stay in the journal and are not written about again.
+
+        Its history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        """
+        with self._writing() as (writer, space):
+            old = store.find(writer, space, memo_id).memo
+            self._say(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
+
+    # ------------------------------------------------------------------ keeping them up to date
+
+    def settle(
+        self,
+        progress: Progress | None = None,
+        *,
+        source: str | None = None,
+        wording: Wording = "plain",
+        upgrade: bool = False,
+    ) -> None:
+        """Have the language model write what is due, of all conversations or of one.
+
+        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
+        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
+        the paper's, as ``printed`` or with its slip ``mended``; ``upgrade`` also asks again about
+        lines whose reply could not be read. Raises LLMError and EmbeddingError; what is not done
+        stays queued.
+        """
+        try:
+            llm = self._llm()
+        except LLMNotConfigured:
+            return self._embed()
+        settler = MemoSettler(self._space, llm, self._embedder(), wording)
+        settler.run(source, progress, upgrade=upgrade)
+        return self._embed()
+
+    def _embed(self) -> None:
+        """Embed what is not embedded by the space's model. Raises EmbeddingError."""
+        with self._space.read() as reader:
+            model = reader.model
+            if model is None or model.name != self._embedder().name:
+                return
+            waiting = store.unembedded(reader, reader.id, model)
+        if waiting:
+            texts = [search.text_of(one) for one in waiting]
+            vectors = checked(self._embedder(), texts, dimension=model.dimension)
+            with self._space.write() as writer:
+                store.save_vectors(writer, model, [one.version for one in waiting], vectors)
+
+    # ------------------------------------------------------------------ inside
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
+        """A read transaction and the number of the space; 0, which none has, if it is empty."""
+        with self._space.read() as reader:
+            yield reader, reader.id
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[SpaceWriter, int]]:
+        with self._space.write() as writer:
+            yield writer, writer.id
+
+    def _picked(self, query: str, ranked: Sequence[Memo]) -> Picked:
+        """What the model chooses; nothing to be read if there is none or it does not answer."""
+        if not ranked:
+            return Picked(None)
+        try:
+            llm = self._llm()
+            shown = choose.fitting(llm, sorted(ranked, key=lambda one: not one.pinned))
+            picked = choose.ask(llm, query, sorted(shown, key=_first_said))
+        except LLMNotConfigured:
+            return Picked(None)
+        except LLMError as error:
+            log.warning("search chooses the memos, the language model does not answer: %s", error)
+            return Picked(None)
+        with self._writing() as (writer, space):
+            ledger.spend(writer, space, _cost(picked))
+        return picked
+
+    def _say(
+        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[Stored] = ()
+    ) -> Memo:
+        """Record a change and follow it. ``drawn_from`` are the versions whose text it keeps."""
+        seen = [seq for one in drawn_from for seq in store.seen(writer, one.version)]
+        changes.say(writer, space, memo, seen)
+        changes.apply(writer, space)
+        return store.history(writer, space, memo.id)[-1].memo
+
+    def _marks_of(self, reader: SpaceReader, lines: Mapping[int, Entry]) -> Sequence[Mark]:
+        return self._marker(reader, [Quote.whole(seq, entry) for seq, entry in lines.items()])
+
+    def _topics(self, fragment: Codes) -> Codes:
+        with self._reading() as (reader, space):
+            return search.topics(reader, space, fragment)
+
+
+def _of_source(found: Sequence[Stored], source: str | None) -> Memos:
+    memos = (one.memo for one in found)
+    return [m for m in memos if source is None or any(one.source == source for one in m.spans)]
+
+
+def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> MemoEvidence:
+    """A memo with its lines, and what is known against any of them."""
+    dialogues = (
+        f"{spoken(line)} {shown(against(mark))}".rstrip()
+        for line, mark in zip(lines.values(), marks, strict=True)
+    )
+    doubt = shown(outdated(marks))
+    return MemoEvidence(memo, memo.topic, f"{memo.stated} {doubt}".strip(), tuple(dialogues))
+
+
+def _first_said(memo: Memo) -> tuple[datetime, str, int]:
+    span = memo.spans[0] if memo.spans else Span("", 0, 0, ())
+    return (memo.at or memo.made, span.source, span.first)
+
+
+def _cost(picked: Picked) -> Spent:
+    usage = picked.usage
+    return Spent("choose", picked.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+
+
+def _claims(summary: str) -> tuple[Claim, ...]:
+    return tuple(Claim(text, True) for text in claims_of(changes.checked_summary(summary)))
+
+
+def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
+    """A memo's spans with only some of its lines."""
+    kept = (tuple(one for one in span.entry_ids if one in lines) for span in memo.spans)
+    both = zip(memo.spans, kept, strict=True)
+    return tuple(replace(span, entry_ids=found) for span, found in both if found)
+
+
+def _time(value: When, what: str) -> datetime | None:
+    return None if value is None else parse_time(value, what)
+
+
+def _micros(as_of: When) -> int | None:
+    moment = _time(as_of, "as_of")
+    return None if moment is None else entries.micros(moment)

@@ -1,0 +1,276 @@
+"""Writing memos (MemoChat, table 6): a model partitions numbered lines into topics. No database.
+
+Whatever the model replies, every line ends up in exactly one part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from treering.errors import LLMReplyError, TextEncodingError
+from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.prompts import load
+from treering.llm.structured import ask_structured, read_as, read_json
+from treering.text import check_text
+from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
+from treering.views.memos.claims import claims_of, content_words, named
+from treering.views.memos.lines import numbered, shown
+from treering.views.memos.record import NOTO
+
+Wording = Literal["plain", "mended", "printed"]
+"""``plain`` is ours. ``printed`` is the paper's prompt, which says that 'end' is to be smaller than
+'start'; ``mended`` is that prompt with "not smaller". The paper's was made for models tuned on it:
+an untuned one of 0.5 billion parameters copied the banana and mango of its example in all of five
+replies, and to ours gave valid ranges at once in three of three."""
+
+_PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
+    "plain": ("memo_write", 1),
+    "printed": ("memochat_write", 1),
+    "mended": ("memochat_write", 2),
+}
+
+_COPIED: Final = content_words("banana mango apple pear").keys()
+"""The topics of the paper's example."""
+
+REPLY_TOKENS: Final = 400
+"""Ten lines have four topics at most or so, of about 60 tokens each."""
+
+MARGIN_TOKENS: Final = 100
+"""For the chat template, and for what is said when the model is asked again."""
+
+MIN_LINE_CHARS: Final = 80
+"""Lines are not cut shorter to fit the window: less says nothing."""
+
+NAMED: Final = 2
+"""Topics that the fallback names: "A or B"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A topic and the lines it holds, from ``start`` to ``end``, counted from 1."""
+
+    topic: str
+    summary: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The parts of some lines, end to end; who wrote them, and at what cost."""
+
+    parts: tuple[Part, ...]
+    fallback: bool
+    writer: str
+    usage: Usage
+
+
+class _Heard:
+    """A model whose replies are kept: what failed costs, too, and may still name its topics."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.replies: list[Reply] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._llm, name)
+
+    def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
+        reply = self._llm.complete(messages, **options)
+        self.replies.append(reply)
+        return reply
+
+
+def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
+    """The topics of ``lines``, each as "speaker: text".
+
+    A reply that does not fit is shown to the model, which is asked once more. If that fails, too,
+    ranges that are in order are laid end to end; else one part holds all lines (the paper's NOTO
+    entry). Raises LLMUnavailable, LLMNotConfigured.
+    """
+    heard = _Heard(llm)
+    try:
+        made = ask_structured(
+            heard,
+            [Message("user", _fitting(llm, lines, wording))],
+            list[Part],
+            max_tokens=REPLY_TOKENS,
+            check=lambda parts: _check(parts, lines),
+            say_form=False,
+        )
+    except LLMReplyError:
+        usage = sum((reply.usage for reply in heard.replies), Usage())
+        mended = _mended(heard.replies, lines)
+        parts = mended or (fallback(lines, heard.replies),)
+        return Partition(parts, not mended, llm.model, usage)
+    return Partition(
+        tuple(_checked(one, lines) for one in made.value), False, made.model, made.usage
+    )
+
+
+def _checked(part: Part, lines: Sequence[str]) -> Part:
+    """A part on one line; a topic with a name or number that its lines do not hold gives way to
+    the words they say most, as it is served with every answer. Its other words may be the model's.
+    """
+    of = lines[part.start - 1 : part.end]
+    topic = " ".join(part.topic.split())
+    titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
+    if not named(topic.lower() if titled else topic, " ".join(of)):
+        topic = " or ".join(most_said(of)[:NAMED]) or NOTO
+    return replace(part, topic=topic, summary=" ".join(part.summary.split()))
+
+
+def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
+    for reply in reversed(replies):
+        try:
+            parts = end_to_end(read_as(_completed(reply, len(lines)), list[Part]), len(lines))
+            _check(parts, lines)
+        except ValueError:
+            continue
+        return tuple(_checked(one, lines) for one in parts)
+    return ()
+
+
+def _completed(reply: Reply, lines: int) -> Reply:
+    """A reply with what it leaves out but follows from the rest: ends, and its own end.
+
+    Small models forget an end, or repeat themselves in a summary until the reply is full: the first
+    sentence of that is kept, and its topic has the lines that are left. Raises ValueError.
+    """
+    found = read_json(reply.text)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError("the reply is no list of topics")
+    if reply.finish_reason == "length" and found:
+        *whole, cut = found
+        end = whole[-1].get("end") if whole else 0
+        if not isinstance(end, int):
+            raise ValueError("the reply was cut off after a topic without an end")
+        said = cut.get("summary")
+        summary = next(iter(claims_of(said)), None) if isinstance(said, str) else None
+        rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
+        found = [*whole, rest] if end < lines else whole
+    completed = [{"end": one.get("start"), **one} for one in found]
+    return replace(reply, text=json.dumps(completed), finish_reason="stop")
+
+
+def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
+    """The parts, each from its start to the line before the next one's, the first from line 1.
+
+    Small models let neighbours share a line, leave one out, or miscount the last. Raises ValueError
+    unless the starts ascend within the lines.
+    """
+    starts = [part.start for part in parts]
+    if starts != sorted(set(starts)) or not all(1 <= start <= lines for start in starts):
+        raise ValueError(f"the topics start at lines {starts}; they must ascend up to {lines}")
+    begins = [1, *starts[1:]]
+    ends = [*(start - 1 for start in starts[1:]), lines]
+    laid = zip(parts, begins, ends, strict=False)  # without parts there is still a first line
+    return tuple(replace(part, start=start, end=end) for part, start, end in laid)
+
+
+def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
+    check(parts, len(lines))
+    said = content_words(" ".join(lines)).keys()
+    for part in parts:
+        words = content_words(part.topic).keys()
+        if words & _COPIED and not words & said:
+            raise ValueError(f"{part.topic!r} is from the example, nobody spoke of it here")
+
+
+def check(parts: Sequence[Part], lines: int) -> None:
+    """Raises ValueError, in words for the model, unless the parts cover lines 1 to ``lines``."""
+    if not parts:
+        raise ValueError("the list is empty; give at least one topic")
+    due = 1
+    for part in parts:
+        _check_texts(part)
+        if part.start != due:
+            raise ValueError(
+                f"topic {part.topic!r} starts at line {part.start}; it must start at {due}, so "
+                "that the ranges are connected end to end"
+            )
+        if not part.start <= part.end <= lines:
+            raise ValueError(
+                f"topic {part.topic!r} ends at line {part.end}; it must end at a line from "
+                f"{part.start} to {lines}"
+            )
+        due = part.end + 1
+    if due <= lines:
+        raise ValueError(f"the last topic ends at line {due - 1}; it must end at line {lines}")
+
+
+def _check_texts(part: Part) -> None:
+    for what, text, limit in (
+        ("topic", part.topic, MAX_TOPIC_CHARS),
+        ("summary", part.summary, MAX_SUMMARY_CHARS),
+    ):
+        if not check_text(text, what).strip():
+            raise ValueError(f"a {what} is empty; give a text")
+        if len(text) > limit:
+            raise ValueError(f"a {what} has {len(text)} characters; at most {limit}")
+
+
+def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
+    """One part for all lines that says what they may be about (MemoChat's NOTO entry).
+
+    Topics that a reply names count if every word of them was said; else the words said most do.
+    """
+    said = " ".join(lines)
+    words = set(content_words(said))
+    named = [
+        topic
+        for reply in reversed(replies)
+        for topic in _topics(reply)
+        if (asked := content_words(topic)) and words.issuperset(asked)
+    ]
+    about = list(dict.fromkeys([*named, *most_said(lines)]))[:NAMED]
+    summary = f"Partial dialogs about: {' or '.join(about)}." if about else "Partial dialogs."
+    return Part(NOTO, summary, 1, len(lines))
+
+
+def most_said(lines: Sequence[str]) -> list[str]:
+    """The content words of lines, those that most lines hold first."""
+    counts: dict[int, int] = {}
+    shape: dict[int, str] = {}
+    for line in lines:
+        text = line.partition(": ")[2]
+        for word, as_said in content_words(text).items():
+            counts[word] = counts.get(word, 0) + 1
+            shape.setdefault(word, as_said)
+    return [shape[word] for word in sorted(counts, key=lambda word: -counts[word])]
+
+
+def _topics(reply: Reply) -> list[str]:
+    """The topics that a reply names, if anything can be read from it."""
+    try:
+        found = read_json(reply.text)
+    except ValueError:
+        return []
+    rows = found if isinstance(found, list) else [found]
+    named = (row.get("topic") for row in rows if isinstance(row, dict))
+    topics = (shown(one)[:MAX_TOPIC_CHARS] for one in named if isinstance(one, str))
+    return [one for one in topics if one and _can_be_stored(one)]
+
+
+def _can_be_stored(text: str) -> bool:
+    try:
+        check_text(text, "the topic")
+    except TextEncodingError:
+        return False
+    return True
+
+
+def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
+    """The prompt, its lines cut so far that a reply and a second one fit the window, too."""
+    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
+    name, version = _PROMPTS[wording]
+    room = max(len(line) for line in lines)
+    while True:
+        prompt = load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, room))
+        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
+            return prompt
+        room = max(room // 2, MIN_LINE_CHARS)

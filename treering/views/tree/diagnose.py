@@ -1,0 +1,134 @@
+"""What a tree looks like and whether it makes sense (MemTree, table 5, A.3.7, A.3.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.views.tree.shape import ROOT, Tree
+
+DRAWS_PER_QUESTION: Final = 20
+"""Random sources tried for one odd-one-out question; a tree of one branch has no alternatives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The nodes of one depth. ``tokens`` is the median length of their texts."""
+
+    depth: int
+    leaves: int
+    summaries: int
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A tree in figures. ``branching`` is the mean number of children of a summary."""
+
+    nodes: int
+    leaves: int
+    topics: int
+    max_depth: int
+    branching: float
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OddOneOut:
+    """How often a descendant is closer to its ancestor than a stranger of the same depth is.
+
+    ``easy``: the two alternatives meet only at the root; ``hard``: below it. A share is NaN where
+    no question could be asked.
+    """
+
+    easy: float
+    hard: float
+    easy_asked: int
+    hard_asked: int
+
+
+def depths(tree: Tree) -> dict[int, int]:
+    """The depth of every node but the root."""
+    found = {ROOT: 0}
+    for node in tree.walk():
+        for child in tree.children(node):
+            found[child] = found[node] + 1
+    del found[ROOT]
+    return found
+
+
+def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:
+    """The figures of a tree; ``tokens`` holds the lengths of the texts that there are."""
+    by_depth: dict[int, list[int]] = {}
+    for node, depth in depths(tree).items():
+        by_depth.setdefault(depth, []).append(node)
+    summaries = tree.summaries()
+    links = sum(len(tree.children(node)) for node in summaries)
+    return Shape(
+        nodes=len(tree),
+        leaves=tree.leaf_count,
+        topics=len(tree.children(ROOT)),
+        max_depth=max(by_depth, default=0),
+        branching=links / len(summaries) if summaries else 0.0,
+        levels=tuple(_level(tree, depth, by_depth[depth], tokens) for depth in sorted(by_depth)),
+    )
+
+
+def _level(tree: Tree, depth: int, nodes: list[int], tokens: Mapping[int, int]) -> Level:
+    leaves = sum(tree.is_leaf(node) for node in nodes)
+    lengths = [tokens[node] for node in nodes if node in tokens]
+    return Level(depth, leaves, len(nodes) - leaves, median(lengths) if lengths else 0.0)
+
+
+def odd_one_out(
+    tree: Tree,
+    vector: Callable[[int], NDArray[np.float32]],
+    *,
+    questions: int = 500,
+    seed: int = 0,
+) -> OddOneOut:
+    """The paper's human test (A.3.8) with embeddings as the judge.
+
+    A question is a random summary node, a random descendant of it, and a random node at the
+    descendant's depth that is not one. ``vector`` gives a node's unit embedding.
+    """
+    rng = np.random.default_rng(seed)
+    depth_of = depths(tree)
+    at_depth: dict[int, list[int]] = {}
+    for node, depth in depth_of.items():
+        at_depth.setdefault(depth, []).append(node)
+    sources = tree.summaries()
+    right: dict[bool, list[bool]] = {True: [], False: []}
+    for _ in range(questions * DRAWS_PER_QUESTION if sources else 0):
+        source = sources[rng.integers(len(sources))]
+        below = list(tree.walk(source))[1:]
+        near = below[rng.integers(len(below))]
+        strangers = sorted(set(at_depth[depth_of[near]]).difference(below, [source]))
+        if not strangers:
+            continue
+        far = strangers[rng.integers(len(strangers))]
+        easy = _branch(tree, near) != _branch(tree, far)
+        own = vector(source)
+        right[easy].append(bool(own @ vector(near) > own @ vector(far)))
+        if len(right[True]) + len(right[False]) == questions:
+            break
+    return OddOneOut(
+        easy=_share(right[True]),
+        hard=_share(right[False]),
+        easy_asked=len(right[True]),
+        hard_asked=len(right[False]),
+    )
+
+
+def _branch(tree: Tree, node: int) -> int:
+    """The child of the root that the node stands at or below."""
+    return (*tree.path(node), node)[0]
+
+
+def _share(answers: list[bool]) -> float:
+    return sum(answers) / len(answers) if answers else float("nan")

@@ -1,0 +1,228 @@
+"""The tree in memory, kept in step with its rows: what is embedded becomes a leaf at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from treering.journal import damage, ledger, work
+from treering.journal.contract import Reader, Writer
+from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
+from treering.search.snapshot import Snapshot
+from treering.views.tree import planting, store
+from treering.views.tree.rows import Rows
+from treering.views.tree.shape import ROOT, Node, Settings, Tree
+from treering.views.tree.store import NewLeaf, TreeState
+
+BATCH_VECTORS: Final = 1024
+"""Fragments attached in one transaction: about a quarter of a second."""
+
+
+class Grower:
+    """The one owner of a space's tree in this process. Safe to use from many threads.
+
+    The tree in memory is that of ``TreeState.revision``. Another process that changes the rows
+    raises the revision, and the tree is loaded again.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        snapshot: Callable[[], Snapshot | None],
+    ) -> None:
+        self._space = space
+        self._snapshot = snapshot
+        self._lock = threading.RLock()
+        self._tree: Tree | None = None
+        self._state: TreeState | None = None
+
+    def grow(self) -> None:
+        """Attach every embedded fragment that has no leaf, take out every leaf that was erased."""
+        if self._tree is None:
+            with self.reading():  # loads it with the vectors that searches use
+                pass
+        while self._grow_batch():
+            pass
+
+    def is_grown(self) -> bool:
+        """Whether there is a tree that has ever been grown."""
+        with self._space.read() as reader:
+            return store.state(reader, reader.id) is not None
+
+    def settings(self) -> Settings:
+        """How the space's tree grows."""
+        with self._space.read() as reader:
+            return planting.load(ledger.settings(reader, reader.id))
+
+    def replant(self, settings: Settings) -> None:
+        """Drop the tree and its summaries; from now on it grows so, from the first text on."""
+        with self._lock, self._space.write() as writer:
+            before = ledger.settings(writer, writer.id)
+            ledger.save_settings(writer, writer.id, planting.updated(before, settings))
+            store.fell(writer, writer.id)
+        self.grow()
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[SpaceReader, SpaceState, Tree] | None]:
+        """The tree and the transaction it agrees with; None if the space has no vectors yet."""
+        with self._lock, self._space.read() as reader:
+            state = reader.state
+            if state.model is None:
+                yield None
+            else:
+                base = self._snapshot() if self._tree is None else None
+                yield reader, state, self._synced(reader, state.id, state.model, base)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[SpaceWriter, SpaceState, Tree] | None]:
+        """As ``reading``, for changes; those in memory are dropped if the rows are not kept."""
+        with self._lock:
+            try:
+                with self._space.write() as writer:
+                    state = writer.state
+                    if state.model is None:
+                        yield None
+                    else:
+                        yield writer, state, self._synced(writer, state.id, state.model)
+            except BaseException:
+                self._tree = None
+                raise
+
+    def revision(self) -> int:
+        """The revision of the tree in memory."""
+        return self._state.revision if self._state else 0
+
+    def commit(self, writer: Writer, space: int, tree: Tree, mark: int | None = None) -> None:
+        """Store that the tree has changed; called last inside ``writing``."""
+        assert self._state is not None  # set by _synced
+        self._state = replace(
+            self._state,
+            mark=self._state.mark if mark is None else mark,
+            bound=tree.bound,
+            revision=self._state.revision + 1,
+        )
+        store.save_state(writer, space, self._state)
+
+    def _grow_batch(self) -> bool:
+        """Attach and take out one batch; whether there was anything to do."""
+        if not self._anything():
+            return False
+        with self.writing() as found:
+            if found is None:
+                return False
+            writer, state, tree = found
+            assert state.model is not None  # checked by writing()
+            assert self._state is not None  # set by _synced
+            erased = work.queued(writer, state.id, store.ERASED, BATCH_VECTORS)
+            for leaf in erased:
+                _take_out(writer, state.id, tree, leaf)
+            work.claim(writer, state.id, store.ERASED, erased)
+            mark, new = store.new_leaves(
+                writer, state.id, state.model, self._state.mark, BATCH_VECTORS
+            )
+            _attach(writer, state.id, tree, new)
+            self.commit(writer, state.id, tree, mark)
+        return True
+
+    def _anything(self) -> bool:
+        with self._space.read() as reader:
+            state = reader.state
+            if state.model is None:
+                return False
+            known = store.state(reader, state.id)
+            mark = known.mark if known and known.model == state.model.id else 0
+            newer = reader.row(
+                "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
+                (state.id, state.model.id, mark),
+            )
+            return newer is not None or bool(work.queued(reader, state.id, store.ERASED, 1))
+
+    def _synced(
+        self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
+    ) -> Tree:
+        """The tree as it is stored, with the vectors of the model that answers.
+
+        What ``base`` holds of them is not copied.
+        """
+        known = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
+        if known.model != model.id:
+            known = replace(known, model=model.id, mark=0)
+        settings = planting.load(ledger.settings(reader, space))
+        if self._tree is None or (known, settings) != (self._state, self._tree.settings):
+            with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
+                self._tree = _load(reader, space, model, settings, known.bound, base)
+            self._state = known
+        return self._tree
+
+
+def _load(
+    reader: Reader,
+    space: int,
+    model: EmbeddingModel,
+    settings: Settings,
+    bound: int,
+    base: Snapshot | None,
+) -> Tree:
+    nodes = store.nodes(reader, space)
+    leaves = {node.number for node in nodes if node.leaf}
+    rows = Rows(model.dimension)
+    if base is not None and base.state.model == model:
+        places = dict(zip(base.fragment.tolist(), range(len(base)), strict=True))
+        found = {
+            number: places[fragment]
+            for fragment, number in store.standing(reader, space)
+            if number in leaves and fragment in places and base.embedded[places[fragment]]
+        }
+        numbers = np.fromiter(found, dtype=np.int64, count=len(found))
+        rows.share(
+            np.asarray(base.items.vectors),
+            numbers,
+            np.fromiter(found.values(), np.int64, len(found)),
+        )
+        leaves -= found.keys()
+    vectors = store.leaf_vectors(reader, space, model) if leaves else {}
+    empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
+    for number in leaves:
+        rows[number] = vectors.get(number, empty)
+    tree = Tree.restore(model.dimension, settings, nodes, rows, bound=bound)
+    if settings.route == "content":
+        for number, vector in store.summary_vectors(reader, space, model).items():
+            tree.set_content(number, vector)
+    return tree
+
+
+def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> None:
+    """Insert leaves, store the nodes this made or moved, queue the summaries it touched."""
+    changed: set[int] = set()
+    touched: set[int] = set()
+    for leaf in new:
+        digest = leaf.digest()
+        known = store.leaf_by_digest(writer, space, digest)
+        if known is None:
+            inserted = tree.insert(leaf.vector)
+            known = inserted.leaf
+            touched.update(inserted.path)
+            moved = (known, inserted.split, inserted.sibling)
+            changed.update(node for node in moved if node is not None)
+        store.put_leaf(writer, space, known, leaf, digest)
+    store.put_nodes(writer, space, _sorted(tree, changed))
+    work.enqueue(writer, space, store.SUMMARIES, sorted(touched))
+
+
+def _take_out(writer: Writer, space: int, tree: Tree, leaf: int) -> None:
+    if leaf not in tree or store.fragments_of(writer, space, leaf):
+        return
+    removed = tree.remove(leaf)
+    store.drop_nodes(writer, space, [leaf])
+    if removed.dissolved is not None and removed.heir is not None:
+        store.drop_nodes(writer, space, [removed.dissolved])
+        store.put_nodes(writer, space, [tree.node(removed.heir)])
+
+
+def _sorted(tree: Tree, numbers: set[int]) -> list[Node]:
+    return [tree.node(number) for number in sorted(numbers)]

@@ -1,0 +1,32 @@
+"""How a space's tree grows, as JSON among the settings of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from treering.errors import InputError
+from treering.views.tree.shape import Settings
+from treering.views.tree.threshold import Threshold
+
+KEY: Final = "tree"
+
+
+def updated(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
+    """The settings of a space whose tree is to grow so."""
+    return {**settings, KEY: asdict(chosen)}
+
+
+def load(settings: Mapping[str, Any]) -> Settings:
+    """What a space's settings say of its tree; the defaults where they say nothing.
+
+    Raises InputError for settings that ``updated`` has not made.
+    """
+    found = settings.get(KEY)
+    if found is None:
+        return Settings()
+    try:
+        return Settings(Threshold(**found["threshold"]), found["route"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"the settings {found!r} are none of a tree: {error}") from error

@@ -1,0 +1,446 @@
+"""The tree itself: columns of nodes, insert, remove (MemTree, section 3.1 and algorithm 1).
+
+No text, no language model, no database: vectors in, node numbers out. Numbers are given in order
+of creation and never reused, so that a number is an identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.errors import DimensionMismatch, InputError, UnknownName
+from treering.views.tree.family import FEW, Exact, Family, Vector, exact, mean
+from treering.views.tree.rows import Rows
+from treering.views.tree.threshold import Threshold
+
+ROOT: Final = 0
+NOWHERE: Final = -1
+FIRST_NODES: Final = 64
+
+Ints = NDArray[np.int64]
+Route = Literal["content", "leaves"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a tree grows.
+
+    ``route`` says what stands for a summary node when an insert compares itself with it.
+    ``"content"`` is the paper's algorithm: the embedding of its text, once it has one. ``"leaves"``
+    is the paper's theory (appendix B): the mean cosine to the leaves below it, exact at every
+    moment. The shape then depends on nothing but the leaves and their order, whatever a language
+    model does and whenever it does it; on real text the two give trees of nearly the same depths.
+    """
+
+    threshold: Threshold = field(default_factory=Threshold)
+    route: Route = "leaves"
+
+    def __post_init__(self) -> None:
+        if self.route not in ("content", "leaves"):
+            raise InputError(f"route is {self.route!r}; use 'content' or 'leaves'")
+
+
+class Inserted(NamedTuple):
+    """What an insert did: the new ``leaf`` and the summary nodes above it, top first.
+
+    ``split`` is the node made by expanding an old leaf (the last of ``path`` then), else None;
+    ``sibling`` is that old leaf.
+    """
+
+    leaf: int
+    path: tuple[int, ...]
+    split: int | None = None
+    sibling: int | None = None
+
+
+class Removed(NamedTuple):
+    """What a removal did: the summary nodes that must be made anew, top first.
+
+    ``dissolved`` is the parent that was left with one child and gave its place to ``heir``.
+    """
+
+    path: tuple[int, ...]
+    dissolved: int | None = None
+    heir: int | None = None
+
+
+class Node(NamedTuple):
+    """One node as it is stored: enough, with the leaves' vectors, to restore a tree."""
+
+    number: int
+    parent: int
+    rank: int
+    leaf: bool
+
+
+class Tree:
+    """An online hierarchy over vectors of one dimension.
+
+    ``rank`` orders the children of a node by the arrival of their first leaf. A leaf that is
+    expanded keeps its number; the new summary node takes its rank and its place.
+    """
+
+    def __init__(
+        self, dimension: int, settings: Settings | None = None, rows: Rows | None = None
+    ) -> None:
+        if dimension < 1:
+            raise InputError(f"a vector has at least 1 component, not {dimension}")
+        self.dimension = dimension
+        self.rows = rows or Rows(dimension)
+        self.settings = settings or Settings()
+        self._thresholds = [
+            self.settings.threshold.at(depth)
+            for depth in range(self.settings.threshold.max_depth + 1)
+        ]
+        self._parent: Ints = np.full(FIRST_NODES, NOWHERE, dtype=np.int64)
+        self._rank: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
+        self._slot: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
+        self._families: dict[int, Family] = {ROOT: Family()}
+        self._contents: dict[int, Vector] = {}
+        self._next = ROOT + 1
+        self._leaves = 0
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Nodes that stand, the root not counted."""
+        return self._leaves + len(self._families) - 1
+
+    def __contains__(self, node: int) -> bool:
+        return node == ROOT or (0 < node < self._next and self._parent[node] != NOWHERE)
+
+    @property
+    def leaf_count(self) -> int:
+        """How many leaves there are."""
+        return self._leaves
+
+    @property
+    def bound(self) -> int:
+        """One more than the highest number ever given: the length of a column over nodes."""
+        return self._next
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether the node holds an original text."""
+        return self._known(node) not in self._families
+
+    def parent(self, node: int) -> int:
+        """The node above; the root's is -1."""
+        return int(self._parent[self._known(node)])
+
+    def parents(self) -> Ints:
+        """Parent of every number below ``bound``; -1 for the root and for numbers that are gone."""
+        return self._parent[: self._next].copy()
+
+    def children(self, node: int) -> list[int]:
+        """The children in order of arrival; none for a leaf."""
+        family = self._families.get(self._known(node))
+        return list(family.members) if family else []
+
+    def path(self, node: int) -> tuple[int, ...]:
+        """The summary nodes above a node, top first; the root is left out."""
+        above = []
+        current = self.parent(node)
+        while current > ROOT:
+            above.append(current)
+            current = int(self._parent[current])
+        return tuple(reversed(above))
+
+    def depth(self, node: int) -> int:
+        """0 for the root, 1 for its children."""
+        return 0 if node == ROOT else len(self.path(node)) + 1
+
+    def place(self, node: int) -> tuple[int, ...]:
+        """A key that sorts nodes as ``walk`` visits them."""
+        return tuple(int(self._rank[one]) for one in (*self.path(node), node))
+
+    def walk(self, start: int = ROOT) -> Iterator[int]:
+        """``start`` and all below it, each before its children, in order of arrival."""
+        stack = [self._known(start)]
+        while stack:
+            node = stack.pop()
+            yield node
+            family = self._families.get(node)
+            if family:
+                stack.extend(reversed(family.members))
+
+    def leaves(self, start: int = ROOT) -> Iterator[int]:
+        """The leaves at or below ``start``."""
+        return (node for node in self.walk(start) if node not in self._families)
+
+    def summaries(self) -> list[int]:
+        """The nodes that stand for others, in order of creation."""
+        return sorted(node for node in self._families if node != ROOT)
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node but the root, as it is stored."""
+        return (self.node(number) for number in self.walk() if number != ROOT)
+
+    def node(self, number: int) -> Node:
+        """One node as it is stored."""
+        return Node(
+            number,
+            self.parent(number),
+            int(self._rank[number]),
+            number not in self._families,
+        )
+
+    def vector(self, node: int) -> Vector:
+        """What inserts compare themselves with at this node, shape (d,)."""
+        return self.rows[self._known(node)].copy()
+
+    def total(self, node: int) -> Exact:
+        """The exact sum of the leaf vectors at or below a node, in fixed point."""
+        family = self._families.get(self._known(node))
+        if family is not None and family.total is not None:
+            return family.total
+        summed: Exact = exact(self.rows.together(list(self.leaves(node)))).sum(axis=0)
+        return summed
+
+    def leaves_below(self, node: int) -> int:
+        """How many leaves a node stands for; 1 for a leaf."""
+        family = self._families.get(self._known(node))
+        return family.leaves if family else 1
+
+    def newest(self, node: int) -> int:
+        """The highest number a leaf at or below a node ever had."""
+        family = self._families.get(self._known(node))
+        return family.newest if family else node
+
+    def arrived(self, node: int, since: int) -> list[int]:
+        """The leaves at or below a node with a number above ``since``, oldest first."""
+        stack, found = [node], []
+        while stack:
+            current = stack.pop()
+            family = self._families.get(current)
+            if family is None:
+                found += [current] if current > since else []
+            elif family.newest > since:
+                stack.extend(family.members)
+        return sorted(found)
+
+    def central(self, node: int, limit: int) -> list[int]:
+        """Of a node's children the ``limit`` most like all that is below it, in their order."""
+        family = self._families[self._known(node)]
+        if len(family) <= limit:
+            return list(family.members)
+        likeness = family.vectors(self.rows) @ mean(self.total(node), family.leaves)
+        best = np.sort(np.argsort(-likeness, kind="stable")[:limit])
+        return [family.members[slot] for slot in best]
+
+    # --- growing -----------------------------------------------------------------------------
+
+    def insert(self, vector: Vector) -> Inserted:
+        """Attach a new leaf where the thresholds lead it; O(branching · depth · d).
+
+        ``vector`` has unit length (or is all zero for a text that cannot be embedded).
+        Raises DimensionMismatch.
+        """
+        vector = self._checked(vector)
+        descent = self._descend(vector)
+        end = descent[-1]
+        leaf = self._new(rank=self._next)
+        self.rows[leaf] = vector
+        self._leaves += 1
+        split = sibling = None
+        if end not in self._families:
+            sibling = end
+            split = descent[-1] = self._expand(end)
+        self._attach(leaf, descent[-1])
+        self._add(descent, exact(vector), leaves=1, newest=leaf)
+        return Inserted(leaf, tuple(descent[1:]), split, sibling)
+
+    def remove(self, leaf: int) -> Removed:
+        """Take a leaf out; a parent left with one child gives its place to that child."""
+        path = self.path(self._leaf(leaf))
+        parent = self.parent(leaf)
+        gone = self.total(leaf)
+        self._detach(leaf)
+        self._add((ROOT, *path), -gone, leaves=-1)
+        del self.rows[leaf]
+        self._parent[leaf] = NOWHERE
+        self._leaves -= 1
+        if parent == ROOT or len(self._families[parent]) > 1:
+            self._forget_contents(path)
+            return Removed(path)
+        heir = self._dissolve(parent)
+        self._forget_contents(path)
+        return Removed(path[:-1], parent, heir)
+
+    def set_content(self, node: int, vector: Vector) -> None:
+        """Tell what a summary node's text embeds to; inserts follow it if ``route`` says so."""
+        if self.is_leaf(node) or node == ROOT:
+            raise UnknownName(f"node {node} is not a summary; only summaries get a new content")
+        if self.settings.route == "content":
+            self._contents[node] = self._checked(vector)
+            self._refresh(node)
+
+    @classmethod
+    def restore(
+        cls,
+        dimension: int,
+        settings: Settings,
+        nodes: Sequence[Node],
+        rows: Rows,
+        *,
+        bound: int = ROOT + 1,
+    ) -> Tree:
+        """The tree that was stored: ``rows`` are the leaves' vectors, by number.
+
+        ``bound`` is at least that of the stored tree, so that no number is given twice.
+        """
+        tree = cls(dimension, settings, rows)
+        tree._next = max([bound, *(node.number + 1 for node in nodes)])
+        tree._reserve(tree._next)
+        for node in nodes:
+            tree._parent[node.number] = node.parent
+            tree._rank[node.number] = node.rank
+            if not node.leaf:
+                tree._families[node.number] = Family()
+        tree._leaves = sum(node.leaf for node in nodes)
+        for node in sorted(nodes, key=lambda node: node.rank):
+            if not node.leaf:
+                tree.rows[node.number] = np.zeros(dimension, dtype=np.float32)
+            tree._attach(node.number, node.parent)
+        tree._restore_totals()
+        return tree
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _descend(self, vector: Vector) -> list[int]:
+        """Root to the node that takes the newcomer; a leaf at the end is to be expanded."""
+        node, descent = ROOT, [ROOT]
+        deepest = self.settings.threshold.max_depth
+        family = self._families.get(ROOT)
+        while family:
+            slot, similarity = family.nearest(vector, self.rows)
+            depth = len(descent) - 1
+            if similarity < self._thresholds[depth]:
+                break
+            node = family.members[slot]
+            family = self._families.get(node)
+            if family is None and depth + 1 >= deepest:
+                break
+            descent.append(node)
+        return descent
+
+    def _expand(self, leaf: int) -> int:
+        """Put a summary node in a leaf's place, with the leaf as its first child."""
+        parent, slot = int(self._parent[leaf]), int(self._slot[leaf])
+        inner = self._new(rank=int(self._rank[leaf]))
+        family = self._families[inner] = Family()
+        family.leaves, family.newest = 1, leaf
+        self.rows[inner] = self.rows[leaf]
+        self._parent[inner], self._slot[inner] = parent, slot
+        self._families[parent].put(slot, inner, self.rows)
+        self._attach(leaf, inner)
+        return inner
+
+    def _dissolve(self, node: int) -> int:
+        """Put a node's only child in its place."""
+        parent, slot = int(self._parent[node]), int(self._slot[node])
+        heir = self._families[node].members[0]
+        del self._families[node], self.rows[node]
+        self._contents.pop(node, None)
+        self._parent[node] = NOWHERE
+        self._parent[heir], self._slot[heir] = parent, slot
+        self._rank[heir] = self._rank[node]
+        self._families[parent].put(slot, heir, self.rows)
+        return heir
+
+    def _attach(self, node: int, parent: int) -> None:
+        self._slot[node] = self._families[parent].append(node, self.rows)
+        self._parent[node] = parent
+
+    def _detach(self, node: int) -> None:
+        family = self._families[int(self._parent[node])]
+        slot = int(self._slot[node])
+        family.delete(slot)
+        self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
+
+    def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
+        """Add to the totals from the root down and let the routing vectors follow.
+
+        The leaf itself has been attached or detached before.
+        """
+        for node in line:
+            family = self._families[node]
+            family.leaves += leaves
+            family.newest = max(family.newest, newest)
+            if family.leaves <= FEW:
+                family.total = None
+            elif family.total is None:
+                family.total = self.total(node)
+            else:
+                family.total += change
+            if node != ROOT and node not in self._contents:
+                self._refresh(node)
+
+    def _refresh(self, node: int) -> None:
+        vector = self._contents.get(node)
+        if vector is None:
+            vector = mean(self.total(node), self._families[node].leaves)
+        self.rows[node] = vector
+        self._families[int(self._parent[node])].put(int(self._slot[node]), node, self.rows)
+
+    def _forget_contents(self, path: Sequence[int]) -> None:
+        """A summary that still speaks of a removed text must not lead inserts any more."""
+        for node in path:
+            if self._contents.pop(node, None) is not None and node in self._families:
+                self._refresh(node)
+
+    def _restore_totals(self) -> None:
+        for node in reversed(list(self.walk())):
+            if node in self._families:
+                family = self._families[node]
+                for child in family.members:
+                    family.leaves += self.leaves_below(child)
+                    family.newest = max(family.newest, self.newest(child))
+                if family.leaves > FEW:
+                    family.total = sum(
+                        (self.total(child) for child in family.members), self._zero()
+                    )
+                if node != ROOT:
+                    self._refresh(node)
+
+    def _zero(self) -> Exact:
+        return np.zeros(self.dimension, dtype=np.int64)
+
+    def _new(self, rank: int) -> int:
+        number = self._next
+        self._reserve(number + 1)
+        self._rank[number] = rank
+        self._next += 1
+        return number
+
+    def _reserve(self, size: int) -> None:
+        capacity = len(self._parent)
+        if size <= capacity:
+            return
+        extra = max(size, 2 * capacity) - capacity
+        self._parent = np.concatenate([self._parent, np.full(extra, NOWHERE, dtype=np.int64)])
+        zeros = np.zeros(extra, dtype=np.int64)
+        self._rank = np.concatenate([self._rank, zeros])
+        self._slot = np.concatenate([self._slot, zeros])
+
+    def _checked(self, vector: Vector) -> Vector:
+        if vector.shape != (self.dimension,):
+            raise DimensionMismatch(
+                f"a vector of shape {vector.shape} for a tree of dimension {self.dimension}; "
+                "embed with the model the tree was built with"
+            )
+        return np.ascontiguousarray(vector, dtype=np.float32)
+
+    def _leaf(self, node: int) -> int:
+        if not self.is_leaf(node):
+            raise UnknownName(f"node {node} is a summary; only leaves can be changed")
+        return node
+
+    def _known(self, node: int) -> int:
+        if node not in self:
+            raise UnknownName(f"there is no node {node} in the tree of {len(self)} nodes")
+        return node

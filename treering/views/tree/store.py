@@ -1,0 +1,394 @@
+"""The rows of the tree view."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from treering.journal import entries, work
+from treering.journal.contract import Reader, Row, Writer
+from treering.journal.entries import PAGE
+from treering.journal.space import EmbeddingModel
+from treering.journal.stored import cut
+from treering.views.fragments import store as fragments
+from treering.views.fragments.build import embedded_text
+from treering.views.tree.family import Vector
+from treering.views.tree.shape import ROOT, Node
+
+SUMMARIES: Final = "tree"
+"""Work whose targets are summary nodes that do not yet speak of everything below them."""
+
+ERASED: Final = "tree:erased"
+"""Work whose targets are leaves without a fragment, to be taken out of the tree."""
+
+DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 2^-64 in 2^32 texts
+
+
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """What a stored tree looks like from outside: compare to notice a change."""
+
+    model: int
+    mark: int
+    bound: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is stored of a summary node. ``text`` is None until it has been made."""
+
+    number: int
+    text: str | None
+    made_by: str | None
+    taken: int
+    afresh: bool
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewLeaf:
+    """A fragment that is not in the tree: its text as it was embedded, and its vector."""
+
+    fragment: int
+    text: str
+    vector: Vector
+
+    def digest(self) -> bytes:
+        """What exact repetitions share."""
+        return hashlib.blake2b(self.text.encode(), digest_size=DIGEST_BYTES).digest()
+
+
+def state(reader: Reader, space: int) -> TreeState | None:
+    """The state of a space's tree, or None if it has none yet."""
+    row = reader.row("SELECT model, mark, bound, revision FROM tree WHERE space = ?", (space,))
+    return None if row is None else TreeState(*(int(value) for value in row))
+
+
+def save_state(writer: Writer, space: int, found: TreeState) -> None:
+    """Store the state of a space's tree."""
+    writer.execute(
+        "INSERT INTO tree (space, model, mark, bound, revision) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (space) DO UPDATE SET model = excluded.model, mark = excluded.mark,"
+        " bound = excluded.bound, revision = excluded.revision",
+        (space, found.model, found.mark, found.bound, found.revision),
+    )
+
+
+def clear(writer: Writer, space: int) -> None:
+    """Drop every node, where fragments stand, and what was left to do."""
+    for table in ("node", "leaf"):
+        writer.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+    for view in (SUMMARIES, ERASED):
+        work.drop(writer, space, view)
+
+
+def fell(writer: Writer, space: int) -> None:
+    """Drop the tree, if there is one, so that it grows anew from the first text on."""
+    known = state(writer, space)
+    clear(writer, space)
+    if known is not None:
+        save_state(writer, space, replace(known, mark=0, revision=known.revision + 1))
+
+
+def count_written(reader: Reader, space: int, extractive: str) -> int:
+    """How many summaries a language model has made."""
+    row = reader.row(
+        "SELECT count(*) FROM node WHERE space = ? AND made_by IS NOT NULL AND made_by <> ?",
+        (space, extractive),
+    )
+    return int(row[0]) if row else 0
+
+
+def nodes(reader: Reader, space: int) -> list[Node]:
+    """Every node of a space's tree."""
+    rows = reader.rows(
+        "SELECT number, parent, rank, leaf FROM node WHERE space = ? ORDER BY rank", (space,)
+    )
+    return [Node(int(row[0]), int(row[1]), int(row[2]), bool(row[3])) for row in rows]
+
+
+def put_nodes(writer: Writer, space: int, changed: Iterable[Node]) -> None:
+    """Store the place of nodes; what is known of their texts stays."""
+    writer.many(
+        "INSERT INTO node (space, number, parent, rank, leaf) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (space, number) DO UPDATE SET parent = excluded.parent, rank = excluded.rank",
+        ((space, node.number, node.parent, node.rank, int(node.leaf)) for node in changed),
+    )
+
+
+def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
+    """Delete nodes and what was left to do for them."""
+    for number in numbers:
+        writer.execute("DELETE FROM node WHERE space = ? AND number = ?", (space, number))
+        work.claim(writer, space, SUMMARIES, [number])
+
+
+def leaf_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
+    """The vector of every leaf by its number, from the first of its fragments."""
+    rows = reader.rows(
+        "SELECT l.number, v.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
+        " WHERE l.space = ? AND v.model = ? ORDER BY l.fragment DESC",
+        (space, model.id),
+    )
+    return _by_number(rows, model.dimension)
+
+
+def summary_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
+    """The vectors of the summaries that have one of that model."""
+    rows = reader.rows(
+        "SELECT number, vector FROM node WHERE space = ? AND model = ? AND vector IS NOT NULL",
+        (space, model.id),
+    )
+    return _by_number(rows, model.dimension)
+
+
+def _by_number(rows: Iterable[Row], dimension: int) -> dict[int, Vector]:
+    """Vectors by number, from rows of both."""
+    numbers, data = [], []
+    for number, blob in rows:
+        numbers.append(int(number))
+        data.append(blob)
+    return dict(zip(numbers, fragments.to_vectors(data, dimension), strict=True))
+
+
+def new_leaves(
+    reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
+) -> tuple[int, list[NewLeaf]]:
+    """Fragments of texts and chats embedded since a mark without a leaf, and the new mark."""
+    rows = reader.rows(
+        "SELECT v.id, v.fragment, v.data, e.text, f.start, f.stop, e.speaker, e.kind, l.number"
+        " FROM vector v JOIN fragment f ON f.id = v.fragment JOIN entry e ON e.seq = f.entry"
+        " LEFT JOIN leaf l ON l.fragment = v.fragment"
+        " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
+        (space, model.id, mark, limit),
+    )
+    found = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in found], model.dimension)
+    return int(found[-1][0]) if found else mark, [
+        NewLeaf(int(fragment), embedded_text(str(text)[start:stop], speaker), vector)
+        for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
+            found, vectors, strict=True
+        )
+        if number is None and kind != "code"
+    ]
+
+
+def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:
+    """The leaf that holds exactly this text."""
+    row = reader.row(
+        "SELECT number FROM leaf WHERE space = ? AND digest = ? LIMIT 1", (space, digest)
+    )
+    return None if row is None else int(row[0])
+
+
+def put_leaf(writer: Writer, space: int, number: int, leaf: NewLeaf, digest: bytes) -> None:
+    """Let a fragment stand on a leaf."""
+    writer.execute(
+        "INSERT INTO leaf (fragment, space, number, digest) VALUES (?, ?, ?, ?)",
+        (leaf.fragment, space, number, digest),
+    )
+
+
+def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
+    """Every fragment with the leaf it stands on."""
+    rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (space,))
+    return ((int(row[0]), int(row[1])) for row in rows)
+
+
+def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
+    """The fragments that stand on a leaf, oldest first; more than one if it was repeated."""
+    rows = reader.rows(
+        "SELECT fragment FROM leaf WHERE space = ? AND number = ? ORDER BY fragment",
+        (space, number),
+    )
+    return [int(row[0]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A leaf's text, where it is from, and how many more times exactly this was added."""
+
+    text: str
+    entry_id: str
+    source: str
+    repeats: int
+
+
+def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
+    """What leaves say; one whose fragments were erased is left out."""
+    found = {}
+    for chunk in _pages(numbers):
+        rows = reader.rows(
+            "SELECT l.number, l.more, e.seq, f.start, f.stop"
+            " FROM (SELECT number, MIN(fragment) AS first, COUNT(*) - 1 AS more FROM leaf"
+            f" WHERE space = ? AND number IN ({_marks(chunk)}) GROUP BY number) l"
+            " JOIN fragment f ON f.id = l.first"
+            " JOIN entry e ON e.seq = f.entry",
+            [space, *chunk],
+        )
+        standing = list(rows)
+        told = entries.there(reader, [seq for _, _, seq, _, _ in standing])
+        for number, more, seq, start, stop in standing:
+            entry = told[seq]
+            leaf = embedded_text(cut(entry, (start, stop)), entry.speaker)
+            found[int(number)] = Said(leaf, entry.id, entry.source, int(more))
+    return found
+
+
+def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
+    """The leaves that an entry's fragments stand on, in its order."""
+    rows = reader.rows(
+        "SELECT l.number FROM leaf l JOIN fragment f ON f.id = l.fragment"
+        " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
+        (space, seq),
+    )
+    return list(dict.fromkeys(int(row[0]) for row in rows))
+
+
+def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
+    """The depth of the leaf of each fragment, 1 below the root; one without a leaf is left out."""
+    found: dict[int, int] = {}
+    for chunk in _pages(standing):
+        rows = reader.rows(
+            "WITH RECURSIVE line (fragment, number, depth) AS ("
+            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({_marks(chunk)})"
+            " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
+            " FROM line JOIN node ON node.space = ? AND node.number = line.number"
+            " WHERE node.parent != ?)"
+            " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
+            [*chunk, space, ROOT],
+        )
+        found.update((int(row[0]), int(row[1])) for row in rows)
+    return found
+
+
+def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
+    """What is stored of summary nodes."""
+    found = {}
+    for chunk in _pages(numbers):
+        rows = reader.rows(
+            "SELECT number, text, made_by, taken, afresh, generation FROM node"
+            f" WHERE space = ? AND number IN ({_marks(chunk)}) AND leaf = 0",
+            [space, *chunk],
+        )
+        for number, text, made_by, taken, afresh, generation in rows:
+            found[int(number)] = Summary(
+                int(number), text, made_by, int(taken), bool(afresh), int(generation)
+            )
+    return found
+
+
+def save_summary(
+    writer: Writer, space: int, made: Summary, model: EmbeddingModel, vector: Vector
+) -> bool:
+    """Store a new text of a summary; False if what is below was erased while it was written."""
+    return bool(
+        writer.execute(
+            "UPDATE node SET text = ?, made_by = ?, taken = ?, afresh = 0, model = ?, vector = ?"
+            " WHERE space = ? AND number = ? AND generation = ?",
+            (
+                made.text,
+                made.made_by,
+                made.taken,
+                model.id,
+                vector.astype("<f4").tobytes(),
+                space,
+                made.number,
+                made.generation,
+            ),
+        )
+    )
+
+
+def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]]:
+    """Number, text and vector of the summaries that have a vector of that width, by number."""
+    rows = reader.rows(
+        "SELECT n.number, n.text, n.vector FROM node n JOIN model m ON m.id = n.model"
+        " JOIN space s ON s.id = n.space"
+        " WHERE n.space = ? AND n.vector IS NOT NULL AND n.model = s.model AND m.dimension = ?"
+        " ORDER BY n.number",
+        (space, width),
+    )
+    found = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in found], width)
+    return [(int(row[0]), str(row[1]), vector) for row, vector in zip(found, vectors, strict=True)]
+
+
+def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[tuple[int, str]]:
+    """Summaries whose vector is of another model, with their texts."""
+    rows = reader.rows(
+        "SELECT number, text FROM node WHERE space = ? AND text IS NOT NULL AND model != ?",
+        (space, model.id),
+    )
+    return [(int(row[0]), str(row[1])) for row in rows]
+
+
+def save_vector(
+    writer: Writer, space: int, number: int, text: str, model: EmbeddingModel, vector: Vector
+) -> None:
+    """Store another model's vector of a summary, unless its text has changed since."""
+    writer.execute(
+        "UPDATE node SET model = ?, vector = ? WHERE space = ? AND number = ? AND text = ?",
+        (model.id, vector.astype("<f4").tobytes(), space, number, text),
+    )
+
+
+def queue_upgrade(writer: Writer, space: int, made_by: str) -> None:
+    """Let every summary made by ``made_by`` be made again from its children."""
+    rows = writer.rows("SELECT number FROM node WHERE space = ? AND made_by = ?", (space, made_by))
+    numbers = [int(row[0]) for row in rows]
+    writer.execute("UPDATE node SET afresh = 1 WHERE space = ? AND made_by = ?", (space, made_by))
+    work.enqueue(writer, space, SUMMARIES, numbers)
+
+
+def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+    """Take the fragments of entries off their leaves; clear every summary above an empty leaf.
+
+    Called before the fragments go, in the same transaction: from then on no row holds anything
+    that was derived from their texts. Returns how many summaries were cleared; they are queued,
+    and so are the empty leaves.
+    """
+    numbers = set()
+    for entry in erased:
+        for fragment, _, _ in fragments.spans(writer, entry):
+            row = writer.row("SELECT number FROM leaf WHERE fragment = ?", (fragment,))
+            if row is not None:
+                numbers.add(int(row[0]))
+                writer.execute("DELETE FROM leaf WHERE fragment = ?", (fragment,))
+    empty = sorted(number for number in numbers if not fragments_of(writer, space, number))
+    above = sorted({node for leaf in empty for node in _line(writer, space, leaf)})
+    for number in above:
+        writer.execute(
+            "UPDATE node SET text = NULL, made_by = NULL, vector = NULL, model = NULL, afresh = 1,"
+            " generation = generation + 1 WHERE space = ? AND number = ?",
+            (space, number),
+        )
+    work.enqueue(writer, space, SUMMARIES, above)
+    work.enqueue(writer, space, ERASED, empty)
+    return len(above)
+
+
+def _line(reader: Reader, space: int, number: int) -> list[int]:
+    """The summary nodes above a node, by their rows."""
+    line: list[int] = []
+    while True:
+        row = reader.row("SELECT parent FROM node WHERE space = ? AND number = ?", (space, number))
+        if row is None or int(row[0]) == ROOT:
+            return line
+        number = int(row[0])
+        line.append(number)
+
+
+def _pages(numbers: Iterable[int]) -> Iterator[list[int]]:
+    """As many at a time as one statement takes."""
+    waiting = iter(numbers)
+    while chunk := list(islice(waiting, PAGE)):
+        yield chunk
+
+
+def _marks(chunk: Sequence[int]) -> str:
+    return ", ".join("?" * len(chunk))

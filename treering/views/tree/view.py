@@ -1,0 +1,424 @@
+"""``memory.tree``: the tree of summaries over one space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from treering.arrays import Codes
+from treering.embed.checked import checked
+from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.journal import entries, ledger, work
+from treering.journal.space import SpaceReader, SpaceState
+from treering.llm.tokens import estimate_tokens
+from treering.records import Context, Filter, Hit, Level, Progress, Why
+from treering.search.context import CountTokens
+from treering.search.own import Mode
+from treering.search.relations.contract import MISSING
+from treering.search.relations.registry import Plan
+from treering.search.searcher import allowed_rows, check_choice, check_queries
+from treering.views.contract import Resources
+from treering.views.tree import draw, store
+from treering.views.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
+from treering.views.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
+from treering.views.tree.draw import Branch
+from treering.views.tree.family import direction
+from treering.views.tree.found import Ranked, mixed_context, node_hits
+from treering.views.tree.grow import Grower
+from treering.views.tree.node import TreeNode
+from treering.views.tree.otd import otd_revenue
+from treering.views.tree.revenue import Separation, apart, revenue, separation
+from treering.views.tree.search import (
+    TREE_ALPHA,
+    InTree,
+    Method,
+    TreeSearch,
+    Wide,
+    pick,
+    places,
+    with_tree,
+)
+from treering.views.tree.settle import ALL, SummarySettler
+from treering.views.tree.shape import ROOT, Route, Settings, Tree
+from treering.views.tree.threshold import Form
+
+Format = Literal["outline", "dot", "mermaid", "html", "json"]
+FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStats:
+    """The shape of a tree, its pending summaries, who made its texts, and what they cost."""
+
+    shape: Shape
+    pending: int
+    made_by: dict[str, int]
+    calls_per_leaf: float
+    tokens_per_leaf: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good the hierarchy is. ``otd_revenue`` is that of OTD over the same leaves.
+
+    ``apart`` is the share of similarity between leaves of different topics. OTD's one binary tree
+    earns revenue with these pairs too; a threshold that keeps topics apart renounces it.
+    """
+
+    revenue: float
+    otd_revenue: float
+    apart: float
+    separation: Separation
+    odd_one_out: OddOneOut
+
+
+class TreeView:
+    """A tree of summaries that grows with every entry. Safe to use from many threads."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._embedder = resources.embedder
+        self._llm = resources.llm
+        self._searcher = resources.search
+        self._defaults = resources.defaults
+        self._grower = Grower(resources.space, resources.search.snapshot)
+        self._search = TreeSearch()
+
+    # ------------------------------------------------------------------ keeping it up to date
+
+    def _grow(self) -> None:
+        """Give every embedded text its leaf; the summaries this touches become pending work."""
+        self._grower.grow()
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """Make all pending summaries, in parallel: with the language model if one is configured,
+        else extractively. ``upgrade`` also has the model rewrite the extractive ones.
+
+        Raises LLMError and EmbeddingError; what is not done stays queued.
+        """
+        self._grow()
+        aggregator = self._aggregator()
+        if upgrade:
+            self._queue_upgrade(aggregator)
+        self._reembed()
+        SummarySettler(self._grower, self._embedder(), aggregator, progress).run()
+
+    def replant(
+        self,
+        *,
+        base: float | None = None,
+        rate: float | None = None,
+        max_depth: int | None = None,
+        form: Form | None = None,
+        route: Route | None = None,
+    ) -> Settings:
+        """Grow the whole tree anew by other settings, which the space keeps; None leaves one as
+        it is.
+
+        ``base``, ``rate``, ``max_depth`` and ``form`` are those of ``Threshold``: a lower base
+        gives a deeper tree. ``route`` is that of ``Settings``. All summaries become pending work.
+        Raises InputError.
+        """
+        now = self.settings()
+        chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
+        given: dict[str, Any] = {n: value for n, value in chosen.items() if value is not None}
+        settings = Settings(replace(now.threshold, **given), route or now.route)
+        self._grower.replant(settings)
+        return settings
+
+    # ------------------------------------------------------------------ looking at it
+
+    def settings(self) -> Settings:
+        """How the tree grows."""
+        return self._grower.settings()
+
+    def roots(self) -> list[TreeNode]:
+        """The topmost nodes, in the order their first text arrived."""
+        return self.children(ROOT)
+
+    def children(self, number: int) -> list[TreeNode]:
+        """The nodes below one, in order of arrival. Raises UnknownName."""
+        return self._shown(lambda tree: tree.children(number))
+
+    def node(self, number: int) -> TreeNode:
+        """One node. Raises UnknownName."""
+        found = self._shown(lambda tree: [number] if number in tree and number != ROOT else [])
+        if not found:
+            raise UnknownName(f"there is no node {number} in the tree; see `memory.tree.roots()`")
+        return found[0]
+
+    def path(self, number: int) -> list[TreeNode]:
+        """The summaries above a node, top first. Raises UnknownName."""
+        return self._shown(lambda tree: list(tree.path(number)))
+
+    def leaves(self, number: int) -> list[TreeNode]:
+        """The original texts that a summary rests on. Raises UnknownName."""
+        return self._shown(lambda tree: list(tree.leaves(number)))
+
+    def find(self, entry_id: str) -> list[TreeNode]:
+        """The leaves that an entry's text stands on, in its order. Raises UnknownName."""
+        with self._grower.reading() as found:
+            if found is None:
+                raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
+            reader, state, tree = found
+            seq, _ = entries.find(reader, state.id, entry_id)
+            numbers = store.leaves_of_entry(reader, state.id, seq)
+            return _nodes(reader, state.id, tree, [one for one in numbers if one in tree])
+
+    def stats(self) -> TreeStats:
+        """Figures of the tree, without any model."""
+        with self._grower.reading() as found:
+            if found is None:
+                return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
+            reader, state, tree = found
+            nodes = _nodes(reader, state.id, tree, [one for one in tree.walk() if one != ROOT])
+            tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
+            made: dict[str, int] = {}
+            for node in nodes:
+                if node.made_by:
+                    made[node.made_by] = made.get(node.made_by, 0) + 1
+            costs = [one for one in ledger.spent(reader, state.id) if one.operation == "tree"]
+            count = max(tree.leaf_count, 1)
+            spent = sum(one.prompt_tokens + one.completion_tokens for one in costs)
+            pending = work.counts(reader, state.id).get(store.SUMMARIES, 0)
+            calls = sum(one.calls for one in costs)
+            return TreeStats(shape(tree, tokens), pending, made, calls / count, spent / count)
+
+    def quality(self) -> Quality:
+        """Whether the hierarchy makes sense: revenue, OTD's, β, and the odd-one-out test."""
+        with self._grower.reading() as found:
+            if found is None:
+                raise InputError("the tree is empty; add something first")
+            reader, state, tree = found
+            assert state.model is not None  # checked by reading()
+            made = store.summary_vectors(reader, state.id, state.model)
+            return Quality(
+                revenue(tree),
+                otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
+                apart(tree),
+                separation(tree),
+                odd_one_out(tree, lambda n: made[n] if n in made else direction(tree.total(n))),
+            )
+
+    def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
+        """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
+        check_choice("form", form, FORMATS)
+        branches = self._branches(root)
+        if form == "html":
+            return draw.page(branches, title)
+        drawn = {
+            "outline": draw.outline,
+            "dot": draw.graphviz,
+            "mermaid": draw.mermaid,
+            "json": draw.as_json,
+        }
+        return drawn[form](branches)
+
+    # ------------------------------------------------------------------ answering from it
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        method: Method = "related",
+        least: float | None = None,
+        alpha: float = TREE_ALPHA,
+    ) -> list[TreeNode]:
+        """The nodes, summaries and leaves alike, that answer a query best, best first.
+
+        ``related`` scores all nodes by words, meaning and relations, relatives in the tree among
+        them with the weight ``alpha``. ``collapsed`` is the paper's: the cosine of all nodes,
+        without those below ``least``. ``traversal`` takes the k most similar at every level among
+        the children of the last k, so that it returns up to k nodes a level.
+        """
+        check_queries([query])
+        vectors = self._searcher.embedded([query], "hybrid")
+        with self._grower.reading() as found:
+            wide = self._wide(found)
+            if found is None or wide is None or vectors is None:
+                return []
+            self._searcher.ensure_same(wide.snapshot, vectors)
+            reader, state, tree = found
+            why: dict[int, Why] = {}
+            if method == "related":
+                plan = with_tree(self._defaults(), wide.relation, alpha)
+                ranking = self._search.rank(wide, [query], vectors, plan)
+                picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
+                why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
+            else:
+                cosines = wide.snapshot.items.vectors @ vectors[0]
+                picked = pick(tree, wide, cosines, k, method, least)
+            shown = _nodes(reader, state.id, tree, [node for node, _ in picked])
+            return [
+                replace(node, score=score, why=why.get(node.number))
+                for node, (_, score) in zip(shown, picked, strict=True)
+            ]
+
+    def _is_grown(self) -> bool:
+        """Whether the tree has ever been used, so that it has to be kept up to date."""
+        return self._grower.is_grown()
+
+    def _relation(self) -> InTree:
+        """The tree as a relation between fragments, for ``memory.search``."""
+        self._grow()
+        with self._grower.reading():
+            return InTree(self._places, self._grower.revision())
+
+    def _hits(
+        self,
+        queries: Sequence[str],
+        k: int,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        level: Level,
+    ) -> list[list[Hit]]:
+        """As ``Memory.search_many`` for a level that has summaries."""
+        if k < 1:
+            raise InputError(f"k is {k}; it must be at least 1")
+        with self._ranked(queries, condition, mode, plan) as found:
+            if found is not None:
+                return [node_hits(found, at, k, level) for at in range(len(queries))]
+        if level == "all":
+            return self._searcher.search(queries, k, condition, mode, plan)
+        return [[] for _ in queries]
+
+    def _context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+    ) -> Context:
+        """As ``Memory.context`` with ``altitude="mixed"``."""
+        with self._ranked([query], condition, mode, plan) as found:
+            if found is not None:
+                return mixed_context(found, query, budget, count_tokens)
+        return self._searcher.context(query, condition, mode, plan, budget, count_tokens)
+
+    # ------------------------------------------------------------------ inside
+
+    def _aggregator(self) -> Aggregator:
+        try:
+            return Written(self._llm())
+        except LLMNotConfigured:
+            return Extractive(estimate_tokens)
+
+    def _queue_upgrade(self, aggregator: Aggregator) -> None:
+        if aggregator.made_by == EXTRACTIVE:
+            raise LLMNotConfigured(
+                "there is no language model to rewrite extractive summaries with; "
+                "configure one or call settle() without upgrade"
+            )
+        with self._grower.writing() as found:
+            if found is not None:
+                store.queue_upgrade(found[0], found[1].id, EXTRACTIVE)
+
+    def _reembed(self) -> None:
+        """Embed the summaries' texts again after the space has changed its embedding model."""
+        with self._grower.reading() as found:
+            if found is None or found[1].model is None:
+                return
+            reader, state, _ = found
+            stale = store.texts_of_others(reader, state.id, found[1].model)
+        if not stale or found[1].model.name != self._embedder().name:
+            return
+        vectors = checked(self._embedder(), [text for _, text in stale])
+        with self._grower.writing() as writing:
+            if writing is None or writing[1].model != found[1].model:
+                return
+            writer, state, tree = writing
+            for (number, text), vector in zip(stale, vectors, strict=True):
+                store.save_vector(writer, state.id, number, text, found[1].model, vector)
+            self._grower.commit(writer, state.id, tree)
+
+    def _places(self, fragment: Codes) -> tuple[Codes, Codes]:
+        with self._grower.reading() as found:
+            if found is None:
+                nowhere = np.full(len(fragment), MISSING, dtype=np.int64)
+                return np.zeros(0, dtype=np.int64), nowhere
+            reader, state, tree = found
+            return places(reader, state.id, tree, fragment)
+
+    @contextmanager
+    def _ranked(
+        self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
+    ) -> Iterator[Ranked | None]:
+        """Texts and summaries ranked, and which of them meet a filter; None if there is no tree."""
+        check_queries(queries)
+        vectors = self._searcher.embedded(queries, mode)
+        with self._grower.reading() as found:
+            wide = self._wide(found)
+            if found is None or wide is None or not queries:
+                yield None
+                return
+            reader, _, tree = found
+            self._searcher.ensure_same(wide.snapshot, vectors)
+            ranking = self._search.rank(wide, queries, vectors, plan, mode)
+            texts = allowed_rows(reader, wide.snapshot, condition)
+            yield Ranked(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
+
+    def _wide(self, found: tuple[SpaceReader, SpaceState, Tree] | None) -> Wide | None:
+        base = self._searcher.snapshot()
+        if found is None or base is None or not len(base):
+            return None
+        reader, state, tree = found
+        return self._search.wide(reader, state.id, tree, self._grower.revision(), base)
+
+    def _shown(self, choose: Callable[[Tree], Sequence[int]]) -> list[TreeNode]:
+        with self._grower.reading() as found:
+            if found is None:
+                return []
+            reader, state, tree = found
+            return _nodes(reader, state.id, tree, choose(tree))
+
+    def _branches(self, root: int) -> list[Branch]:
+        with self._grower.reading() as found:
+            if found is None:
+                return []
+            reader, state, tree = found
+            below = list(tree.walk(root))
+            wanted = [number for number in below if number != ROOT]
+            made: dict[int, Branch] = {}
+            for node in reversed(_nodes(reader, state.id, tree, wanted)):
+                children = tuple(made.pop(child) for child in tree.children(node.number))
+                made[node.number] = _branch(node, children)
+            return [made[root]] if root != ROOT else [made[one] for one in tree.children(ROOT)]
+
+
+def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
+    """What is shown of nodes, in the order given."""
+    wanted = list(numbers)
+    pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
+    said = store.said(reader, space, [one for one in wanted if tree.is_leaf(one)])
+    made = store.summaries(reader, space, [one for one in wanted if not tree.is_leaf(one)])
+    found = []
+    for number in wanted:
+        depth, leaves = tree.depth(number), tree.leaves_below(number)
+        if number in made:
+            summary = made[number]
+            waits = number in pending
+            text = summary.text or ""
+            node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
+        else:
+            leaf = said.get(number)
+            node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
+            if leaf:
+                node = replace(
+                    node, entry_id=leaf.entry_id, source=leaf.source, repeats=leaf.repeats
+                )
+        found.append(node)
+    return found
+
+
+def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:
+    title = node.source if node.leaf else (node.made_by or "not made yet")
+    return Branch(
+        node.number, node.text, title or "", node.leaf, children, node.repeats, node.pending
+    )
