@@ -47,13 +47,15 @@ def put(text: str, path: Path, table: Mapping[str, Any]) -> str:
     return after
 
 
-def take(text: str, path: Path) -> str:
-    """The text without the table at a path, from its header to the next. Raises InputError."""
+def take(text: str, path: Path, expected: Mapping[str, Any]) -> str:
+    """The text without the table at a path, from its header to the next.
+
+    Raises InputError if there is no way to leave a text that means what is ``expected``.
+    """
     header = re.compile(
         r"^[ \t]*\[[ \t]*" + r"[ \t]*\.[ \t]*".join(map(_key_pattern, path)) + r"[ \t]*\]",
         re.MULTILINE,
     )
-    expected = without(read(text), path)
     for match in header.finditer(text):
         following = _HEADER.search(text, match.end())
         after = text[: match.start()] + text[following.start() if following else len(text) :]
@@ -63,20 +65,6 @@ def take(text: str, path: Path) -> str:
         except tomllib.TOMLDecodeError:
             continue
     raise InputError(f"the table {'.'.join(path)!r} is not written under a header of its own")
-
-
-def without(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """The mapping without what is at a path, nor a table above it that is empty then."""
-    rest = dict(value)
-    if len(path) == 1:
-        rest.pop(path[0], None)
-        return rest
-    below = without(rest[path[0]], path[1:])
-    if below:
-        rest[path[0]] = below
-    else:
-        del rest[path[0]]
-    return rest
 
 
 def _with(value: Mapping[str, Any], path: Path, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
