@@ -389,12 +389,34 @@ class AsyncMemory:
         """The space as lines of JSON, without line ends: a header, then one entry a line."""
         return _paged(self._memory.export())
 
-    async def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+    async def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A Path may also be what other programs left: transcripts of coding agents, exports of chat
+        clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
+        recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
+        in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
+        ones, ``project`` those of a coding agent that worked in another folder. What is left out is
+        counted in ``Receipt.omitted``.
 
         Raises InputError naming the line that cannot be read.
         """
-        return await asyncio.to_thread(self._memory.import_, lines, progress=progress)
+        return await asyncio.to_thread(
+            self._memory.import_,
+            lines,
+            origin=origin,
+            since=since,
+            project=project,
+            progress=progress,
+        )
 
     async def spaces(self) -> list[str]:
         """The names of all spaces of the file."""

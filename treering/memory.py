@@ -32,6 +32,7 @@ from treering.ingest.drafts import (
     checked_name,
 )
 from treering.ingest.intake import Intake, Message
+from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
 from treering.journal.contract import Database
@@ -446,11 +447,30 @@ class Memory:
         yield from (exchange.source_line(*pair) for pair in digests)
         yield from (exchange.line(entry) for entry in self.entries())
 
-    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+    def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A Path may also be what other programs left: transcripts of coding agents, exports of chat
+        clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
+        recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
+        in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
+        ones, ``project`` those of a coding agent that worked in another folder. What is left out is
+        counted in ``Receipt.omitted``.
 
         Raises InputError naming the line that cannot be read.
         """
+        if isinstance(lines, Path):
+            options = ImportOptions.of(origin, since, project)
+            return import_path(lines, self.import_, options, progress)
+        refuse_options(origin, since, project)
         receipt = self._intake.restore(lines)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())

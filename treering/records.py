@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -158,13 +159,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an ``add`` did. ``pending`` entries are durable but not yet searchable."""
+    """What an ``add`` or an import did. ``pending`` entries are durable but not yet searchable.
+
+    ``omitted`` counts the parts of past conversations that are no messages, by reason.
+    """
 
     ids: tuple[str, ...] = ()
     unchanged: int = 0
     removed: int = 0
     pending: int = 0
     skipped: tuple[Skipped, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def added(self) -> int:
@@ -174,12 +179,16 @@ class Receipt:
     @classmethod
     def total(cls, receipts: Sequence[Receipt]) -> Receipt:
         """The sum of several receipts; ``pending`` is that of the last."""
+        omitted: Counter[str] = Counter()
+        for receipt in receipts:
+            omitted.update(receipt.omitted)
         return cls(
             ids=tuple(entry for receipt in receipts for entry in receipt.ids),
             unchanged=sum(receipt.unchanged for receipt in receipts),
             removed=sum(receipt.removed for receipt in receipts),
             pending=receipts[-1].pending if receipts else 0,
             skipped=tuple(skip for receipt in receipts for skip in receipt.skipped),
+            omitted=dict(omitted),
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import Treering, record, records
 from tests.code.working import repository
+from tests.ingest.clients import CLAUDE, SESSION, write_lines
 
 MESSAGES = [
     {"role": "user", "name": "Ana", "content": "My sister moved to Porto.", "session": "one"},
@@ -177,3 +178,20 @@ def test_a_memory_made_in_a_repository_that_does_not_ignore_it_says_so_once(
     (root / ".gitignore").write_text("*.db*\n")
     for path in (root / "second.db", tmp_path / "third.db"):
         assert treering("add", "Some words.", "--memory", path).stderr == ""
+
+
+def test_past_conversations_are_imported_and_what_is_left_out_is_told(
+    treering: Treering, tmp_path: Path
+) -> None:
+    folder = tmp_path / "projects"
+    write_lines(folder / f"{SESSION}.jsonl", CLAUDE)
+    (folder / "notes.md").write_text("x", "utf-8")
+    done = treering("import", folder, "--since", "2026-01-01")
+    assert done.stdout == "added 5 entries, 1 skipped\n"
+    assert "left out: 1 thoughts of the model\n" in done.stderr
+    assert f"skipped {folder / 'notes.md'}: no conversation" in done.stderr
+    assert treering("import", folder).stdout == "added 0 entries, 5 unchanged, 1 skipped\n"
+    refused = treering("import", folder, "--origin", "icq")
+    assert refused.exit_code == 2
+    assert "no format 'icq'" in refused.stderr
+    assert treering("import", "--watch", stdin="{}").exit_code == 2

@@ -15,6 +15,9 @@ from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError, TreeringError
+from treering.ingest.transcripts.importing import ImportOptions, is_export
+from treering.ingest.transcripts.registry import NAMES as FORMAT_NAMES
+from treering.ingest.transcripts.watch import watched
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
@@ -95,13 +98,49 @@ def replace(
 @command(commands, name="import")
 def import_(
     run: Run,
-    file: Annotated[str, typer.Argument(help="An export, or - for standard input.")] = stdin.STDIN,
+    file: Annotated[
+        str, typer.Argument(help="A file, a folder or a .zip; or - for an export piped in.")
+    ] = stdin.STDIN,
+    origin: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(FORMAT_NAMES)}."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only messages from then on: ISO 8601.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Only what a coding agent was told in this folder."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Take in what `treering export` wrote; all of it or nothing."""
-    lines = stdin.lines_of(file)
-    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
-        receipt = memory.import_(lines, progress=progress)
-    _show(run, receipt)
+    """Take in past conversations, or what `treering export` wrote.
+
+    Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
+    Slack and Telegram, and mail (.eml, .mbox); which it is, is told by the content. Taking in the
+    same again changes nothing. What is left out is counted by reason. An export is taken in as a
+    whole or not at all, conversations a few hundred messages at a time.
+    """
+    with run.memory(create=True) as memory, run.out.progress("importing") as progress:
+        if file == stdin.STDIN or is_export(Path(file)):
+            _refuse_watch(watch)
+            receipt = memory.import_(stdin.lines_of(file), progress=progress)
+        else:
+            receipt = memory.import_(
+                Path(file), origin=origin, since=since, project=project, progress=progress
+            )
+        _show(run, receipt)
+        if watch:
+            options = ImportOptions.of(origin, since, project)
+            for later in watched(Path(file), memory.import_, options):
+                _show(run, later)
+
+
+def _refuse_watch(watch: bool) -> None:
+    if watch:
+        raise InputError("--watch follows transcripts; an export is read once")
 
 
 def _piped() -> str:
@@ -175,5 +214,7 @@ def _show(run: Run, receipt: Receipt) -> None:
         note(f"skipped {skipped.path}: {skipped.reason}")
     if len(receipt.skipped) > SKIPPED_SHOWN:
         note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    for reason, count in receipt.omitted.items():
+        note(f"left out: {count:,} {reason}")
     if receipt.pending:
         note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")

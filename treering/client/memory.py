@@ -23,6 +23,7 @@ from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTr
 from treering.errors import InputError, ServerError
 from treering.fragments.build import Progress
 from treering.ingest.intake import Message
+from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where
 from treering.llm.tokens import estimate_tokens
 from treering.memory import DEFAULT_SPACE, Memory
@@ -263,8 +264,19 @@ class RemoteMemory(Memory):
         return self._connection.lines("/export")
 
     @override
-    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
-        del progress  # a server reports none
+    def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        if isinstance(lines, Path):  # read here, where the file is
+            options = ImportOptions.of(origin, since, project)
+            return import_path(lines, self.import_, options, progress)
+        refuse_options(origin, since, project)
         return self._connection.upload(Receipt, "/import", lines)
 
     @override
