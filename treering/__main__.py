@@ -11,8 +11,11 @@ def main() -> None:
     from treering.agents.hook import main as hook
 
     arguments = sys.argv[1:]
-    if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in EVENTS and not (
-        "--help" in arguments
+    if (
+        len(arguments) > 1
+        and arguments[0] == "hook"
+        and arguments[1] in EVENTS
+        and "--help" not in arguments
     ):
         sys.exit(hook(arguments[1:]))
     from treering.cli.main import app

@@ -157,7 +157,12 @@ def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> 
     ("name", "file", "old", "new"),
     [
         ("claude-code", ".claude.json", '"mcp"', '"mcp", "--space", "mine"'),
-        ("claude-code", ".claude/settings.json", "hook prompt", "hook prompt --client x; hook prompt"),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "hook prompt",
+            "hook prompt --client x; hook prompt",
+        ),
         ("codex", ".codex/config.toml", '"mcp"', '"mcp", "--space", "mine"'),
     ],
 )
@@ -169,7 +174,7 @@ def test_what_was_changed_by_hand_is_left_for_hands_to_remove(
     path = home / file
     path.write_text(path.read_text().replace(old, new))
     before = tree(home)
-    with pytest.raises(InputError, match="changed by hand since .* remove it by hand") as raised:
+    with pytest.raises(InputError, match=r"changed by hand since .* remove it by hand") as raised:
         installer.uninstall(client)
     assert str(path) in str(raised.value)
     assert tree(home) == before

@@ -194,9 +194,7 @@ def _codex(launcher: Launcher) -> tuple[SettingsFile, ...]:
 
 def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
     hooks = tuple(
-        Change(
-            ("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event)
-        )
+        Change(("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event))
         for name, event in _CURSOR_EVENTS.items()
     )
     version = Change(("version",), 1, "unless")

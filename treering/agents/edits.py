@@ -114,7 +114,11 @@ def _piece(before: str, after: str) -> str:
     """What was put in, in one piece."""
     length = len(after) - len(before)
     start = next(
-        (place for place, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+        (
+            place
+            for place, pair in enumerate(zip(before, after, strict=False))
+            if pair[0] != pair[1]
+        ),
         len(before),
     )
     return after[start : start + length]

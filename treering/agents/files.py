@@ -18,7 +18,9 @@ def read_bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); nothing was changed") from error
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); nothing was changed"
+        ) from error
 
 
 def text_of(content: bytes | None) -> str:

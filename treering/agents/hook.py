@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
-DEADLINE_S = 1.8
+DEADLINE_S = 1.6
 """A prompt waits two seconds at most, with what it takes to start and end a process."""
 CONNECT_S = 0.05
 PROMPT_CHARS = 8_000

@@ -293,4 +293,3 @@ def _forget(client: Client) -> None:
 def backups(client: Client) -> list[Path]:
     """Where the files are kept as they were before ``install``."""
     return [_backup(noted) for noted in _record(client) if noted["existed"]]
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,9 +15,11 @@ BRIEF_TOKENS = 900
 PROMPT_TOKENS = 300
 CANDIDATES = 12
 LINES = 5
+MIN_COSINE = 0.4
 LINE_CHARS = 300
 """A few lines, each a sentence or two: a prompt is not the place for pages."""
 
+_ASKED: Final = "decisions, preferences, open questions, plans, problems"
 _BRIEF: Final = "What treering remembers of this project."
 _LINES: Final = "What treering remembers that may matter here."
 
@@ -31,31 +33,50 @@ class Recalled:
     tokens: int = 0
 
 
-def lines_for(
-    memories: Sequence[Memory], prompt: str, min_confidence: float, hidden: frozenset[str]
-) -> Recalled:
+def brief_of(memories: Sequence[Memory]) -> Recalled:
+    """A brief of each memory, within one budget."""
+    parts = [memory.context(_ASKED, budget=BRIEF_TOKENS // len(memories)) for memory in memories]
+    texts = [str(part) for part in parts if part.passages]
+    if not texts:
+        return Recalled()
+    text = framed("\n\n".join(texts), _BRIEF)
+    cited = (hit.entry_id for part in parts for passage in part.passages for hit in passage.hits)
+    return Recalled(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
+
+
+def lines_for(memories: Sequence[Memory], prompt: str, in_view: Mapping[str, float]) -> Recalled:
     """The few lines that matter to a prompt; nothing if none does.
 
-    ``hidden`` are sessions whose messages the model still has before it.
+    ``in_view`` are sessions whose messages the model has before it, and since when, in seconds.
     """
-    hits = [hit for memory in memories for hit in _hits(memory, prompt, min_confidence)]
-    lines: list[str] = []
-    chosen: list[str] = []
-    tokens = 0
+    if not prompt.strip():
+        return Recalled()
+    hits = [hit for memory in memories for hit in _relevant(memory, prompt)]
+    lines: dict[str, str] = {}
+    room = PROMPT_TOKENS
     for hit in sorted(hits, key=lambda hit: -hit.score):
         line = _line(hit)
         cost = estimate_tokens(line)
-        if hit.session in hidden or hit.entry_id in chosen or tokens + cost > PROMPT_TOKENS:
+        if _is_in_view(hit, in_view) or hit.entry_id in lines or cost > room:
             continue
-        lines.append(line)
-        chosen.append(hit.entry_id)
-        tokens += cost
+        lines[hit.entry_id] = line
+        room -= cost
         if len(lines) == LINES:
             break
     if not lines:
         return Recalled()
-    text = framed("\n".join(lines), _LINES)
-    return Recalled(text, tuple(chosen), estimate_tokens(text))
+    text = framed("\n".join(lines.values()), _LINES)
+    return Recalled(text, tuple(lines), estimate_tokens(text))
+
+
+def _relevant(memory: Memory, prompt: str) -> list[Hit]:
+    hits = memory.search(prompt, k=CANDIDATES)
+    return [hit for hit in hits if (hit.why.cosine or 0.0) >= MIN_COSINE]
+
+
+def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
+    since = in_view.get(hit.session or "")
+    return since is not None and (hit.at is None or hit.at.timestamp() >= since)
 
 
 def _line(hit: Hit) -> str:

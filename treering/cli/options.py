@@ -40,7 +40,8 @@ class Globals:
             "-m",
             metavar="PATH",
             help="The memory's file, or a sqlite:/// URL. "
-            "Default: $TREERING_MEMORY, else treering.db in the current folder.",
+            "Default: $TREERING_MEMORY, else a treering.db in the current folder, else your own, "
+            "memory.db in your data folder.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = None
@@ -49,7 +50,8 @@ class Globals:
         typer.Option(
             metavar="NAME",
             help="Whose memory: spaces of one file never see each other. "
-            "Default: $TREERING_SPACE, else 'default'.",
+            "Default: $TREERING_SPACE, else in your own memory the project of the current folder, "
+            "by its git remote or root, else 'default'.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = None

@@ -1,0 +1,101 @@
+"""Takes in what was said: the new lines of a transcript, or the messages that an event brought."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from treering import exchange
+from treering.agents import inbox
+from treering.agents.files import read_bytes, replace_file
+from treering.agents.replies import without_frames
+from treering.errors import InputError
+from treering.ingest.drafts import parse_time
+from treering.ingest.transcripts.contract import TranscriptMessage
+from treering.ingest.transcripts.follow import new_lines
+from treering.ingest.transcripts.importing import TranscriptLines
+from treering.memory import Memory
+
+BATCH = 64
+"""Messages taken in at a time: a prompt that comes meanwhile waits for no more."""
+
+
+def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
+    """Take in what a job names; how many messages were new. Raises TreeringError, OSError."""
+    if transcript := job.get("transcript"):
+        return _follow(memory, Path(str(transcript)), offsets)
+    lines = list(TranscriptLines(_messages(job)))
+    return _import(memory, lines)
+
+
+def _follow(memory: Memory, transcript: Path, offsets: Offsets) -> int:
+    if not transcript.is_file():
+        return 0  # a session in which nothing was said yet, or that its client has removed
+    new = new_lines(transcript, offsets.of(transcript))
+    count = _import(memory, [line for line in new.lines[1:] if line])
+    offsets.set(transcript, new.offset)  # after it is durable: a failure is tried again
+    return count
+
+
+def _import(memory: Memory, lines: list[str]) -> int:
+    """Take in lines of entries, without what was recalled into them."""
+    count = 0
+    clean = [line for line in map(_clean, lines) if line]
+    for start in range(0, len(clean), BATCH):
+        part = clean[start : start + BATCH]
+        count += memory.import_([exchange.transcript_header(), *part]).added
+    return count
+
+
+def _clean(line: str) -> str:
+    """An entry's line without frames of recalled text; empty if there is nothing else."""
+    if "treering-memory" not in line:
+        return line
+    entry = json.loads(line)
+    entry["text"] = without_frames(entry["text"]).strip()
+    return json.dumps(entry, ensure_ascii=False) if entry["text"] else ""
+
+
+def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
+    client, session = str(job.get("client")), job.get("session")
+    for message in job.get("messages") or ():
+        turn = message.get("metadata", {}).get("turn")
+        said = json.dumps([session, turn or message.get("at"), message["role"], message["content"]])
+        at = None
+        with suppress(InputError):
+            at = parse_time(message.get("at"), "at")
+        yield TranscriptMessage(
+            id=hashlib.sha256(said.encode()).hexdigest(),
+            source=f"{client}/{session or 'session'}",
+            text=message["content"],
+            role=message["role"],
+            at=at,
+            session=session if isinstance(session, str) else None,
+        )
+
+
+class Offsets:
+    """How far each transcript has been read, so that what was forgotten is not taken in again."""
+
+    def __init__(self, memory: str) -> None:
+        self._path = inbox.folder_of(memory) / "offsets"
+        content = read_bytes(self._path)
+        try:
+            known = json.loads(content) if content else {}
+        except ValueError:
+            known = {}  # read from the start: what is there is left alone by its id
+        self._known: dict[str, int] = known if isinstance(known, dict) else {}
+
+    def of(self, transcript: Path) -> int:
+        """The byte from which on a transcript is new."""
+        return self._known.get(str(transcript), 0)
+
+    def set(self, transcript: Path, offset: int) -> None:
+        """Note how far a transcript was read; those that are gone are dropped."""
+        self._known = {path: at for path, at in self._known.items() if Path(path).exists()}
+        self._known[str(transcript)] = offset
+        replace_file(self._path, json.dumps(self._known).encode(), private=True)

@@ -1,0 +1,112 @@
+"""Commands that put treering into agents' settings, and take it out again."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from treering.cli.options import command
+from treering.cli.output import note
+from treering.cli.run import Run
+from treering.errors import InputError
+
+commands = typer.Typer()
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")]
+
+
+@command(commands)
+def install(
+    run: Run,
+    client: Annotated[
+        str | None,
+        typer.Argument(help="The agent; without one, those that are here are listed."),
+    ] = None,
+    dry_run: DryRun = False,
+    personal: Annotated[
+        bool,
+        typer.Option("--personal", help="Let hooks recall from the space 'default', too."),
+    ] = False,
+) -> None:
+    """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
+
+    Comments and everything else in the files stay as they are, and a copy of each is kept. Done
+    again it changes nothing. What the agent remembers goes to your own memory, or to the one that
+    --memory names, in a space for each project, or in that which --space names.
+    """
+    if client is None:
+        _list(run)
+        return
+    from treering.agents import installer
+    from treering.agents.clients import client_of
+    from treering.agents.home import agent_memory
+    from treering.agents.launch import Launcher, own_command
+
+    chosen = client_of(client)
+    memory = agent_memory(run.url if run.is_named else None)
+    if "://" in memory:
+        raise InputError(f"an agent needs a memory in a file, not {memory}")
+    launcher = Launcher(own_command(), memory, run.named_space, personal)
+    plans = installer.install(chosen, launcher, dry_run=dry_run)
+    _show(run, plans, dry_run)
+    if dry_run or not any(plan.changes_something for plan in plans):
+        return
+    for backup in installer.backups(chosen):
+        note(f"as it was before: {backup}")
+    hooks = "the MCP server and hooks" if chosen.hooks else "the MCP server"
+    note(f"{chosen.title} has {hooks} of {memory}; restart it. {chosen.note}".rstrip())
+
+
+@command(commands)
+def uninstall(
+    run: Run,
+    client: Annotated[str, typer.Argument(help="The agent.")],
+    dry_run: DryRun = False,
+) -> None:
+    """Take treering out of an agent's settings; the memory stays.
+
+    A file that is as `install` left it gets its former bytes back; of one that was written since,
+    what is ours goes and all else stays. What was changed by hand is named, for you to remove.
+    """
+    from treering.agents import installer
+    from treering.agents.clients import client_of
+
+    chosen = client_of(client)
+    plans = installer.uninstall(chosen, dry_run=dry_run)
+    _show(run, plans, dry_run)
+
+
+def _list(run: Run) -> None:
+    from treering.agents import installer
+    from treering.agents.clients import CLIENTS
+
+    for client in CLIENTS:
+        state = "installed" if installer.is_installed(client) else "found" if client.is_here else ""
+        record = {
+            "client": client.name,
+            "found": client.is_here,
+            "installed": installer.is_installed(client),
+            "hooks": client.hooks,
+        }
+        what = "server and hooks" if client.hooks else "server"
+        parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state or '-'}")
+        run.out.emit(record, *parts)
+    note("`treering install NAME` puts treering into one; --dry-run shows how")
+
+
+def _show(run: Run, plans: object, dry_run: bool) -> None:
+    from treering.agents.installer import FilePlan
+
+    assert isinstance(plans, list)
+    for plan in plans:
+        assert isinstance(plan, FilePlan)
+        record = {"file": str(plan.path), "changed": plan.changes_something, "dry_run": dry_run}
+        if not plan.changes_something:
+            run.out.emit(record, f"unchanged  {plan.path}")
+        elif dry_run:
+            run.out.emit(record | {"diff": plan.diff()}, plan.diff().rstrip(os.linesep))
+        else:
+            what = "removed" if plan.after is None else "wrote"
+            run.out.emit(record, f"{what:<10} {plan.path}")
