@@ -6,6 +6,7 @@ Hooks start it; it ends when nobody has asked for a while. One runs for each fil
 from __future__ import annotations
 
 import json
+import selectors
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,14 @@ LOCK_S = 2.0
 """One that is just ending is waited for; one that runs is left alone then."""
 LOOK_AGAIN_S = 60.0
 """Between two looks into the inbox where something waits that failed."""
+
+STOP = {"event": "stop"}
+
+
+def stop(memory: str) -> None:
+    """Have a memory's server end, if one runs."""
+    with suppress(OSError):
+        endpoint.exchange(endpoint.of(memory), STOP, SPEAK_S)
 
 
 def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -> bool:
@@ -54,6 +63,7 @@ class _Server:
         self._attendant = attendant
         self._idle_s = idle_s
         self._socket, self._token = endpoint.listen(place)
+        self._asked, self._stopper = socket.socketpair()
         self._pool = ThreadPoolExecutor(CONNECTIONS)
         self._work = threading.Event()
         self._stop = threading.Event()
@@ -64,21 +74,23 @@ class _Server:
         """Answer until nobody has asked for the idle time and nothing is being taken in."""
         self._worker.start()
         self._work.set()  # something may have been left while no server ran
-        self._socket.settimeout(self._idle_s)
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except TimeoutError:
-                if not self._is_taking_in:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            selector.register(self._asked, selectors.EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select(self._idle_s)]
+                if self._asked in ready or (not ready and not self._is_taking_in):
                     return
-                continue
-            self._pool.submit(self._talk, connection)
+                if self._socket in ready:
+                    self._pool.submit(self._talk, self._socket.accept()[0])
 
     def close(self) -> None:
         """Stop listening first, so that a hook that comes now starts another server."""
         endpoint.remove(self._place)
         self._socket.close()
         self._pool.shutdown()
+        self._asked.close()
+        self._stopper.close()
         self._stop.set()
         self._work.set()
         if self._worker.ident is not None:
@@ -92,6 +104,9 @@ class _Server:
                 if not endpoint.admits(stream, self._token):
                     return
                 request = json.loads(endpoint.read_line(stream) or b"{}")
+            if request == STOP:
+                self._stopper.send(b"x")
+                return
             reply = self._attendant.answer(request) if isinstance(request, dict) else {}
             connection.sendall(json.dumps(reply).encode() + b"\n")
         self._work.set()  # only now: taking in must not slow a reply down

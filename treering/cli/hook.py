@@ -102,7 +102,14 @@ def status(run: Run) -> None:
 def serve(
     run: Run,
     idle: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Of quiet, after which it ends.")
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            envvar="TREERING_HOOK_IDLE",
+            show_envvar=False,
+            help="Of quiet, after which it ends. Default: $TREERING_HOOK_IDLE, else 1800.",
+        ),
     ] = 1800.0,
 ) -> None:
     """Keep a memory warm for hooks, which start this by themselves."""
@@ -111,6 +118,14 @@ def serve(
     memory = agent_memory(run.url if run.is_named else None)
     if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
         note(f"another server keeps {memory} warm already")
+
+
+@command(app)
+def stop(run: Run) -> None:
+    """End the server that keeps the memory warm, if one runs; the next hook starts another."""
+    from treering.agents.server import stop as stop_server
+
+    stop_server(agent_memory(run.url if run.is_named else None))
 
 
 def _switch(run: Run, *, on: bool) -> None:
