@@ -117,6 +117,7 @@ class AsyncMemory:
         speaker: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -124,6 +125,9 @@ class AsyncMemory:
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
+
+        ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
+        place of keys, tokens and passwords; the receipt counts them.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
@@ -139,6 +143,7 @@ class AsyncMemory:
             speaker=speaker,
             session=session,
             metadata=metadata,
+            mask=mask,
             progress=progress,
         )
 
@@ -396,6 +401,7 @@ class AsyncMemory:
         origin: str | None = None,
         since: Any = None,
         project: str | Path | None = None,
+        mask: bool = True,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -405,7 +411,7 @@ class AsyncMemory:
         recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
         in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
         ones, ``project`` those of a coding agent that worked in another folder. What is left out is
-        counted in ``Receipt.omitted``.
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
 
         Raises InputError naming the line that cannot be read.
         """
@@ -415,6 +421,7 @@ class AsyncMemory:
             origin=origin,
             since=since,
             project=project,
+            mask=mask,
             progress=progress,
         )
 

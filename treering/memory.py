@@ -32,6 +32,7 @@ from treering.ingest.drafts import (
     checked_name,
 )
 from treering.ingest.intake import Intake, Message
+from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, work
@@ -155,6 +156,7 @@ class Memory:
         speaker: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -163,13 +165,16 @@ class Memory:
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
 
+        ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
+        place of keys, tokens and passwords; the receipt counts them.
+
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
         Raises InputError (and then nothing was added) and JournalError.
         """
-        envelope = Envelope.of(kind, at, speaker, session, metadata)
-        receipt = self._intake.add(content, source, envelope)
+        envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
+        receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 
@@ -454,6 +459,7 @@ class Memory:
         origin: str | None = None,
         since: Any = None,
         project: str | Path | None = None,
+        mask: bool = True,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -463,12 +469,12 @@ class Memory:
         recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
         in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
         ones, ``project`` those of a coding agent that worked in another folder. What is left out is
-        counted in ``Receipt.omitted``.
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
 
         Raises InputError naming the line that cannot be read.
         """
         if isinstance(lines, Path):
-            options = ImportOptions.of(origin, since, project)
+            options = ImportOptions.of(origin, since, project, mask)
             return import_path(lines, self.import_, options, progress)
         refuse_options(origin, since, project)
         receipt = self._intake.restore(lines)

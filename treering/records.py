@@ -161,7 +161,8 @@ class Skipped:
 class Receipt:
     """What an ``add`` or an import did. ``pending`` entries are durable but not yet searchable.
 
-    ``omitted`` counts the parts of past conversations that are no messages, by reason.
+    ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
+    the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
     """
 
     ids: tuple[str, ...] = ()
@@ -170,6 +171,8 @@ class Receipt:
     pending: int = 0
     skipped: tuple[Skipped, ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
+    masked: int = 0
+    private: int = 0
 
     @property
     def added(self) -> int:
@@ -189,6 +192,8 @@ class Receipt:
             pending=receipts[-1].pending if receipts else 0,
             skipped=tuple(skip for receipt in receipts for skip in receipt.skipped),
             omitted=dict(omitted),
+            masked=sum(receipt.masked for receipt in receipts),
+            private=sum(receipt.private for receipt in receipts),
         )
 
 

@@ -51,6 +51,9 @@ def add(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
     ] = None,
+    mask: Annotated[
+        bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
     ] = False,
@@ -74,6 +77,7 @@ def add(
                     speaker=speaker,
                     session=session,
                     metadata=metadata(meta),
+                    mask=mask,
                     progress=progress,
                 )
                 receipts.append(receipt)
@@ -112,6 +116,10 @@ def import_(
         str | None,
         typer.Option(metavar="FOLDER", help="Only what a coding agent was told in this folder."),
     ] = None,
+    mask: Annotated[
+        bool,
+        typer.Option(help="Store no keys, passwords and <private> passages of conversations."),
+    ] = True,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
     ] = False,
@@ -129,11 +137,16 @@ def import_(
             receipt = memory.import_(stdin.lines_of(file), progress=progress)
         else:
             receipt = memory.import_(
-                Path(file), origin=origin, since=since, project=project, progress=progress
+                Path(file),
+                origin=origin,
+                since=since,
+                project=project,
+                mask=mask,
+                progress=progress,
             )
         _show(run, receipt)
         if watch:
-            options = ImportOptions.of(origin, since, project)
+            options = ImportOptions.of(origin, since, project, mask)
             for later in watched(Path(file), memory.import_, options):
                 _show(run, later)
 
@@ -207,6 +220,8 @@ def _show(run: Run, receipt: Receipt) -> None:
         "unchanged": receipt.unchanged,
         "removed": receipt.removed,
         "skipped": len(receipt.skipped),
+        "masked": receipt.masked,
+        "private": receipt.private,
     }
     told = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{told}")

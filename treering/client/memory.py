@@ -118,6 +118,7 @@ class RemoteMemory(Memory):
         speaker: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         del progress  # a server reports none
@@ -129,6 +130,7 @@ class RemoteMemory(Memory):
             "speaker": speaker,
             "session": session,
             "metadata": metadata,
+            "mask": mask,
         }
         return self._connection.post(Receipt, "/entries", new)
 
@@ -271,10 +273,11 @@ class RemoteMemory(Memory):
         origin: str | None = None,
         since: Any = None,
         project: str | Path | None = None,
+        mask: bool = True,
         progress: Progress | None = None,
     ) -> Receipt:
         if isinstance(lines, Path):  # read here, where the file is
-            options = ImportOptions.of(origin, since, project)
+            options = ImportOptions.of(origin, since, project, mask)
             return import_path(lines, self.import_, options, progress)
         refuse_options(origin, since, project)
         return self._connection.upload(Receipt, "/import", lines)

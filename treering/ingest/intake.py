@@ -168,7 +168,7 @@ class Intake:
                 return Receipt(unchanged=entries.size(reader, state.space, source))
         with self._database.write() as writer:
             space = entries.space_id(writer, self._space)
-            gone = _outdated(writer, space, path, source, envelope)
+            gone = _outdated(writer, space, path, source, envelope.uncounted())
             forgetting.remove(writer, space, gone)
             receipt = _store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)

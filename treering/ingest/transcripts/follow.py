@@ -20,13 +20,16 @@ class NewLines:
     """What a transcript holds from an offset on.
 
     ``lines`` is for ``Memory.import_``, empty if there is no new message; ``offset`` in bytes is
-    where to go on; ``omitted`` counts what is no message, by reason.
+    where to go on; ``omitted`` counts what is no message, by reason; ``masked`` the secrets and
+    ``private`` the passages that were taken out.
     """
 
     lines: tuple[str, ...]
     messages: int
     offset: int
     omitted: Counter[str]
+    masked: int
+    private: int
 
 
 def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None) -> NewLines:
@@ -43,7 +46,15 @@ def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None)
     lines = TranscriptLines(tail, options or ImportOptions())
     read = tuple(lines)
     header = (exchange.transcript_header(),) if read else ()
-    return NewLines((*header, *read), lines.messages, tail.offset, lines.omitted)
+    cleaner = lines.cleaner
+    return NewLines(
+        (*header, *read),
+        lines.messages,
+        tail.offset,
+        lines.omitted,
+        cleaner.masked,
+        cleaner.private,
+    )
 
 
 class _Tail:

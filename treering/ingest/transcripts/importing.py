@@ -22,6 +22,7 @@ from treering import exchange
 from treering.errors import InputError, TextEncodingError
 from treering.fragments.build import Progress
 from treering.ingest.drafts import MAX_NAME_CHARS, parse_time
+from treering.ingest.secrets import Cleaner, counted
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptFormat,
@@ -49,10 +50,15 @@ class ImportOptions:
     origin: str | None = None
     since: datetime | None = None
     project: Path | None = None
+    mask: bool = True
 
     @classmethod
     def of(
-        cls, origin: str | None = None, since: object = None, project: str | Path | None = None
+        cls,
+        origin: str | None = None,
+        since: object = None,
+        project: str | Path | None = None,
+        mask: bool = True,
     ) -> ImportOptions:
         """Checked options. Raises InputError, UnknownName."""
         if origin is not None:
@@ -61,6 +67,7 @@ class ImportOptions:
             origin,
             None if since is None else parse_time(since, "since"),
             None if project is None else Path(project).absolute(),
+            mask,
         )
 
     def refuses(self, message: TranscriptMessage) -> str | None:
@@ -86,6 +93,7 @@ class TranscriptLines:
     options: ImportOptions = ImportOptions()
     omitted: Counter[str] = field(default_factory=Counter)
     messages: int = 0
+    cleaner: Cleaner = field(default_factory=Cleaner)
 
     def __iter__(self) -> Iterator[str]:
         for item in self.items:
@@ -93,9 +101,14 @@ class TranscriptLines:
                 self.omitted[item.reason] += 1
             elif reason := self.options.refuses(item):
                 self.omitted[reason] += 1
+            elif not (text := self._clean(item.text)).strip():
+                self.omitted["messages that are private as a whole"] += 1
             else:
                 self.messages += 1
-                yield from _lines(item)
+                yield from _lines(replace(item, text=text))
+
+    def _clean(self, text: str) -> str:
+        return self.cleaner.clean(text) if self.options.mask else text
 
 
 def import_path(
@@ -179,7 +192,8 @@ def _unit(unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions) -
     batches = iter(lines)
     while batch := list(islice(batches, BATCH)):
         receipts.append(take_in([exchange.transcript_header(), *batch]))
-    return replace(Receipt.total(receipts), omitted=dict(lines.omitted.most_common()))
+    receipt = replace(Receipt.total(receipts), omitted=dict(lines.omitted.most_common()))
+    return counted(receipt, lines.cleaner)
 
 
 @contextmanager

@@ -76,7 +76,11 @@ class Remember(Call):
     def run(self, memory: Memory, _: Reach) -> str:
         """Add the text, dated, so that a later change of mind can be told from an earlier one."""
         receipt = memory.add(
-            self.text, source=self.source, speaker=self.speaker, at=self.at or datetime.now(UTC)
+            self.text,
+            source=self.source,
+            speaker=self.speaker,
+            at=self.at or datetime.now(UTC),
+            mask=True,
         )
         if not receipt.ids:
             return "known already"

@@ -67,6 +67,7 @@ class Envelope(Body):
     speaker: str | None = None
     session: str | None = None
     metadata: dict[str, JSON] | None = None
+    mask: bool = Field(False, description="Store no keys, passwords and private passages.")
 
     def said(self) -> dict[str, Any]:
         """As ``Memory.add`` takes it."""
