@@ -32,6 +32,7 @@ def takes_in(client: str, event: str) -> bool:
 
 def reply(client: str, event: str, text: str, notes: list[str]) -> dict[str, Any]:
     """What the client reads on standard output."""
+    text = text if puts_in(client, event) else ""
     if client == "cursor":
         if event == "prompt":
             return {"continue": True}

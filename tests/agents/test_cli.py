@@ -1,0 +1,112 @@
+"""``treering install``, ``uninstall`` and which memory a command takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.agents.conftest import repository
+from treering.cli.main import app
+
+Command = Callable[..., str]
+
+
+def records(output: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def test_install_alone_lists_what_is_here(treering_command: Command, home: Path) -> None:
+    (home / ".codex").mkdir()
+    listed = {one["client"]: one for one in records(treering_command(home, "install", "--json"))}
+    assert listed["codex"] == {"client": "codex", "found": True, "installed": False, "hooks": True}
+    assert listed["zed"]["found"] is False
+    treering_command(home, "install", "codex")
+    assert "Codex        server and hooks  installed" in treering_command(home, "install")
+
+
+def test_install_names_the_users_own_memory_and_says_what_it_did(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    (home / "work" / "treering.db").touch()  # which an agent must not take
+    shown = treering_command(home / "work", "install", "codex")
+    assert f"wrote      {home}/.codex/config.toml" in shown
+    assert "type /hooks there and trust them" in shown
+    assert str(memory_path) in (home / ".codex" / "config.toml").read_text()
+    assert "unchanged" in treering_command(home, "install", "codex")
+    treering_command(home, "uninstall", "codex")
+    assert not (home / ".codex").exists()
+
+
+def test_a_dry_run_shows_the_diff(treering_command: Command, home: Path) -> None:
+    shown = treering_command(home, "install", "zed", "--dry-run", "-m", "m.db", "--space", "mine")
+    assert f"+++ {home}/.config/zed/settings.json" in shown
+    assert f'"{home / "m.db"}",' in shown
+    assert '"mine"' in shown
+    assert not (home / ".config").exists()
+
+
+def test_an_agent_needs_a_file(home: Path) -> None:
+    result = CliRunner().invoke(app, ["install", "zed", "-m", "http://localhost:7373"])
+    assert result.exit_code == 2
+    assert "needs a memory in a file" in result.output
+
+
+def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    first = treering_command(boat, "add", "The mast is nine metres long.")
+    assert f"your own memory is made: {memory_path}" in first
+    assert memory_path.parent.stat().st_mode & 0o077 == 0
+    second = treering_command(boat / ".git", "add", "The keel is of lead.")
+    assert "your own memory" not in second
+    assert not list(home.glob("**/treering.db"))
+    assert treering_command(home, "spaces").split() == ["host/ana/boat"]
+    assert "mast" in treering_command(boat, "list")
+    treering_command(home / "work", "add", "I like tea.")
+    assert sorted(treering_command(home, "spaces").split()) == ["default", "host/ana/boat"]
+    assert "tea" not in treering_command(boat, "list")
+    assert "tea" in treering_command(boat, "list", "--space", "default")
+
+
+def test_a_project_in_which_nothing_was_said_is_told(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    treering_command(home / "work", "add", "I like tea.")
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    with pytest.raises(AssertionError, match="there is no space 'host/ana/boat'"):
+        treering_command(boat, "search", "tea")
+
+
+def test_a_memory_that_is_here_or_named_comes_first(
+    treering_command: Command, home: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    treering_command(boat, "add", "Here.", "-m", "treering.db")
+    treering_command(boat, "add", "Here too.")
+    assert treering_command(boat, "spaces").split() == ["default"]
+    monkeypatch.setenv("TREERING_MEMORY", str(home / "named.db"))
+    treering_command(boat, "add", "Named.")
+    assert "Named" in treering_command(boat, "list")
+    assert not memory_path.exists()
+
+
+def test_status_shows_where_hooks_remember(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "https://host/ana/boat")
+    [shown] = records(treering_command(boat, "hook", "status", "--json"))
+    expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
+    assert shown == expected | {"on": True}
+    treering_command(boat, "hook", "off")
+    assert "hooks    off" in treering_command(boat, "hook", "status")
+    assert "hooks    on" in treering_command(home, "hook", "status")
+
+
+def test_the_events_are_documented_commands() -> None:
+    shown = CliRunner().invoke(app, ["hook", "--help"]).output
+    assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "off"))
