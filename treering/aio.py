@@ -24,8 +24,10 @@ from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
 from treering.memory import DEFAULT_SPACE, Memory
+from treering.recall.brief import Brief
 from treering.recall.context import CountTokens
 from treering.records import (
+    BRIEF_TOKENS,
     JSON,
     Altitude,
     Context,
@@ -250,6 +252,17 @@ class AsyncMemory:
             count_tokens=count_tokens,
             **where,
         )
+
+    async def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief:
+        """What to know of this space before one begins: whom and what it is about, decisions and
+        preferences that hold, what is open, what changed lately; cited, within ``budget`` tokens.
+
+        No model is asked. It is made of facts, memos, summaries that are there, and the newest
+        entries; an empty space has an empty one.
+        """
+        return await asyncio.to_thread(self._memory.brief, budget=budget, count_tokens=count_tokens)
 
     async def ask(
         self,

@@ -41,10 +41,12 @@ from treering.journal.open import open_database
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
+from treering.recall.brief import Brief, compose
 from treering.recall.context import CountTokens
 from treering.recall.search import check_choice, check_queries
 from treering.records import (
     ALTITUDES,
+    BRIEF_TOKENS,
     JSON,
     LEVELS,
     Altitude,
@@ -281,6 +283,20 @@ class Memory:
         chosen = self._views.plan(relations, alpha, tree=altitude == "mixed")
         view = self.tree if altitude == "mixed" else self._views.searcher
         return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
+
+    def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief:
+        """What to know of this space before one begins: whom and what it is about, decisions and
+        preferences that hold, what is open, what changed lately; cited, within ``budget`` tokens.
+
+        No model is asked. It is made of facts, memos, summaries that are there, and the newest
+        entries; an empty space has an empty one.
+        """
+        if budget < 1:
+            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        self._views.catch_up()
+        return compose(self._views.material(), budget, count_tokens)
 
     def ask(
         self,

@@ -19,6 +19,9 @@ Level = Literal["texts", "summaries", "all"]
 LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
 Altitude = Literal["texts", "mixed"]
 ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
+BRIEF_TOKENS = 600
+"""Half a page: what a conversation can afford without having asked for it."""
+
 BLOCK = "block"
 """Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 

@@ -29,6 +29,8 @@ from treering.llm.tokens import estimate_tokens
 from treering.memo import due
 from treering.memo import store as memo
 from treering.memo.view import MemoView
+from treering.recall.brief import BriefMaterial
+from treering.recall.material import material
 from treering.recall.search import Searcher
 from treering.records import Filter, Hit
 from treering.relate import fit as fitting
@@ -178,6 +180,10 @@ class Views:
         self._builder = Builder(self._database, self._space, model)
         self.searcher.use(model)
         self.code.use(model)
+
+    def material(self) -> BriefMaterial:
+        """What a brief is made of. The tree is used as far as it has grown."""
+        return material(self._database, self._space, self.facts, self.memos, self._tree)
 
     # ------------------------------------------------------------------ relations
 

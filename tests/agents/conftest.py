@@ -58,9 +58,15 @@ def memory_path(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server(memory_path: Path) -> Iterator[Path]:
+def embedder() -> str:
+    """The embedding model of ``server``."""
+    return "hashing"
+
+
+@pytest.fixture
+def server(memory_path: Path, embedder: str) -> Iterator[Path]:
     """A warm server of the user's own memory."""
-    thread = Thread(target=serve, args=(str(memory_path),), kwargs={"embedder": "hashing"})
+    thread = Thread(target=serve, args=(str(memory_path),), kwargs={"embedder": embedder})
     thread.start()
     wait_until(endpoint.of(str(memory_path)).path.exists)
     yield memory_path

@@ -62,6 +62,11 @@ BEGINNINGS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.fixture
+def embedder() -> str:
+    return "minilm"
+
+
 @pytest.mark.parametrize("client", BEGINNINGS)
 def test_facts_from_before_a_compaction_are_recalled_after_it(
     server: Path, hook: Hook, tmp_path: Path, client: str

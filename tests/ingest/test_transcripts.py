@@ -30,9 +30,10 @@ from tests.ingest.clients import (
 )
 from treering import Memory
 from treering.errors import InputError, UnknownName
+from treering.ingest.transcripts.contract import ORIGINS
 from treering.ingest.transcripts.follow import new_lines
 from treering.ingest.transcripts.importing import ImportOptions
-from treering.ingest.transcripts.registry import FORMATS, NAMES, format_of
+from treering.ingest.transcripts.registry import FORMATS, format_of
 from treering.ingest.transcripts.watch import changes_below, watched
 from treering.records import Receipt
 
@@ -98,17 +99,18 @@ def texts(memory: Memory) -> list[str]:
 
 
 def test_every_format_has_an_example_here() -> None:
-    assert set(WRITERS) == set(NAMES)
+    assert set(WRITERS) == set(ORIGINS)
+    assert tuple(entry.name for entry in FORMATS) == ORIGINS
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ORIGINS)
 def test_a_file_is_recognised_by_one_format_alone(name: str, tmp_path: Path) -> None:
     path = WRITERS[name](tmp_path)
     head = "" if path.is_dir() else path.read_text("utf-8")
     assert [entry.name for entry in FORMATS if entry.recognises(path, head)] == [name]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ORIGINS)
 def test_taking_in_the_same_again_changes_nothing(
     name: str, memory: Memory, tmp_path: Path
 ) -> None:
@@ -276,7 +278,7 @@ def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
     seen: list[tuple[int, int]] = []
     receipt = memory.import_(tmp_path / "all", progress=lambda *step: seen.append(step))
     origins = {entry.source.split("/")[0] for entry in memory.entries()}
-    assert origins == set(NAMES)
+    assert origins == set(ORIGINS)
     [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
     assert other.reason == "no conversation of a format that treering can read"
     assert seen[-1] == (9, 9)
@@ -480,7 +482,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("slack", "mail")])
+@pytest.mark.parametrize("name", [name for name in ORIGINS if name not in ("slack", "mail")])
 @given(junk=st.lists(values, max_size=4))
 def test_no_content_breaks_a_reader(name: str, junk: list[Any], tmp_path: Path) -> None:
     path = WRITERS[name](tmp_path)

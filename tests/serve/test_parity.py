@@ -25,6 +25,7 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (wire.Search, Memory.search, set()),
         (wire.SearchMany, Memory.search_many, set()),
         (wire.WantedContext, Memory.context, set()),
+        (wire.WantedBrief, Memory.brief, set()),
         (wire.Question, Memory.ask, set()),
         (wire.NewText, Memory.add, {"text", "content"}),
         (wire.NewMessages, Memory.add, {"messages", "content"}),

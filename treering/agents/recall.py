@@ -19,7 +19,6 @@ MIN_COSINE = 0.4
 LINE_CHARS = 300
 """A few lines, each a sentence or two: a prompt is not the place for pages."""
 
-_ASKED: Final = "decisions, preferences, open questions, plans, problems"
 _BRIEF: Final = "What treering remembers of this project."
 _LINES: Final = "What treering remembers that may matter here."
 
@@ -35,12 +34,12 @@ class Recalled:
 
 def brief_of(memories: Sequence[Memory]) -> Recalled:
     """A brief of each memory, within one budget."""
-    parts = [memory.context(_ASKED, budget=BRIEF_TOKENS // len(memories)) for memory in memories]
-    texts = [str(part) for part in parts if part.passages]
+    briefs = [memory.brief(budget=BRIEF_TOKENS // len(memories)) for memory in memories]
+    texts = [brief.text for brief in briefs if brief.text]
     if not texts:
         return Recalled()
     text = framed("\n\n".join(texts), _BRIEF)
-    cited = (hit.entry_id for part in parts for passage in part.passages for hit in passage.hits)
+    cited = (entry for brief in briefs for line in brief.lines for entry in line.entry_ids)
     return Recalled(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
 
 

@@ -1,4 +1,4 @@
-"""Commands that give something back: search, context, ask, chat."""
+"""Commands that give something back: search, context, brief, ask, chat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treering.cli.options import Filters, Ranking, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError, LLMReplyError, LLMUnavailable
-from treering.records import Altitude, Hit, Level, Passage
+from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
 
@@ -76,6 +76,23 @@ def context(
         )
     run.out.emit(found, str(found))
     note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
+
+
+@command(commands)
+def brief(
+    run: Run,
+    budget: Annotated[
+        int, typer.Option(min=1, metavar="TOKENS", help="Tokens that it may have.")
+    ] = BRIEF_TOKENS,
+) -> None:
+    """Print what to know of a space before one begins: whom it is about, what holds, what is open.
+
+    Cited; no model is asked.
+    """
+    with run.memory() as memory:
+        made = memory.brief(budget=budget)
+    run.out.emit(made, str(made))
+    note(f"{made.tokens} of {made.budget} tokens" if made.lines else "nothing to say yet")
 
 
 @command(commands)

@@ -15,9 +15,7 @@ from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError, TreeringError
-from treering.ingest.transcripts.importing import ImportOptions, is_export
-from treering.ingest.transcripts.registry import NAMES as FORMAT_NAMES
-from treering.ingest.transcripts.watch import watched
+from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
@@ -107,7 +105,7 @@ def import_(
     ] = stdin.STDIN,
     origin: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(FORMAT_NAMES)}."),
+        typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(ORIGINS)}."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only messages from then on: ISO 8601.")
@@ -131,6 +129,9 @@ def import_(
     same again changes nothing. What is left out is counted by reason. An export is taken in as a
     whole or not at all, conversations a few hundred messages at a time.
     """
+    from treering.ingest.transcripts.importing import ImportOptions, is_export
+    from treering.ingest.transcripts.watch import watched
+
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
         if file == stdin.STDIN or is_export(Path(file)):
             _refuse_watch(watch)

@@ -27,8 +27,10 @@ from treering.ingest.transcripts.importing import ImportOptions, import_path, re
 from treering.ingest.where import Where
 from treering.llm.tokens import estimate_tokens
 from treering.memory import DEFAULT_SPACE, Memory
+from treering.recall.brief import Brief
 from treering.recall.context import CountTokens
 from treering.records import (
+    BRIEF_TOKENS,
     JSON,
     Altitude,
     Context,
@@ -199,6 +201,13 @@ class RemoteMemory(Memory):
         how = _ranked(mode, relations, alpha, where)
         wanted = {"query": query, "budget": budget, "altitude": altitude} | how
         return self._connection.post(Context, "/context", wanted)
+
+    @override
+    def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief:
+        same_count(count_tokens)
+        return self._connection.get(Brief, "/brief", {"budget": budget})
 
     @override
     def ask(

@@ -222,6 +222,16 @@ def page(
     return [(int(row[0]), entry_of(row[1:])) for row in rows]
 
 
+def newest(reader: Reader, space: int, limit: int) -> list[tuple[int, Entry]]:
+    """The entries that were added last, in the order they were added, with sequence numbers."""
+    rows = reader.rows(
+        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE e.space = ? ORDER BY e.seq DESC LIMIT ?",
+        (space, limit),
+    )
+    return [(int(row[0]), entry_of(row[1:])) for row in rows][::-1]
+
+
 def after(cursor: str | None) -> int:
     """The sequence number that a page begins after. Raises InputError."""
     if cursor is None:

@@ -10,6 +10,12 @@ from typing import Protocol
 
 from treering.records import JSON
 
+ORIGINS = (
+    *("claude-code", "codex", "chatgpt", "claude-ai"),
+    *("slack", "telegram", "whatsapp", "mail"),
+)
+"""The names of the formats, in the order in which a file is asked whether it is one."""
+
 SHORT_CHARS = 200
 """Of a tool's call or failure: what was done and how it ended, not what it printed."""
 

@@ -16,22 +16,26 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from treering import exchange
 from treering.errors import InputError, TextEncodingError
-from treering.fragments.build import Progress
 from treering.ingest.drafts import MAX_NAME_CHARS, parse_time
 from treering.ingest.secrets import Cleaner, counted
 from treering.ingest.transcripts.contract import (
+    ORIGINS,
     Omission,
     TranscriptFormat,
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.registry import NAMES, format_named, format_of, head_of
+from treering.ingest.transcripts.registry import format_named, format_of, head_of
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
+
+if TYPE_CHECKING:
+    from treering.fragments.build import Progress
 
 BATCH = 500
 """Messages taken in at a time: what is interrupted goes on from there."""
@@ -133,7 +137,7 @@ def import_path(
     if not any(isinstance(unit, Transcript) for unit in units):
         raise InputError(
             f"{path} holds no conversation that treering can read; it knows the formats "
-            f"{', '.join(NAMES)}, and `treering add` takes any text"
+            f"{', '.join(ORIGINS)}, and `treering add` takes any text"
         )
     return Receipt.total(receipts)
 

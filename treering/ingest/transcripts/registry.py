@@ -9,7 +9,7 @@ from treering.ingest.transcripts.chatgpt import ChatGPTFormat
 from treering.ingest.transcripts.claude_ai import ClaudeAIFormat
 from treering.ingest.transcripts.claude_code import ClaudeCodeFormat
 from treering.ingest.transcripts.codex import CodexFormat
-from treering.ingest.transcripts.contract import TranscriptFormat
+from treering.ingest.transcripts.contract import ORIGINS, TranscriptFormat
 from treering.ingest.transcripts.jsonl import LineFormat
 from treering.ingest.transcripts.mail import MailFormat
 from treering.ingest.transcripts.slack import SlackFormat
@@ -34,7 +34,6 @@ FORMATS: tuple[TranscriptFormat, ...] = (
     WhatsAppFormat(),
     MailFormat(),
 )
-NAMES = tuple(entry.name for entry in FORMATS)
 
 
 def format_named(name: str) -> TranscriptFormat:
@@ -42,7 +41,7 @@ def format_named(name: str) -> TranscriptFormat:
     for entry in FORMATS:
         if entry.name == name:
             return entry
-    raise UnknownName(f"no format {name!r}; there are {', '.join(NAMES)}")
+    raise UnknownName(f"no format {name!r}; there are {', '.join(ORIGINS)}")
 
 
 def format_of(path: Path) -> TranscriptFormat | None:

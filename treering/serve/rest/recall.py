@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from treering.answer import Answer
+from treering.recall.brief import Brief
 from treering.records import Context, Hit
-from treering.serve.rest.wire import Question, Search, SearchMany, WantedContext
+from treering.serve.rest.wire import Question, Search, SearchMany, WantedBrief, WantedContext
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["recall"], prefix="/v1")
@@ -28,6 +31,12 @@ async def search_many(wanted: SearchMany, tenant: Asking) -> list[list[Hit]]:
 async def context(wanted: WantedContext, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
     return await tenant.call(tenant.memory.context, wanted.query, **wanted.options())
+
+
+@router.get("/brief")
+async def brief(wanted: Annotated[WantedBrief, Query()], tenant: Asking) -> Brief:
+    """What to know of the space before one begins, cited, within a budget of tokens."""
+    return await tenant.change(tenant.memory.brief, budget=wanted.budget)
 
 
 @router.post("/ask")

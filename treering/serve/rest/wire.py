@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from treering.ingest.where import Where
 from treering.recall.search import MAX_QUERY_CHARS
-from treering.records import JSON, Altitude, Kind, Level
+from treering.records import BRIEF_TOKENS, JSON, Altitude, Kind, Level
 from treering.score.own import Mode
 
 MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
@@ -155,6 +155,12 @@ class WantedContext(Ranked):
     def options(self) -> dict[str, Any]:
         """As ``Memory.context`` takes them."""
         return super().options() | {"budget": self.budget, "altitude": self.altitude}
+
+
+class WantedBrief(Body):
+    """How long a brief may be."""
+
+    budget: Budget = BRIEF_TOKENS
 
 
 class Question(Conditions):
