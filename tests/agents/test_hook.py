@@ -291,7 +291,7 @@ def test_a_server_that_hangs_does_not_hold_a_prompt(memory_path: Path, hook: Hoo
         answer = hook("prompt", {"prompt": "How long is the mast?"})
     finally:
         listener.close()
-    assert "not ready within 2 s" in answer["systemMessage"]
+    assert "not ready in time" in answer["systemMessage"]
 
 
 def test_a_client_that_never_ends_its_event_does_not_hold_the_hook(

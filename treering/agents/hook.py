@@ -27,12 +27,14 @@ CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
 DEADLINE_S = 1.6
 """A prompt waits two seconds at most, with what it takes to start and end a process."""
+START_DEADLINE_S = 4.0
+"""The start of a session may wait for a server that has to be started: its brief comes once."""
 CONNECT_S = 0.05
 PROMPT_CHARS = 8_000
 """Of a prompt, what is searched for: nobody asks for a memory with more words."""
 STDIN_BYTES = 16 << 20
 
-_LATE = "the memory was not ready within 2 s; nothing was recalled this time"
+_LATE = "the memory was not ready in time; nothing was recalled"
 
 
 def main(arguments: list[str]) -> int:
@@ -41,11 +43,12 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments[1:])
     client = options.get("client", CLIENTS[0])
     answer = _Answer(client, event)
-    watch = threading.Timer(DEADLINE_S, answer.late)
+    allowed = START_DEADLINE_S if event == "session-start" else DEADLINE_S
+    watch = threading.Timer(allowed, answer.late)
     watch.daemon = True
     watch.start()
     try:
-        text, notes = _run(event, client, options, time.monotonic() + DEADLINE_S)
+        text, notes = _run(event, client, options, time.monotonic() + allowed)
     except Exception as error:  # whatever it is, it must not cost the user a prompt
         text, notes = "", [f"{type(error).__name__}: {error}"]
     watch.cancel()

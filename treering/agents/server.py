@@ -6,8 +6,10 @@ Hooks start it; it ends when nobody has asked for a while. One runs for each fil
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import socket
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -120,3 +122,11 @@ class _Server:
                 self._attendant.take_in_waiting()
             finally:
                 self._is_taking_in = False
+
+
+if __name__ == "__main__":
+    serve(
+        sys.argv[1],
+        idle_s=float(os.environ.get("TREERING_HOOK_IDLE") or IDLE_S),
+        embedder=os.environ.get("TREERING_EMBEDDER") or None,
+    )
