@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.agents.conftest import repository
+from tests.agents.conftest import Hook, repository, wait_until
+from tests.ingest.clients import claude_line
 from treering.cli.main import app
 
 Command = Callable[..., str]
@@ -110,3 +111,46 @@ def test_status_shows_where_hooks_remember(
 def test_the_events_are_documented_commands() -> None:
     shown = CliRunner().invoke(app, ["hook", "--help"]).output
     assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "off"))
+
+
+def test_past_sessions_go_to_their_projects_once(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    sessions = home / ".claude" / "projects" / "x"
+    sessions.mkdir(parents=True)
+    lines = {
+        "boat": claude_line(1, "user", "The mast is nine metres long.", cwd=str(boat / "sails")),
+        "gone": claude_line(1, "user", "The shop is sold.", cwd="/gone/shop", uuid="other"),
+    }
+    (boat / "sails").mkdir()
+    for name, line in lines.items():
+        (sessions / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    (sessions / "odd.jsonl").write_text("no transcript\n")
+    shown = treering_command(home / "work", "install", "claude-code", "--past")
+    assert "took in 1 message of host/ana/boat" in shown
+    assert "took in 1 message of /gone/shop" in shown
+    assert "odd.jsonl: no transcript" in shown
+    assert sorted(treering_command(home, "spaces").split()) == ["/gone/shop", "host/ana/boat"]
+    assert "mast" in treering_command(boat, "list")
+    again = treering_command(home, "install", "claude-code", "--past")
+    assert "took in 0 messages of host/ana/boat" in again
+
+
+def test_sessions_without_a_known_form_are_not_guessed_at(
+    treering_command: Command, home: Path
+) -> None:
+    with pytest.raises(AssertionError, match="in no form that treering reads"):
+        treering_command(home, "install", "zed", "--past")
+
+
+def test_the_last_uninstall_ends_servers_and_leaves_the_memory(
+    treering_command: Command, home: Path, server: Path, hook: Hook
+) -> None:
+    treering_command(home / "work", "add", "I like tea.")
+    treering_command(home, "install", "gemini")
+    hook("prompt", {"prompt": "tea"}, "--client", "gemini")
+    treering_command(home, "uninstall", "gemini")
+    wait_until(lambda: not (server.parent / "agents" / "run").exists())
+    assert not (home / ".gemini").exists()
+    assert "tea" in treering_command(home / "work", "list")

@@ -120,6 +120,41 @@ def test_a_turn_is_taken_in_after_the_reply_once(server: Path, hook: Hook, tmp_p
     assert entries(server) == [MAST, "Noted.", "The keel is of lead."]
 
 
+def test_what_a_client_wrote_and_never_spoke_of_is_taken_in_later(
+    server: Path, hook: Hook, tmp_path: Path, home: Path, treering_command: Any
+) -> None:
+    """It crashed, or has no event for the end of a session."""
+    said = transcript(tmp_path / "s.jsonl", MAST)
+    hook("turn", {"session_id": "s", "transcript_path": str(said)})
+    settled(server)
+    transcript(said, MAST, "The keel is of lead.")
+    treering_command(home, "hook", "off")
+    hook("session-start", {"cwd": str(repository(home / "boat", "git@host:ana/boat.git"))})
+    hook("prompt", {"cwd": str(home / "boat"), "prompt": "And now?"})
+    treering_command(home, "hook", "on")
+    assert entries(server) == [MAST]  # as hooks were off there
+    hook("session-start", {"session_id": "t"})
+    wait_until(lambda: entries(server) == [MAST, "The keel is of lead."])
+
+
+def test_messages_that_come_with_events_are_taken_in_once(server: Path, hook: Hook) -> None:
+    asked = {"conversation_id": "c", "generation_id": "g", "prompt": MAST}
+    replied = {"conversation_id": "c", "generation_id": "g", "text": "Noted."}
+    cursor = ("--client", "cursor")
+    for _ in range(2):
+        assert hook("prompt", asked, *cursor) == {"continue": True}
+        assert hook("turn", replied, *cursor) == {}
+    turn = {"session_id": "g", "timestamp": "2026-01-01T10:00:00Z", "transcript_path": "/x"}
+    said = {"prompt": "The keel is of lead.", "prompt_response": "<private>my pin</private> Fine."}
+    for _ in range(2):
+        hook("turn", turn | said, "--client", "gemini")
+    hook("turn", {"turn_id": "1", "last_assistant_message": "Hull."}, "--client", "codex")
+    hook("session-end", turn, "--client", "gemini")
+    settled(server)
+    texts = sorted(text.strip() for text in entries(server))
+    assert texts == sorted([MAST, "Noted.", "The keel is of lead.", "Fine.", "Hull."])
+
+
 def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_path: Path) -> None:
     said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
     payload = {"session_id": "s", "transcript_path": str(said)}

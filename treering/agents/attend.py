@@ -6,10 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.agents import hook_log, inbox
+from treering.agents import hook_log, inbox, switches
+from treering.agents.sessions import SessionsInView
 from treering.errors import TreeringError
 
 if TYPE_CHECKING:
@@ -31,14 +33,14 @@ class Attendant:
         self._identity: tuple[int, int] | None = None
         self._opening = threading.Lock()
         self._taking_in = threading.Lock()
-        self._in_view: dict[str, float] = {}
+        self._sessions = SessionsInView(memory)
         self._tries: dict[Path, int] = {}
         self._notes: list[str] = []
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to an event: a text to put in, and notes for the user."""
         began = time.monotonic()
-        self._follow_session(request)
+        self._sessions.follow(request)
         if not request.get("asks"):
             return {}
         notes, self._notes = self._notes, []
@@ -59,6 +61,7 @@ class Attendant:
         with self._taking_in:
             for path, job in inbox.waiting(str(self._path)):
                 self._take_in(path, job)
+            self._follow_known()
 
     def close(self) -> None:
         """Close the memories."""
@@ -68,17 +71,30 @@ class Attendant:
             self._memories.clear()
 
     def _take_in(self, path: Path, job: dict[str, Any] | None) -> None:
-        from treering.agents.capture import Offsets, take_in
-
         try:
             if job is None:
                 raise TreeringError(f"{path.name} in the inbox is damaged")
-            memory = self._memory(str(job["space"]))
-            count = take_in(memory, job, Offsets(str(self._path)))
+            self._remember(job)
         except Exception as error:  # whatever it is, the next job does not wait for it
             self._failed(path, job or {}, error)
             return
         path.unlink(missing_ok=True)
+
+    def _follow_known(self) -> None:
+        """Take in what was added to transcripts of which nobody says anything more."""
+        from treering.agents.capture import Offsets
+
+        for job in Offsets(str(self._path)).behind():
+            if switches.is_off(job.get("project")):
+                continue
+            with suppress(TreeringError, OSError):  # the next event of it tells what is wrong
+                self._remember(job)
+
+    def _remember(self, job: Mapping[str, Any]) -> None:
+        from treering.agents.capture import Offsets, take_in
+
+        memory = self._memory(str(job["space"]))
+        count = take_in(memory, job, Offsets(str(self._path)))
         if count:
             hook_log.note(_about(job) | {"taken_in": count})
 
@@ -103,26 +119,7 @@ class Attendant:
         memories = [self._memory(space) for space in spaces]
         if request["event"] == "session-start":
             return recall.brief_of(memories)
-        return recall.lines_for(memories, str(request["prompt"]), self._hidden(request))
-
-    # ------------------------------------------------------------------ sessions
-
-    def _follow_session(self, request: Mapping[str, Any]) -> None:
-        """Note since when a session's messages are before its model: after a compaction, only
-        those said since then are.
-        """
-        session = request.get("session")
-        if not isinstance(session, str) or request.get("event") != "session-start":
-            return
-        is_compacted = request.get("source") == "compact"
-        self._in_view[session] = time.time() if is_compacted else 0.0
-
-    def _hidden(self, request: Mapping[str, Any]) -> dict[str, float]:
-        """The session whose messages need not be recalled, and since when."""
-        session = request.get("session")
-        if not isinstance(session, str) or session not in self._in_view:
-            return {}
-        return {session: self._in_view[session]}
+        return recall.lines_for(memories, str(request["prompt"]), self._sessions.of(request))
 
     # ------------------------------------------------------------------ memories
 

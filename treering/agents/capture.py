@@ -27,17 +27,16 @@ BATCH = 64
 def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
     """Take in what a job names; how many messages were new. Raises TreeringError, OSError."""
     if transcript := job.get("transcript"):
-        return _follow(memory, Path(str(transcript)), offsets)
-    lines = list(TranscriptLines(_messages(job)))
-    return _import(memory, lines)
+        return _follow(memory, Path(str(transcript)), job, offsets)
+    return _import(memory, list(TranscriptLines(_messages(job))))
 
 
-def _follow(memory: Memory, transcript: Path, offsets: Offsets) -> int:
+def _follow(memory: Memory, transcript: Path, job: Mapping[str, Any], offsets: Offsets) -> int:
     if not transcript.is_file():
         return 0  # a session in which nothing was said yet, or that its client has removed
     new = new_lines(transcript, offsets.of(transcript))
-    count = _import(memory, [line for line in new.lines[1:] if line])
-    offsets.set(transcript, new.offset)  # after it is durable: a failure is tried again
+    count = _import(memory, list(new.lines[1:]))
+    offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
     return count
 
 
@@ -79,7 +78,13 @@ def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
 
 
 class Offsets:
-    """How far each transcript has been read, so that what was forgotten is not taken in again."""
+    """How far each transcript has been read, so that what was forgotten is not taken in again.
+
+    ``behind`` are those that have grown since: a client that crashed, or has no event for the end
+    of a session, says nothing more of them.
+    """
+
+    _KEPT = ("client", "space", "project", "session")
 
     def __init__(self, memory: str) -> None:
         self._path = inbox.folder_of(memory) / "offsets"
@@ -88,14 +93,22 @@ class Offsets:
             known = json.loads(content) if content else {}
         except ValueError:
             known = {}  # read from the start: what is there is left alone by its id
-        self._known: dict[str, int] = known if isinstance(known, dict) else {}
+        self._known: dict[str, dict[str, Any]] = known if isinstance(known, dict) else {}
 
     def of(self, transcript: Path) -> int:
         """The byte from which on a transcript is new."""
-        return self._known.get(str(transcript), 0)
+        return int(self._known.get(str(transcript), {}).get("offset", 0))
 
-    def set(self, transcript: Path, offset: int) -> None:
-        """Note how far a transcript was read; those that are gone are dropped."""
-        self._known = {path: at for path, at in self._known.items() if Path(path).exists()}
-        self._known[str(transcript)] = offset
+    def set(self, transcript: Path, offset: int, job: Mapping[str, Any]) -> None:
+        """Note how far a transcript was read, and for whom; those that are gone are dropped."""
+        self._known = {path: entry for path, entry in self._known.items() if Path(path).exists()}
+        entry = {key: job.get(key) for key in self._KEPT}
+        self._known[str(transcript)] = entry | {"offset": offset}
         replace_file(self._path, json.dumps(self._known).encode(), private=True)
+
+    def behind(self) -> Iterator[dict[str, Any]]:
+        """Jobs for the transcripts that are longer than was read of them."""
+        for path, entry in self._known.items():
+            with suppress(OSError):  # it is gone
+                if Path(path).stat().st_size > entry["offset"]:
+                    yield entry | {"event": "turn", "transcript": path}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,9 @@ class SettingsFile:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An agent. ``home`` is the folder that is there where the client is installed."""
+    """An agent. ``home`` is the folder that is there where the client is installed; ``sessions``
+    are the files of past conversations, None if they have no form that can be read.
+    """
 
     name: str
     title: str
@@ -41,6 +43,7 @@ class Client:
     files: Callable[[Launcher], tuple[SettingsFile, ...]]
     hooks: bool
     note: str = ""
+    sessions: Callable[[], Iterable[Path]] | None = None
 
     @property
     def is_here(self) -> bool:
@@ -233,11 +236,21 @@ def _opencode(launcher: Launcher) -> tuple[SettingsFile, ...]:
     return (SettingsFile(path, "json", (Change(("mcp", NAME), value),)),)
 
 
+def _claude_sessions() -> Iterable[Path]:
+    return (_claude_home() / "projects").rglob("*.jsonl")
+
+
+def _codex_sessions() -> Iterable[Path]:
+    return (_codex_home() / "sessions").rglob("rollout-*.jsonl")
+
+
 _TRUST = "Codex runs new hooks once you have looked at them: type /hooks there and trust them."
 
 CLIENTS = (
-    Client("claude-code", "Claude Code", _claude_home, _claude_code, hooks=True),
-    Client("codex", "Codex", _codex_home, _codex, hooks=True, note=_TRUST),
+    Client(
+        "claude-code", "Claude Code", _claude_home, _claude_code, True, sessions=_claude_sessions
+    ),
+    Client("codex", "Codex", _codex_home, _codex, True, _TRUST, _codex_sessions),
     Client("cursor", "Cursor", _cursor_home, _cursor, hooks=True),
     Client("gemini", "Gemini CLI", _gemini_home, _gemini, hooks=True),
     Client("opencode", "OpenCode", _opencode_home, _opencode, hooks=False),

@@ -62,6 +62,9 @@ def space_in(memory: str, folder: Path) -> str:
     In the user's own memory, which holds all that is worked on, each project has its own: see
     ``project_of``. Any other memory was made for one thing, and has the space ``default``.
     """
-    if "://" in memory or Path(memory).absolute() != user_memory().absolute():
-        return DEFAULT_SPACE
-    return project_of(folder) or DEFAULT_SPACE
+    return (project_of(folder) if is_own(memory) else None) or DEFAULT_SPACE
+
+
+def is_own(memory: str) -> bool:
+    """Whether a memory is the user's own."""
+    return "://" not in memory and Path(memory).absolute() == user_memory().absolute()

@@ -87,7 +87,8 @@ def _run(
 ) -> tuple[str, list[str]]:
     payload = _payload()
     folder = Path(_folder(payload))
-    if switches.is_off(project_of(folder)):
+    project = project_of(folder)
+    if switches.is_off(project):
         return "", []
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
@@ -105,7 +106,9 @@ def _run(
     }
     place = endpoint.of(memory)
     if replies.takes_in(client, event):
-        inbox.leave(memory, replies.job(client, event, payload) | {"space": space})
+        job = replies.job(client, event, payload) | {"space": space, "project": project}
+        if job["transcript"] or job["messages"]:
+            inbox.leave(memory, job)
     if not request["asks"]:
         return _poke(place, memory, request)
     return _ask(place, memory, request, deadline)

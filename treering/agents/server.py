@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import socket
 import sys
 import threading
@@ -18,6 +19,8 @@ from filelock import FileLock, Timeout
 
 from treering.agents import endpoint
 from treering.agents.attend import Attendant
+from treering.agents.files import remove_empty
+from treering.agents.home import agents_home, data_home
 
 IDLE_S = 1800.0
 """Of quiet, after which the server ends: a longer pause is the end of somebody's work."""
@@ -36,6 +39,20 @@ def stop(memory: str) -> None:
     """Have a memory's server end, if one runs."""
     with suppress(OSError):
         endpoint.exchange(endpoint.of(memory), STOP, SPEAK_S)
+
+
+def stop_all(memory: str) -> None:
+    """End the server of a memory and all others of this user's data folder, and remove the folder
+    that they are reached by.
+    """
+    stop(memory)
+    folder = agents_home() / "run"
+    for path in [*folder.glob("*.sock"), *folder.glob("*.port")]:
+        with suppress(OSError):
+            endpoint.exchange(endpoint.Endpoint(folder, path.stem), STOP, SPEAK_S)
+    shutil.rmtree(folder, ignore_errors=True)
+    (agents_home() / "server.log").unlink(missing_ok=True)
+    remove_empty([agents_home(), data_home()])
 
 
 def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -> bool:

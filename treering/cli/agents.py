@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treering.cli.options import command
-from treering.cli.output import note
+from treering.cli.output import counted, note
 from treering.cli.run import Run
-from treering.errors import InputError
+from treering.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from treering.agents.clients import Client
 
 commands = typer.Typer()
 
@@ -28,6 +32,10 @@ def install(
     personal: Annotated[
         bool,
         typer.Option("--personal", help="Let hooks recall from the space 'default', too."),
+    ] = False,
+    past: Annotated[
+        bool,
+        typer.Option("--past", help="Take in its past sessions, each into its project's space."),
     ] = False,
 ) -> None:
     """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
@@ -48,15 +56,20 @@ def install(
     memory = agent_memory(run.url if run.is_named else None)
     if "://" in memory:
         raise InputError(f"an agent needs a memory in a file, not {memory}")
+    if find_spec("mcp") is None:
+        raise MissingExtra.of("mcp", "mcp")
     launcher = Launcher(own_command(), memory, run.named_space, personal)
     plans = installer.install(chosen, launcher, dry_run=dry_run)
     _show(run, plans, dry_run)
-    if dry_run or not any(plan.changes_something for plan in plans):
+    if dry_run:
         return
-    for backup in installer.backups(chosen):
-        note(f"as it was before: {backup}")
-    hooks = "the MCP server and hooks" if chosen.hooks else "the MCP server"
-    note(f"{chosen.title} has {hooks} of {memory}; restart it. {chosen.note}".rstrip())
+    if any(plan.changes_something for plan in plans):
+        for backup in installer.backups(chosen):
+            note(f"as it was before: {backup}")
+        hooks = "the MCP server and hooks" if chosen.hooks else "the MCP server"
+        note(f"{chosen.title} has {hooks} of {memory}; restart it. {chosen.note}".rstrip())
+    if past:
+        _take_in_past(run, chosen, memory)
 
 
 @command(commands)
@@ -71,11 +84,27 @@ def uninstall(
     what is ours goes and all else stays. What was changed by hand is named, for you to remove.
     """
     from treering.agents import installer
-    from treering.agents.clients import client_of
+    from treering.agents.clients import CLIENTS, client_of
+    from treering.agents.home import agent_memory
+    from treering.agents.server import stop_all
 
     chosen = client_of(client)
     plans = installer.uninstall(chosen, dry_run=dry_run)
     _show(run, plans, dry_run)
+    if not dry_run and not any(map(installer.is_installed, CLIENTS)):
+        stop_all(agent_memory(run.url if run.is_named else None))
+
+
+def _take_in_past(run: Run, client: Client, memory: str) -> None:
+    from treering.agents.past import take_in_past
+
+    with run.out.progress("taking in") as progress:
+        past = take_in_past(client, memory, run.named_space, run.embedder, progress)
+    for space, count in past.messages.items():
+        record = {"space": space, "messages": count}
+        run.out.emit(record, f"took in {counted(count, 'message', 'messages')} of {space}")
+    for skipped in past.skipped:
+        note(f"skipped {skipped.path}: {skipped.reason}")
 
 
 def _list(run: Run) -> None:
