@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from treering import exchange
 from treering.agents import inbox
 from treering.agents.files import read_bytes, replace_file
 from treering.agents.replies import without_frames
+from treering.agents.switches import off_periods
 from treering.errors import InputError
 from treering.ingest.drafts import parse_time
 from treering.ingest.transcripts.contract import TranscriptMessage
@@ -28,35 +30,37 @@ def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
     """Take in what a job names; how many messages were new. Raises TreeringError, OSError."""
     if transcript := job.get("transcript"):
         return _follow(memory, Path(str(transcript)), job, offsets)
-    return _import(memory, list(TranscriptLines(_messages(job))))
+    return _import(memory, list(TranscriptLines(_messages(job))), job)
 
 
 def _follow(memory: Memory, transcript: Path, job: Mapping[str, Any], offsets: Offsets) -> int:
     if not transcript.is_file():
         return 0  # a session in which nothing was said yet, or that its client has removed
     new = new_lines(transcript, offsets.of(transcript))
-    count = _import(memory, list(new.lines[1:]))
+    count = _import(memory, list(new.lines[1:]), job)
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
     return count
 
 
-def _import(memory: Memory, lines: list[str]) -> int:
-    """Take in lines of entries, without what was recalled into them."""
+def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
+    """Take in lines of entries: what is new, and was said while hooks were on."""
+    off = off_periods(job.get("project")) if "project" in job else []
+    entries = [entry for entry in map(json.loads, lines) if not _was_off(entry, off)]
+    news = [entry | {"text": without_frames(entry["text"])} for entry in entries]
+    clean = [json.dumps(entry, ensure_ascii=False) for entry in news if entry["text"].strip()]
     count = 0
-    clean = [line for line in map(_clean, lines) if line]
     for start in range(0, len(clean), BATCH):
         part = clean[start : start + BATCH]
         count += memory.import_([exchange.transcript_header(), *part]).added
     return count
 
 
-def _clean(line: str) -> str:
-    """An entry's line without frames of recalled text; empty if there is nothing else."""
-    if "treering-memory" not in line:
-        return line
-    entry = json.loads(line)
-    entry["text"] = without_frames(entry["text"]).strip()
-    return json.dumps(entry, ensure_ascii=False) if entry["text"] else ""
+def _was_off(entry: Mapping[str, Any], off: list[tuple[float, float]]) -> bool:
+    at = entry.get("at")
+    if not off or not isinstance(at, str):
+        return False
+    moment = datetime.fromisoformat(at).timestamp()
+    return any(start <= moment < end for start, end in off)
 
 
 def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
