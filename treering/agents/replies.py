@@ -59,7 +59,7 @@ def without_frames(text: str) -> str:
     """A text without what was recalled into it, which is no news."""
     while (start := text.find(_OPENING)) >= 0:
         end = text.find(_CLOSING, start)
-        text = text[:start] + (text[end + len(_CLOSING) :] if end >= 0 else "")
+        text = (text[:start] + (text[end + len(_CLOSING) :] if end >= 0 else "")).strip()
     return text
 
 
