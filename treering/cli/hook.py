@@ -71,7 +71,7 @@ def log(
 
 @command(app)
 def off(run: Run) -> None:
-    """Switch hooks off in the project of this folder: what is said is not taken in, then or later."""
+    """Switch hooks off in the project of this folder; what is said meanwhile is never taken in."""
     _switch(run, on=False)
 
 
