@@ -175,6 +175,7 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -187,6 +188,9 @@ class AsyncMemory:
         ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
         them among the texts, with relatives in the tree among the default relations. A summary
         meets a filter if every text that it rests on does.
+
+        Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
+        ``hit.confidence``: so there may be none.
         """
         return await asyncio.to_thread(
             self._memory.search,
@@ -196,6 +200,7 @@ class AsyncMemory:
             relations=relations,
             alpha=alpha,
             level=level,
+            min_confidence=min_confidence,
             **where,
         )
 
@@ -208,6 +213,7 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
@@ -219,6 +225,7 @@ class AsyncMemory:
             relations=relations,
             alpha=alpha,
             level=level,
+            min_confidence=min_confidence,
             **where,
         )
 
@@ -231,6 +238,7 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -240,6 +248,9 @@ class AsyncMemory:
         the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
         tree instead of texts below it wherever it covers more of the question for each token,
         never both.
+
+        With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
+        relevant the context is empty, and ``context.surest`` says how sure the best was.
         """
         return await asyncio.to_thread(
             self._memory.context,
@@ -249,6 +260,7 @@ class AsyncMemory:
             relations=relations,
             alpha=alpha,
             altitude=altitude,
+            min_confidence=min_confidence,
             count_tokens=count_tokens,
             **where,
         )

@@ -44,7 +44,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
 from treering.recall.brief import Brief, compose
 from treering.recall.context import CountTokens
-from treering.recall.search import check_choice, check_queries
+from treering.recall.search import check_choice, check_confidence, check_queries
 from treering.records import (
     ALTITUDES,
     BRIEF_TOKENS,
@@ -228,6 +228,7 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -240,9 +241,19 @@ class Memory:
         ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
         them among the texts, with relatives in the tree among the default relations. A summary
         meets a filter if every text that it rests on does.
+
+        Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
+        ``hit.confidence``: so there may be none.
         """
         return self.search_many(
-            [query], k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+            [query],
+            k=k,
+            mode=mode,
+            relations=relations,
+            alpha=alpha,
+            level=level,
+            min_confidence=min_confidence,
+            **where,
         )[0]
 
     def search_many(
@@ -254,15 +265,19 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         check_choice("level", level, LEVELS)
+        check_confidence(min_confidence)
         self._views.catch_up()
         chosen = self._views.plan(relations, alpha, tree=level != "texts")
         if level == "texts":
-            return self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
-        return self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
+            best = self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
+        else:
+            best = self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
+        return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(
         self,
@@ -273,6 +288,7 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -282,14 +298,19 @@ class Memory:
         the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
         tree instead of texts below it wherever it covers more of the question for each token,
         never both.
+
+        With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
+        relevant the context is empty, and ``context.surest`` says how sure the best was.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
+        check_confidence(min_confidence)
         self._views.catch_up()
         chosen = self._views.plan(relations, alpha, tree=altitude == "mixed")
         view = self.tree if altitude == "mixed" else self._views.searcher
-        return view.context(query, to_filter(where), mode, chosen, budget, count_tokens)
+        condition = to_filter(where)
+        return view.context(query, condition, mode, chosen, budget, count_tokens, min_confidence)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens

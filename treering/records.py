@@ -93,7 +93,8 @@ class Hit:
     ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
     entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
     ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
-    root; None if it is not in it (yet).
+    root; None if it is not in it (yet). ``confidence`` is the probability that it answers the
+    query, 0 to 1, fitted to questions that were asked with their evidence in memory and without.
 
     A summary, found where a search asks for them, has the number of its ``node`` and of the texts
     it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
@@ -119,6 +120,7 @@ class Hit:
     level: int | None = None
     node: int | None = None
     summary_of: int = 0
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +142,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt."""
+    """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt.
+
+    Where ``min_confidence`` left nothing in there are no passages and no text, and ``surest`` is
+    the confidence of the best candidate; None where there was none.
+    """
 
     query: str
     passages: tuple[Passage, ...]
     text: str
     tokens: int
     budget: int
+    surest: float | None = None
 
     def __str__(self) -> str:
         return self.text

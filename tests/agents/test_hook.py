@@ -245,7 +245,7 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
     boat = repository(home / "boat", "git@host:ana/boat.git")
     shop = repository(home / "shop", "git@host:ana/shop.git")
     remember(server, MAST, "host/ana/boat")
-    remember(server, "The mast of the boat: keep answers short.", "default")
+    remember(server, "How long is the mast of the boat? Keep answers short.", "default")
     question = {"prompt": "How long is the mast of the boat?"}
     assert MAST in put_in(hook("prompt", question | {"cwd": str(boat)}))
     assert hook("prompt", question | {"cwd": str(shop)}) == {}
@@ -254,7 +254,7 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
         hook("prompt", question | {"cwd": str(shop)}, TREERING_SPACE="host/ana/boat")
     )
     beside = hook("prompt", question | {"cwd": str(shop)}, "--personal")
-    assert "answers short" in put_in(beside)
+    assert "Keep answers short" in put_in(beside)
     assert MAST not in put_in(beside)
 
 

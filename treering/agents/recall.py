@@ -10,12 +10,12 @@ from treering.agents.replies import framed
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit
+from treering.score.confidence import RELEVANT
 
 BRIEF_TOKENS = 900
 PROMPT_TOKENS = 300
 CANDIDATES = 12
 LINES = 5
-MIN_COSINE = 0.4
 LINE_CHARS = 300
 """A few lines, each a sentence or two: a prompt is not the place for pages."""
 
@@ -50,10 +50,14 @@ def lines_for(memories: Sequence[Memory], prompt: str, in_view: Mapping[str, flo
     """
     if not prompt.strip():
         return Recalled()
-    hits = [hit for memory in memories for hit in _relevant(memory, prompt)]
+    hits = [
+        hit
+        for memory in memories
+        for hit in memory.search(prompt, k=CANDIDATES, min_confidence=RELEVANT)
+    ]
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
-    for hit in sorted(hits, key=lambda hit: -hit.score):
+    for hit in sorted(hits, key=lambda hit: -hit.confidence):
         line = _line(hit)
         cost = estimate_tokens(line)
         if _is_in_view(hit, in_view) or hit.entry_id in lines or cost > room:
@@ -66,11 +70,6 @@ def lines_for(memories: Sequence[Memory], prompt: str, in_view: Mapping[str, flo
         return Recalled()
     text = framed("\n".join(lines.values()), _LINES)
     return Recalled(text, tuple(lines), estimate_tokens(text))
-
-
-def _relevant(memory: Memory, prompt: str) -> list[Hit]:
-    hits = memory.search(prompt, k=CANDIDATES)
-    return [hit for hit in hits if (hit.why.cosine or 0.0) >= MIN_COSINE]
 
 
 def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:

@@ -28,7 +28,9 @@ from treering.cli.output import note
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
+from treering.errors import InputError
 from treering.llm.settings import open_llm
+from treering.score.confidence import MODELS, RELEVANT
 
 app = typer.Typer(no_args_is_help=True, help="Measure quality on public benchmarks.")
 _log = Console(stderr=True)
@@ -120,6 +122,50 @@ def _tell(outcome: Outcome, as_json: bool) -> None:
     if outcome.scores and not as_json:
         typer.echo(report.report(outcome.scores))
     typer.echo(json.dumps(outcome.summary))
+
+
+@app.command()
+def confidence(
+    fitted: Annotated[
+        list[str],
+        typer.Option("--fit", metavar="NAME=PATH", help="Fit to this; may be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    tested: Annotated[
+        list[str],
+        typer.Option("--test", metavar="NAME=PATH", help="Measure on this; may be repeated."),
+    ] = [],  # noqa: B006 - typer copies it
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="What is less sure is left out.")
+    ] = RELEVANT,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="So many questions of each benchmark, drawn by 0.")
+    ] = None,
+    embedder: Annotated[str, typer.Option(help="The embedding model.")] = EMBEDDER,
+) -> None:
+    """Fit `hit.confidence` on benchmarks and measure it on others; one JSON object a line.
+
+    Each question is asked of a memory with its evidence and without. Without --fit the package's
+    own model is measured.
+    """
+    from treering.bench import confidence as measure
+
+    model = open_embedder(embedder)
+    asked = {
+        pair: list(measure.asked_benchmark(*_named_path(pair), model, limit))
+        for pair in dict.fromkeys([*fitted, *tested])
+    }
+    chosen = measure.fit([one for pair in fitted for one in asked[pair]]) if fitted else MODELS[0]
+    typer.echo(json.dumps(asdict(chosen)))
+    for pair in tested:
+        report = measure.measured(asked[pair], chosen, threshold)
+        typer.echo(json.dumps({"benchmark": pair.partition("=")[0]} | asdict(report)))
+
+
+def _named_path(pair: str) -> tuple[str, Path]:
+    name, equals, path = pair.partition("=")
+    if not equals:
+        raise InputError(f"{pair!r} names no data; give NAME=PATH, such as locomo=locomo10.json")
+    return name, Path(path)
 
 
 @app.command()

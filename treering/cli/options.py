@@ -159,9 +159,25 @@ class Ranking:
         ),
     ] = None
 
+    min_confidence: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="0..1",
+            help="Nothing that is less sure to answer; 0.05 leaves out most that does not.",
+            rich_help_panel=_RANKING,
+        ),
+    ] = 0.0
+
     def chosen(self) -> dict[str, Any]:
         """The choice as ``Memory`` takes it. Raises InputError."""
-        return {"mode": self.mode, "relations": self._relations(), "alpha": self._alpha()}
+        return {
+            "mode": self.mode,
+            "relations": self._relations(),
+            "alpha": self._alpha(),
+            "min_confidence": self.min_confidence,
+        }
 
     def _relations(self) -> tuple[str, ...] | None:
         if not self.relation:

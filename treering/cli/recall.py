@@ -75,6 +75,8 @@ def context(
             **where.where(),
         )
     run.out.emit(found, str(found))
+    if not found.passages and found.surest is not None and ranking.min_confidence:
+        note(f"nothing relevant: the surest text has a confidence of {found.surest:.2f}")
     note(f"{found.tokens} of {found.budget} tokens, {len(found.passages)} passages")
 
 
@@ -184,7 +186,7 @@ def _why(hit: Hit) -> Iterator[Part]:
         yield f"\n    {'=' if not place else '+'} "
         yield f"{name:<10} {value:+6.2f}", "green" if value > 0 else "red"
         yield f"   {label} {score:.2f}" if score is not None else ""
-    yield f"\n    = {'score':<10} {hit.score:+6.2f}"
+    yield f"\n    = {'score':<10} {hit.score:+6.2f}   confidence {hit.confidence:.2f}"
 
 
 def _citation(passage: Passage) -> Iterator[Part]:

@@ -160,10 +160,11 @@ class RemoteMemory(Memory):
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         how = _ranked(mode, relations, alpha, where)
-        wanted = {"query": query, "k": k, "level": level} | how
+        wanted = {"query": query, "k": k, "level": level, "min_confidence": min_confidence} | how
         return self._connection.post(list[Hit], "/search", wanted)
 
     @override
@@ -176,12 +177,18 @@ class RemoteMemory(Memory):
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         if not queries:
             return []
         how = _ranked(mode, relations, alpha, where)
-        wanted = {"queries": [*queries], "k": k, "level": level} | how
+        wanted = {
+            "queries": [*queries],
+            "k": k,
+            "level": level,
+            "min_confidence": min_confidence,
+        } | how
         return self._connection.post(list[list[Hit]], "/search-many", wanted)
 
     @override
@@ -194,12 +201,14 @@ class RemoteMemory(Memory):
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
         same_count(count_tokens)
         how = _ranked(mode, relations, alpha, where)
         wanted = {"query": query, "budget": budget, "altitude": altitude} | how
+        wanted["min_confidence"] = min_confidence
         return self._connection.post(Context, "/context", wanted)
 
     @override

@@ -53,6 +53,7 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
                 superseded_by=against.superseded_by,
                 stale=against.stale or changed.get(row),
                 level=level.get(fragment),
+                confidence=ranking.confidence(row, query),
             )
         )
     return made

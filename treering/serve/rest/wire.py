@@ -115,11 +115,12 @@ class Ranked(Conditions):
     alpha: float | dict[str, float] | None = Field(
         None, description="The weight of all relations, or of each by name."
     )
+    min_confidence: float = Field(0.0, ge=0, le=1, description="Nothing that is less sure.")
 
     def options(self) -> dict[str, Any]:
         """As ``Memory.search`` takes them."""
         chosen = {"mode": self.mode, "relations": self.relations, "alpha": self.alpha}
-        return chosen | self.filters()
+        return chosen | {"min_confidence": self.min_confidence} | self.filters()
 
 
 class AtLevel(Ranked):
