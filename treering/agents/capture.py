@@ -67,12 +67,14 @@ def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
     client, session = str(job.get("client")), job.get("session")
     for message in job.get("messages") or ():
         turn = message.get("metadata", {}).get("turn")
-        said = json.dumps([session, turn or message.get("at"), message["role"], message["content"]])
+        identity = json.dumps(
+            [session, turn or message.get("at"), message["role"], message["content"]]
+        )
         at = None
         with suppress(InputError):
             at = parse_time(message.get("at"), "at")
         yield TranscriptMessage(
-            id=hashlib.sha256(said.encode()).hexdigest(),
+            id=hashlib.sha256(identity.encode()).hexdigest(),
             source=f"{client}/{session or 'session'}",
             text=message["content"],
             role=message["role"],
@@ -94,25 +96,29 @@ class Offsets:
         self._path = inbox.folder_of(memory) / "offsets"
         content = read_bytes(self._path)
         try:
-            known = json.loads(content) if content else {}
+            positions = json.loads(content) if content else {}
         except ValueError:
-            known = {}  # read from the start: what is there is left alone by its id
-        self._known: dict[str, dict[str, Any]] = known if isinstance(known, dict) else {}
+            positions = {}  # read from the start: what is there is left alone by its id
+        self._positions: dict[str, dict[str, Any]] = (
+            positions if isinstance(positions, dict) else {}
+        )
 
     def of(self, transcript: Path) -> int:
         """The byte from which on a transcript is new."""
-        return int(self._known.get(str(transcript), {}).get("offset", 0))
+        return int(self._positions.get(str(transcript), {}).get("offset", 0))
 
     def set(self, transcript: Path, offset: int, job: Mapping[str, Any]) -> None:
         """Note how far a transcript was read, and for whom; those that are gone are dropped."""
-        self._known = {path: entry for path, entry in self._known.items() if Path(path).exists()}
+        self._positions = {
+            path: entry for path, entry in self._positions.items() if Path(path).exists()
+        }
         entry = {key: job.get(key) for key in self._KEPT}
-        self._known[str(transcript)] = entry | {"offset": offset}
-        replace_file(self._path, json.dumps(self._known).encode(), private=True)
+        self._positions[str(transcript)] = entry | {"offset": offset}
+        replace_file(self._path, json.dumps(self._positions).encode(), private=True)
 
     def behind(self) -> Iterator[dict[str, Any]]:
         """Jobs for the transcripts that are longer than was read of them."""
-        for path, entry in self._known.items():
+        for path, entry in self._positions.items():
             with suppress(OSError):  # it is gone
                 if Path(path).stat().st_size > entry["offset"]:
                     yield entry | {"event": "turn", "transcript": path}

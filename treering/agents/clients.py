@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treering.agents.edits import Change, Form
+from treering.agents.edits import Form, SettingsEdit
 from treering.agents.hook import EVENTS
 from treering.agents.launch import Launcher
 from treering.errors import UnknownName
@@ -28,7 +28,7 @@ class SettingsFile:
 
     path: Path
     form: Form
-    changes: tuple[Change, ...]
+    changes: tuple[SettingsEdit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ def _from_environment(name: str) -> Path | None:
 # ---------------------------------------------------------------------- what goes into them
 
 
-def _server(*above: str, **more: Any) -> Callable[[Launcher], Change]:
+def _server(*above: str, **more: Any) -> Callable[[Launcher], SettingsEdit]:
     """The entry of an MCP server under a key, in the form that most clients share."""
 
-    def change(launcher: Launcher) -> Change:
+    def change(launcher: Launcher) -> SettingsEdit:
         command, *args = launcher.server()
-        return Change((*above, NAME), {**more, "command": command, "args": args})
+        return SettingsEdit((*above, NAME), {**more, "command": command, "args": args})
 
     return change
 
@@ -137,9 +137,9 @@ def _server(*above: str, **more: Any) -> Callable[[Launcher], Change]:
 def _groups(client: str, names: Mapping[str, str], **more: Any) -> Callable[[Launcher], Any]:
     """Hooks in the form that Claude Code began: event, group, handler."""
 
-    def changes(launcher: Launcher) -> tuple[Change, ...]:
+    def changes(launcher: Launcher) -> tuple[SettingsEdit, ...]:
         return tuple(
-            Change(
+            SettingsEdit(
                 ("hooks", name),
                 {"hooks": [{"type": "command", "command": launcher.hook(event, client), **more}]},
                 "first",
@@ -197,10 +197,12 @@ def _codex(launcher: Launcher) -> tuple[SettingsFile, ...]:
 
 def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
     hooks = tuple(
-        Change(("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event))
+        SettingsEdit(
+            ("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event)
+        )
         for name, event in _CURSOR_EVENTS.items()
     )
-    version = Change(("version",), 1, "unless")
+    version = SettingsEdit(("version",), 1, "unless")
     return (
         SettingsFile(_cursor_home() / "mcp.json", "json", (_server("mcpServers")(launcher),)),
         SettingsFile(_cursor_home() / "hooks.json", "json", (version, *hooks)),
@@ -233,7 +235,7 @@ def _opencode(launcher: Launcher) -> tuple[SettingsFile, ...]:
     value = {"type": "local", "command": launcher.server(), "enabled": True}
     commented = _opencode_home() / "opencode.jsonc"
     path = commented if commented.is_file() else _opencode_home() / "opencode.json"
-    return (SettingsFile(path, "json", (Change(("mcp", NAME), value),)),)
+    return (SettingsFile(path, "json", (SettingsEdit(("mcp", NAME), value),)),)
 
 
 def _claude_sessions() -> Iterable[Path]:

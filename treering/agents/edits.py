@@ -21,13 +21,13 @@ Kind = Literal["set", "first", "unless"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsEdit:
     """A value at a path: ``set`` there, put ``first`` in the list there, or set ``unless`` there
     is one already.
 
     ``mark`` is a piece of text by which our item of a list is still known when somebody has
-    changed it by hand. ``piece`` is what was put into the text, and ``made`` how many of the
-    containers on the path were made for it.
+    changed it by hand. ``piece`` is what was put into the text, and ``new_containers`` how many of
+    the containers on the path were made for it.
     """
 
     path: tuple[str, ...]
@@ -35,7 +35,7 @@ class Change:
     kind: Kind = "set"
     mark: str = ""
     piece: str = ""
-    made: int = 0
+    new_containers: int = 0
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
@@ -47,21 +47,23 @@ class Change:
         return asdict(self)
 
 
-def put_in(text: str, form: Form, changes: Sequence[Change]) -> tuple[str, list[Change]]:
+def put_in(
+    text: str, form: Form, changes: Sequence[SettingsEdit]
+) -> tuple[str, list[SettingsEdit]]:
     """The text with the changes, and those that were made, as they were made.
 
     Raises InputError where something else stands already, or the file is broken.
     """
     done = []
     for change in changes:
-        after, made = _put(text, form, change)
-        if made is not None:
-            done.append(made)
+        after, done_edit = _put(text, form, change)
+        if done_edit is not None:
+            done.append(done_edit)
         text = after
     return text, done
 
 
-def take_out(text: str, form: Form, changes: Sequence[Change]) -> str:
+def take_out(text: str, form: Form, changes: Sequence[SettingsEdit]) -> str:
     """The text without what ``put_in`` put into it.
 
     What is gone already is passed over. Raises InputError where ours was changed by hand: what to
@@ -72,7 +74,7 @@ def take_out(text: str, form: Form, changes: Sequence[Change]) -> str:
     return text
 
 
-def is_in(text: str, form: Form, change: Change) -> bool:
+def is_in(text: str, form: Form, change: SettingsEdit) -> bool:
     """Whether a text has what a change puts in. Raises InputError if it is broken."""
     there = _at(_read(text, form), change.path)
     if change.kind == "first":
@@ -80,7 +82,7 @@ def is_in(text: str, form: Form, change: Change) -> bool:
     return there is not None and (change.kind == "unless" or bool(there == change.value))
 
 
-def _put(text: str, form: Form, change: Change) -> tuple[str, Change | None]:
+def _put(text: str, form: Form, change: SettingsEdit) -> tuple[str, SettingsEdit | None]:
     value = _read(text, form)
     there = _at(value, change.path)
     if there is not None and change.kind == "unless":
@@ -98,10 +100,10 @@ def _put(text: str, form: Form, change: Change) -> tuple[str, Change | None]:
         after = jsonc.put_first(_document(text), change.path, change.value)
     else:
         after = jsonc.put(_document(text), change.path, change.value)
-    made = sum(_at(value, change.path[:depth]) is None for depth in range(1, len(change.path)))
-    made += change.kind == "first" and there is None
-    done = Change(
-        change.path, change.value, change.kind, change.mark, _piece(text, after), int(made)
+    missing = sum(_at(value, change.path[:depth]) is None for depth in range(1, len(change.path)))
+    missing += change.kind == "first" and there is None
+    done = SettingsEdit(
+        change.path, change.value, change.kind, change.mark, _piece(text, after), int(missing)
     )
     return after, done
 
@@ -124,7 +126,7 @@ def _piece(before: str, after: str) -> str:
     return after[start : start + length]
 
 
-def _take(text: str, form: Form, change: Change) -> str:
+def _take(text: str, form: Form, change: SettingsEdit) -> str:
     value = _read(text, form)
     there = _at(value, change.path)
     if change.kind == "first":
@@ -145,7 +147,7 @@ def _take(text: str, form: Form, change: Change) -> str:
     return after
 
 
-def _has_item(there: Any, change: Change) -> bool:
+def _has_item(there: Any, change: SettingsEdit) -> bool:
     """Whether our item is in a list. Raises InputError if it is, and was changed by hand."""
     if not isinstance(there, list):
         return False
@@ -175,7 +177,7 @@ def _means(text: str, form: Form, expected: Any) -> bool:
         return False
 
 
-def _structurally(text: str, change: Change, value: Any) -> str:
+def _structurally(text: str, change: SettingsEdit, value: Any) -> str:
     """The text without the value, wherever it stands now and however it is written."""
     path = _emptied(value, change)
     if path is not None:
@@ -185,17 +187,17 @@ def _structurally(text: str, change: Change, value: Any) -> str:
     return jsonc.take(text, change.path)
 
 
-def _emptied(value: Any, change: Change) -> tuple[str, ...] | None:
+def _emptied(value: Any, change: SettingsEdit) -> tuple[str, ...] | None:
     """The outermost container made for a change that holds nothing else."""
-    path, found = change.path, None
-    made = change.made
+    path, emptied = change.path, None
+    left = change.new_containers
     depth = len(path) if change.kind == "first" else len(path) - 1
-    while made and depth and len(_at(value, path[:depth])) == 1:
-        found, depth, made = path[:depth], depth - 1, made - 1
-    return found
+    while left and depth and len(_at(value, path[:depth])) == 1:
+        emptied, depth, left = path[:depth], depth - 1, left - 1
+    return emptied
 
 
-def _without(value: Any, change: Change) -> Any:
+def _without(value: Any, change: SettingsEdit) -> Any:
     """What a file means without a change, and without containers made for it and empty now."""
     rest = deepcopy(value)
     path = _emptied(value, change)
@@ -221,11 +223,11 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def _shown(change: Change) -> str:
+def _shown(change: SettingsEdit) -> str:
     return repr(".".join(change.path))
 
 
-def _by_hand(change: Change, there: Any) -> InputError:
+def _by_hand(change: SettingsEdit, there: Any) -> InputError:
     text = json.dumps(there, ensure_ascii=False, default=str)
     return InputError(
         f"{_shown(change)} was changed by hand since `treering install` wrote it; remove it by "

@@ -33,7 +33,7 @@ NOT_THERE = (FileNotFoundError, ConnectionError)
 IS_UNIX = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
 
 
-class Endpoint:
+class HookEndpoint:
     """The address of one memory's server. ``path`` is the socket, or the file with port and
     token; ``lock`` is held by the server that runs.
     """
@@ -43,14 +43,14 @@ class Endpoint:
         self.lock = folder / f"{key}.lock"
 
 
-def of(memory: str) -> Endpoint:
+def of(memory: str) -> HookEndpoint:
     """The endpoint of a memory's file. A server of another version is another one."""
     identity = f"{treering.__version__} {PROTOCOL} {Path(memory).resolve()}"
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return Endpoint(_folder(key), key)
+    return HookEndpoint(_folder(key), key)
 
 
-def exchange(place: Endpoint, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+def exchange(place: HookEndpoint, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """The server's reply. Raises one of ``NOT_THERE``, or another OSError."""
     with closing(_connect(place, timeout_s)) as connection, connection.makefile("rb") as stream:
         connection.sendall(json.dumps(request).encode() + b"\n")
@@ -61,7 +61,7 @@ def exchange(place: Endpoint, request: dict[str, Any], timeout_s: float) -> dict
     return reply if isinstance(reply, dict) else {}
 
 
-def listen(place: Endpoint) -> tuple[socket.socket, str]:
+def listen(place: HookEndpoint) -> tuple[socket.socket, str]:
     """A socket that waits for connections, and the token that each has to bring."""
     remove(place)  # what a server left that was killed; whoever listens holds the lock
     if IS_UNIX:
@@ -78,7 +78,7 @@ def listen(place: Endpoint) -> tuple[socket.socket, str]:
     return server, token
 
 
-def remove(place: Endpoint) -> None:
+def remove(place: HookEndpoint) -> None:
     """Remove the address, so that nobody knocks where nobody is."""
     place.path.unlink(missing_ok=True)
 
@@ -118,7 +118,7 @@ def start_server(memory: str) -> None:
         )
 
 
-def _connect(place: Endpoint, timeout_s: float) -> socket.socket:
+def _connect(place: HookEndpoint, timeout_s: float) -> socket.socket:
     if IS_UNIX:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(timeout_s)
@@ -143,7 +143,11 @@ def _folder(key: str) -> Path:
     else:
         make_private(folder)
     if IS_UNIX:
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        status = folder.lstat()
+        if (
+            not stat.S_ISDIR(status.st_mode)
+            or status.st_uid != os.getuid()
+            or status.st_mode & 0o077
+        ):
             raise PermissionError(f"{folder} is not a folder of yours alone; remove it")
     return folder

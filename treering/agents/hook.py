@@ -20,7 +20,7 @@ from treering.agents.home import DEFAULT_SPACE, agent_memory, space_in
 from treering.agents.project import project_of
 
 if TYPE_CHECKING:
-    from treering.agents.endpoint import Endpoint
+    from treering.agents.endpoint import HookEndpoint
 
 EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     event = arguments[0]
     options = _options(arguments[1:])
     client = options.get("client", CLIENTS[0])
-    answer = _Answer(client, event)
+    answer = _TimedReply(client, event)
     allowed = START_DEADLINE_S if event == "session-start" else DEADLINE_S
     watch = threading.Timer(allowed, answer.late)
     watch.daemon = True
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-class _Answer:
+class _TimedReply:
     """What the client reads: once, be it from the work or from the watch over it."""
 
     def __init__(self, client: str, event: str) -> None:
@@ -115,7 +115,7 @@ def _run(
 
 
 def _ask(
-    place: Endpoint, memory: str, request: dict[str, Any], deadline: float
+    place: HookEndpoint, memory: str, request: dict[str, Any], deadline: float
 ) -> tuple[str, list[str]]:
     """The server's answer; it is started if it does not run, and waited for."""
     is_started = False
@@ -134,7 +134,7 @@ def _ask(
     return "", [_LATE]
 
 
-def _poke(place: Endpoint, memory: str, request: dict[str, Any]) -> tuple[str, list[str]]:
+def _poke(place: HookEndpoint, memory: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Say that something waits in the inbox; a server that is started looks there by itself."""
     try:
         endpoint.exchange(place, request, CONNECT_S * 4)

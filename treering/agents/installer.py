@@ -18,7 +18,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from treering.agents.clients import Client, SettingsFile
-from treering.agents.edits import Change, Form, is_in, put_in, take_out
+from treering.agents.edits import Form, SettingsEdit, is_in, put_in, take_out
 from treering.agents.files import read_bytes, remove_empty, replace_file, text_of
 from treering.agents.home import agents_home, data_home, make_private
 from treering.agents.launch import Launcher
@@ -42,7 +42,7 @@ class FilePlan:
     before: bytes | None
     after: bytes | None
     original: bytes | None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SettingsEdit, ...] = ()
     folders: tuple[str, ...] = ()
 
     @property
@@ -108,7 +108,7 @@ def _plan_file(path: Path, file: SettingsFile, noted: dict[str, Any] | None) -> 
     with _about(path):
         original = before if noted is None else _original(before, noted)
         if noted is not None and _is_done(text_of(before), file, noted):
-            changes = tuple(map(Change.from_record, noted["changes"]))
+            changes = tuple(map(SettingsEdit.from_record, noted["changes"]))
             return FilePlan(path, file.form, before, before, original, changes, folders)
         text, done = put_in(text_of(original), file.form, file.changes)
     return FilePlan(path, file.form, before, text.encode(), original, tuple(done), folders)
@@ -116,9 +116,9 @@ def _plan_file(path: Path, file: SettingsFile, noted: dict[str, Any] | None) -> 
 
 def _is_done(text: str, file: SettingsFile, noted: dict[str, Any]) -> bool:
     """Whether a file holds what it should, and was not given anything else before."""
-    wanted = [(change.path, change.value) for change in file.changes]
+    current = [(change.path, change.value) for change in file.changes]
     before = [(tuple(entry["path"]), entry["value"]) for entry in noted["changes"]]
-    is_current = all(pair in wanted for pair in before)
+    is_current = all(pair in current for pair in before)
     return is_current and all(is_in(text, file.form, change) for change in file.changes)
 
 
@@ -149,7 +149,7 @@ def _original(before: bytes | None, noted: dict[str, Any]) -> bytes | None:
         return None
     if hashlib.sha256(before).hexdigest() == noted["after"]:
         return _backup(noted).read_bytes() if noted["existed"] else None
-    changes = [Change.from_record(entry) for entry in noted["changes"]]
+    changes = [SettingsEdit.from_record(entry) for entry in noted["changes"]]
     text = take_out(text_of(before), noted["form"], changes)
     if not noted["existed"] and text.strip() in ("", "{}"):
         return None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from treering.errors import InputError
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 _BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -26,7 +26,7 @@ _MAX_DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and where it stands: ``text[start:end]``.
 
     ``members`` are those of an object, ``items`` those of an array.
@@ -35,24 +35,24 @@ class Node:
     start: int
     end: int
     value: Any
-    members: Mapping[str, Member] = field(default_factory=dict)
-    items: tuple[Node, ...] = ()
+    members: Mapping[str, JsonMember] = field(default_factory=dict)
+    items: tuple[JsonNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A key of an object and its value; ``start`` is where the key stands."""
 
     start: int
-    node: Node
+    node: JsonNode
 
 
-def read(text: str) -> Node:
+def read(text: str) -> JsonNode:
     """The nodes of a text. Raises InputError, naming the line."""
     return _Reader(text).document()
 
 
-def put(text: str, path: Path, value: Any) -> str:
+def put(text: str, path: KeyPath, value: Any) -> str:
     """The text with a value at a path that is not there yet; what is above it is made if need be.
 
     Raises InputError where the path leads through something that is no object.
@@ -67,7 +67,7 @@ def put(text: str, path: Path, value: Any) -> str:
     return _insert(text, node, value, path[depth])
 
 
-def put_first(text: str, path: Path, value: Any) -> str:
+def put_first(text: str, path: KeyPath, value: Any) -> str:
     """The text with one more item, the first, in the array at a path. Raises InputError."""
     node = find(read(text), path)
     if node is None:
@@ -77,7 +77,7 @@ def put_first(text: str, path: Path, value: Any) -> str:
     return _insert(text, node, value)
 
 
-def take(text: str, path: Path) -> str:
+def take(text: str, path: KeyPath) -> str:
     """The text without the member at a path, which must be there."""
     root = read(text)
     parent = find(root, path[:-1])
@@ -87,14 +87,14 @@ def take(text: str, path: Path) -> str:
     return _remove(text, parent, spans, list(parent.members).index(path[-1]))
 
 
-def take_item(text: str, path: Path, place: int) -> str:
+def take_item(text: str, path: KeyPath, place: int) -> str:
     """The text without an item of the array at a path, which must be there."""
     node = find(read(text), path)
     assert node is not None
     return _remove(text, node, [(item.start, item.end) for item in node.items], place)
 
 
-def find(node: Node, path: Sequence[str]) -> Node | None:
+def find(node: JsonNode, path: Sequence[str]) -> JsonNode | None:
     """The node at a path, or None."""
     for key in path:
         if key not in node.members:
@@ -103,7 +103,7 @@ def find(node: Node, path: Sequence[str]) -> Node | None:
     return node
 
 
-def _insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
+def _insert(text: str, node: JsonNode, value: Any, key: str | None = None) -> str:
     """Put in a first member or item. In one piece, so that it can be taken out again exactly."""
     first = _first(node)
     at = node.start + 1
@@ -120,7 +120,7 @@ def _insert(text: str, node: Node, value: Any, key: str | None = None) -> str:
     return f"{text[:at]}{line_end}{inner}{piece}{tail}{text[at:]}"
 
 
-def _remove(text: str, parent: Node, spans: list[tuple[int, int]], place: int) -> str:
+def _remove(text: str, parent: JsonNode, spans: list[tuple[int, int]], place: int) -> str:
     """Take out a member or item, one comma beside it, and the white space before it."""
     start, end = spans[place]
     begin = spans[place - 1][1] if place else parent.start + 1
@@ -150,7 +150,7 @@ def _comma(gap: str) -> int:
         at = blank.end() + 1
 
 
-def _first(node: Node) -> int | None:
+def _first(node: JsonNode) -> int | None:
     if node.members:
         return min(member.start for member in node.members.values())
     return node.items[0].start if node.items else None
@@ -169,11 +169,11 @@ def _indent(text: str, at: int) -> str:
 
 def _unit(text: str) -> str:
     """One step of indentation, as the text has it."""
-    found = re.search(r"^([ \t]+)[\"\[{]", text, re.MULTILINE)
-    return found[1] if found else "  "
+    first = re.search(r"^([ \t]+)[\"\[{]", text, re.MULTILINE)
+    return first[1] if first else "  "
 
 
-def _kind(node: Node) -> str:
+def _kind(node: JsonNode) -> str:
     return type(node.value).__name__
 
 
@@ -189,7 +189,7 @@ class _Reader:
         self._at = 0
         self._depth = 0
 
-    def document(self) -> Node:
+    def document(self) -> JsonNode:
         self._blank()
         node = self._value()
         self._blank()
@@ -197,34 +197,34 @@ class _Reader:
             raise self._error("the end")
         return node
 
-    def _value(self) -> Node:
+    def _value(self) -> JsonNode:
         start = self._at
         match self._text[start : start + 1]:
             case "{":
-                members: dict[str, Member] = {}
+                members: dict[str, JsonMember] = {}
                 for key, member in self._nested("}", self._member):
                     if key in members:
                         raise self._error(f"no second {key!r}")
                     members[key] = member
                 value = {key: member.node.value for key, member in members.items()}
-                return Node(start, self._at, value, members=members)
+                return JsonNode(start, self._at, value, members=members)
             case "[":
                 items = tuple(self._nested("]", self._value))
-                return Node(start, self._at, [item.value for item in items], items=items)
+                return JsonNode(start, self._at, [item.value for item in items], items=items)
             case '"':
                 value = self._token(_STRING, "a text")
             case _:
                 value = self._token(_WORD, "a value")
-        return Node(start, self._at, value)
+        return JsonNode(start, self._at, value)
 
-    def _nested(self, closing: str, one: Any) -> Iterator[Any]:
+    def _nested(self, closing: str, read_item: Callable[[], Any]) -> Iterator[Any]:
         self._at += 1
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._error(f"at most {_MAX_DEPTH} levels")
         self._blank()
         while self._text[self._at : self._at + 1] != closing:
-            yield one()
+            yield read_item()
             self._blank()
             if self._text[self._at : self._at + 1] == ",":
                 self._at += 1
@@ -234,7 +234,7 @@ class _Reader:
         self._at += 1
         self._depth -= 1
 
-    def _member(self) -> tuple[str, Member]:
+    def _member(self) -> tuple[str, JsonMember]:
         start = self._at
         key = self._token(_STRING, "a key in quotes")
         self._blank()
@@ -242,7 +242,7 @@ class _Reader:
             raise self._error("a colon")
         self._at += 1
         self._blank()
-        return key, Member(start, self._value())
+        return key, JsonMember(start, self._value())
 
     def _token(self, pattern: re.Pattern[str], what: str) -> Any:
         match = pattern.match(self._text, self._at)

@@ -65,8 +65,8 @@ def _remotes(root: Path) -> list[str]:
     config = _config(root)
     if config is None:
         return []
-    found = list(_urls(config))
-    return [url for name, url in found if name == "origin"] + [url for _, url in found]
+    remotes = list(_urls(config))
+    return [url for name, url in remotes if name == "origin"] + [url for _, url in remotes]
 
 
 def _urls(config: str) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ _LINES: Final = "What treering remembers that may matter here."
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recollection:
     """A text to put in, the entries it rests on, and what it costs."""
 
     text: str = ""
@@ -32,24 +32,26 @@ class Recalled:
     tokens: int = 0
 
 
-def brief_of(memories: Sequence[Memory]) -> Recalled:
+def brief_of(memories: Sequence[Memory]) -> Recollection:
     """A brief of each memory, within one budget."""
     briefs = [memory.brief(budget=BRIEF_TOKENS // len(memories)) for memory in memories]
     texts = [brief.text for brief in briefs if brief.text]
     if not texts:
-        return Recalled()
+        return Recollection()
     text = framed("\n\n".join(texts), _BRIEF)
     cited = (entry for brief in briefs for line in brief.lines for entry in line.entry_ids)
-    return Recalled(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
+    return Recollection(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
 
 
-def lines_for(memories: Sequence[Memory], prompt: str, in_view: Mapping[str, float]) -> Recalled:
+def lines_for(
+    memories: Sequence[Memory], prompt: str, in_view: Mapping[str, float]
+) -> Recollection:
     """The few lines that matter to a prompt; nothing if none does.
 
     ``in_view`` are sessions whose messages the model has before it, and since when, in seconds.
     """
     if not prompt.strip():
-        return Recalled()
+        return Recollection()
     hits = [
         hit
         for memory in memories
@@ -67,9 +69,9 @@ def lines_for(memories: Sequence[Memory], prompt: str, in_view: Mapping[str, flo
         if len(lines) == LINES:
             break
     if not lines:
-        return Recalled()
+        return Recollection()
     text = framed("\n".join(lines.values()), _LINES)
-    return Recalled(text, tuple(lines), estimate_tokens(text))
+    return Recollection(text, tuple(lines), estimate_tokens(text))
 
 
 def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:

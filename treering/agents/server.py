@@ -18,8 +18,8 @@ from contextlib import closing, suppress
 from filelock import FileLock, Timeout
 
 from treering.agents import endpoint
-from treering.agents.attend import Attendant
 from treering.agents.files import remove_empty
+from treering.agents.handler import HookHandler
 from treering.agents.home import agents_home, data_home
 
 IDLE_S = 1800.0
@@ -49,7 +49,7 @@ def stop_all(memory: str) -> None:
     folder = agents_home() / "run"
     for path in [*folder.glob("*.sock"), *folder.glob("*.port")]:
         with suppress(OSError):
-            endpoint.exchange(endpoint.Endpoint(folder, path.stem), STOP, SPEAK_S)
+            endpoint.exchange(endpoint.HookEndpoint(folder, path.stem), STOP, SPEAK_S)
     shutil.rmtree(folder, ignore_errors=True)
     (agents_home() / "server.log").unlink(missing_ok=True)
     remove_empty([agents_home(), data_home()])
@@ -63,12 +63,12 @@ def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -
         lock.acquire()
     except Timeout:
         return False
-    attendant = Attendant(memory, embedder)
+    handler = HookHandler(memory, embedder)
     try:
-        with closing(_Server(place, attendant, idle_s)) as server:
+        with closing(_Server(place, handler, idle_s)) as server:
             server.run()
     finally:
-        attendant.close()
+        handler.close()
         endpoint.remove(place)
         lock.release()
     return True
@@ -77,9 +77,9 @@ def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -
 class _Server:
     """Accepts connections; answers each in a thread, and takes in in one more."""
 
-    def __init__(self, place: endpoint.Endpoint, attendant: Attendant, idle_s: float) -> None:
+    def __init__(self, place: endpoint.HookEndpoint, handler: HookHandler, idle_s: float) -> None:
         self._place = place
-        self._attendant = attendant
+        self._handler = handler
         self._idle_s = idle_s
         self._socket, self._token = endpoint.listen(place)
         self._asked, self._stopper = socket.socketpair()
@@ -126,7 +126,7 @@ class _Server:
             if request == STOP:
                 self._stopper.send(b"x")
                 return
-            reply = self._attendant.answer(request) if isinstance(request, dict) else {}
+            reply = self._handler.answer(request) if isinstance(request, dict) else {}
             connection.sendall(json.dumps(reply).encode() + b"\n")
         self._work.set()  # only now: taking in must not slow a reply down
 
@@ -136,7 +136,7 @@ class _Server:
             self._work.clear()
             self._is_taking_in = True
             try:
-                self._attendant.take_in_waiting()
+                self._handler.take_in_waiting()
             finally:
                 self._is_taking_in = False
 

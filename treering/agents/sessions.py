@@ -46,5 +46,6 @@ class SessionsInView:
     def of(self, request: Mapping[str, Any]) -> dict[str, float]:
         """The session that an event is of, and since when; empty if nothing is known of it."""
         session = request.get("session")
-        known = isinstance(session, str) and session in self._since
-        return {str(session): self._since[str(session)]} if known else {}
+        if not isinstance(session, str) or session not in self._since:
+            return {}
+        return {session: self._since[session]}

@@ -14,7 +14,7 @@ from typing import Any
 
 from treering.errors import InputError
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -28,7 +28,7 @@ def read(text: str) -> dict[str, Any]:
         raise InputError(str(error)) from error
 
 
-def put(text: str, path: Path, table: Mapping[str, Any]) -> str:
+def put(text: str, path: KeyPath, table: Mapping[str, Any]) -> str:
     """The text with a table that is not there yet at its end. Raises InputError."""
     end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else end if text.endswith(("\n", "\r\n")) else end + end
@@ -47,7 +47,7 @@ def put(text: str, path: Path, table: Mapping[str, Any]) -> str:
     return after
 
 
-def take(text: str, path: Path, expected: Mapping[str, Any]) -> str:
+def take(text: str, path: KeyPath, expected: Mapping[str, Any]) -> str:
     """The text without the table at a path, from its header to the next.
 
     Raises InputError if there is no way to leave a text that means what is ``expected``.
@@ -67,7 +67,7 @@ def take(text: str, path: Path, expected: Mapping[str, Any]) -> str:
     raise InputError(f"the table {'.'.join(path)!r} is not written under a header of its own")
 
 
-def _with(value: Mapping[str, Any], path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+def _with(value: Mapping[str, Any], path: KeyPath, table: Mapping[str, Any]) -> dict[str, Any]:
     if len(path) == 1:
         return {**value, path[0]: dict(table)}
     below = value.get(path[0], {})

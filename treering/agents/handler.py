@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Mapping
@@ -15,14 +14,14 @@ from treering.agents.sessions import SessionsInView
 from treering.errors import TreeringError
 
 if TYPE_CHECKING:
-    from treering.agents.recall import Recalled
+    from treering.agents.recall import Recollection
     from treering.memory import Memory
 
 TRIES = 3
 """After which a job that fails is put aside, and said."""
 
 
-class Attendant:
+class HookHandler:
     """Answers the events of one memory's agents. All methods may be called from any thread."""
 
     def __init__(self, memory: str, embedder: str | None = None) -> None:
@@ -108,13 +107,15 @@ class Attendant:
         hook_log.note(_about(job) | {"error": text})
         self._notes.append(text)
 
-    def _recall(self, request: Mapping[str, Any]) -> Recalled:
+    def _recall(self, request: Mapping[str, Any]) -> Recollection:
         from treering.agents import recall
 
         if not self._path.is_file():
-            return recall.Recalled()  # nothing was ever taken in: nothing is made for a question
+            return (
+                recall.Recollection()
+            )  # nothing was ever taken in: nothing is made for a question
         if request["event"] == "session-start" and request.get("source") == "resume":
-            return recall.Recalled()  # its brief is in the conversation that goes on
+            return recall.Recollection()  # its brief is in the conversation that goes on
         spaces = [str(request["space"]), *filter(None, [request.get("beside")])]
         memories = [self._memory(space) for space in spaces]
         if request["event"] == "session-start":
@@ -144,10 +145,10 @@ class Attendant:
 
     def _on_disk(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path)  # noqa: PTH116
+            status = self._path.stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
 
 def _about(request: Mapping[str, Any]) -> dict[str, Any]:
