@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,8 @@ from treering.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from treering.agents.clients import Client
+    from treering.agents.installer import FilePlan
+    from treering.agents.launch import Launcher
 
 commands = typer.Typer()
 
@@ -49,16 +52,9 @@ def install(
         return
     from treering.agents import installer
     from treering.agents.clients import client_of
-    from treering.agents.home import agent_memory
-    from treering.agents.launch import Launcher, own_command
 
     chosen = client_of(client)
-    memory = agent_memory(run.url if run.is_named else None)
-    if "://" in memory:
-        raise InputError(f"an agent needs a memory in a file, not {memory}")
-    if find_spec("mcp") is None:
-        raise MissingExtra.of("mcp", "mcp")
-    launcher = Launcher(own_command(), memory, run.named_space, personal)
+    launcher = _launcher(run, personal)
     plans = installer.install(chosen, launcher, dry_run=dry_run)
     _show(run, plans, dry_run)
     if dry_run:
@@ -66,10 +62,10 @@ def install(
     if any(plan.changes_something for plan in plans):
         for backup in installer.backups(chosen):
             note(f"as it was before: {backup}")
-        hooks = "the MCP server and hooks" if chosen.hooks else "the MCP server"
-        note(f"{chosen.title} has {hooks} of {memory}; restart it. {chosen.note}".rstrip())
+        what = "the MCP server and hooks" if chosen.hooks else "the MCP server"
+        note(f"{chosen.title} has {what} of {launcher.memory}; restart it. {chosen.note}".rstrip())
     if past:
-        _take_in_past(run, chosen, memory)
+        _take_in_past(run, chosen, launcher.memory)
 
 
 @command(commands)
@@ -93,6 +89,19 @@ def uninstall(
     _show(run, plans, dry_run)
     if not dry_run and not any(map(installer.is_installed, CLIENTS)):
         stop_all(agent_memory(run.url if run.is_named else None))
+
+
+def _launcher(run: Run, personal: bool) -> Launcher:
+    """How the agent shall start treering. Raises InputError, MissingExtra."""
+    from treering.agents.home import agent_memory
+    from treering.agents.launch import Launcher, own_command
+
+    memory = agent_memory(run.url if run.is_named else None)
+    if "://" in memory:
+        raise InputError(f"an agent needs a memory in a file, not {memory}")
+    if find_spec("mcp") is None:
+        raise MissingExtra.of("mcp", "mcp")
+    return Launcher(own_command(), memory, run.named_space, personal)
 
 
 def _take_in_past(run: Run, client: Client, memory: str) -> None:
@@ -125,12 +134,8 @@ def _list(run: Run) -> None:
     note("`treering install NAME` puts treering into one; --dry-run shows how")
 
 
-def _show(run: Run, plans: object, dry_run: bool) -> None:
-    from treering.agents.installer import FilePlan
-
-    assert isinstance(plans, list)
+def _show(run: Run, plans: Sequence[FilePlan], dry_run: bool) -> None:
     for plan in plans:
-        assert isinstance(plan, FilePlan)
         record = {"file": str(plan.path), "changed": plan.changes_something, "dry_run": dry_run}
         if not plan.changes_something:
             run.out.emit(record, f"unchanged  {plan.path}")
