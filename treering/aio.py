@@ -416,7 +416,10 @@ class AsyncMemory:
         return await asyncio.to_thread(self._memory.reembed, embedder, progress=progress)
 
     def export(self) -> AsyncIterator[str]:
-        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        """The space as lines of JSON, without line ends: a header, then one entry a line.
+
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        """
         return _paged(self._memory.export())
 
     async def import_(
@@ -458,9 +461,12 @@ class AsyncMemory:
         """Counts, sizes, the model, pending work, and what models have cost."""
         return await asyncio.to_thread(self._memory.stats)
 
-    async def check(self) -> list[str]:
-        """Problems found in the file; empty if it is sound."""
-        return await asyncio.to_thread(self._memory.check)
+    async def check(self, progress: Progress | None = None) -> list[str]:
+        """Problems found in the file, of all spaces; empty if it is sound.
+
+        Reads everything: each entry is compared with the digest that was stored with it.
+        """
+        return await asyncio.to_thread(self._memory.check, progress)
 
 
 async def _paged(items: Iterator[T]) -> AsyncIterator[T]:

@@ -17,10 +17,12 @@
     ├── LLMError              a language model failed
     │   ├── LLMNotConfigured
     │   ├── LLMUnavailable    down, timed out, overloaded: retrying later may help
-    │   └── LLMReplyError     answered, but not in the form asked for
+    │   ├── LLMReplyError     answered, but not in the form asked for
+    │   └── ReplyDiscarded    answered, from what was forgotten in the meantime
     ├── ServerError           a treering server, or the way to it
     │   ├── AccessDenied      its owner does not let this caller do that
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
+    │   ├── RequestUnderWay   the same request is being done: trying again later gets its reply
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
     └── MissingExtra          an optional dependency is not installed
 
@@ -102,6 +104,10 @@ class LLMReplyError(LLMError):
     """The language model's reply does not have the form asked for."""
 
 
+class ReplyDiscarded(LLMError):
+    """A reply was not kept, because something that the model was shown was forgotten."""
+
+
 class ServerError(TreeringError):
     """A treering server failed, or is none."""
 
@@ -112,6 +118,10 @@ class AccessDenied(ServerError):
 
 class KeyUnknown(AccessDenied):
     """The server asks for a key, and none was sent or one that opens nothing."""
+
+
+class RequestUnderWay(ServerError):
+    """A request with the same idempotency key is being done."""
 
 
 class ServerUnavailable(ServerError):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treering.errors import InputError
+from treering.errors import InputError, JournalCorrupt
 from treering.ingest.drafts import checked_name, metadata_json, parse_time
 from treering.journal.entries import Draft
 from treering.records import KINDS, Entry
@@ -16,6 +16,7 @@ from treering.split.stream import MAX_ENTRY_CHARS, check_text
 FORMAT = "treering"
 VERSION = 1
 KEEP = "keep"
+MAX_NAMED = 20  # damaged entries in one message; `treering doctor` names all
 MAX_POSITION = 2**31 - 1  # what the table in memory counts to
 
 
@@ -58,6 +59,14 @@ def line(entry: Entry) -> str:
     }
     filled = {key: value for key, value in fields.items() if value is not None}
     return json.dumps(filled, ensure_ascii=False)
+
+
+def incomplete(damaged: Sequence[JournalCorrupt]) -> JournalCorrupt:
+    """The error after an export that had to leave entries out."""
+    return JournalCorrupt(
+        f"{len(damaged)} of the entries cannot be read and are not in the export; all others are. "
+        + "\n".join(map(str, damaged[:MAX_NAMED]))
+    )
 
 
 def is_entry(text: str) -> bool:

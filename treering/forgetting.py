@@ -10,7 +10,7 @@ from treering.code import marks, recorded
 from treering.errors import JournalFull
 from treering.facts import store as facts
 from treering.fragments import store
-from treering.journal import entries, replies, work
+from treering.journal import claims, entries, replies, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import Draft
 from treering.memo import store as memo
@@ -58,7 +58,7 @@ def matching(reader: Reader, space: int, entry_ids: Sequence[str], condition: Fi
     seqs = list(entries.matching(reader, space, condition))
     if not entry_ids:
         return seqs
-    wanted = {entries.find(reader, space, one)[0] for one in entry_ids}
+    wanted = {entries.seq_of(reader, space, one) for one in entry_ids}
     return [seq for seq in seqs if seq in wanted]
 
 
@@ -89,6 +89,7 @@ def remove_derived(writer: Writer, space: int, seqs: Sequence[int]) -> dict[str,
     marks.erase(writer, space, seqs)
     replies.erase(writer, space, seqs)
     unanswered.erase(writer, seqs)
+    claims.erase(writer, seqs)
     summaries = tree.erase(writer, space, seqs)
     statements = facts.erase(writer, space, seqs)
     fragments = store.erase(writer, space, seqs)
@@ -106,10 +107,17 @@ def scrub(database: Database, space: int, needles: Sequence[bytes] = ()) -> bool
 
 
 def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards."""
+    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards.
+
+    As bytes: a damaged entry is to be forgotten, too.
+    """
     step = max(len(seqs) // MAX_NEEDLES, 1)
-    found = entries.by_seq(reader, seqs[::step][:MAX_NEEDLES]).values()
-    pieces = [_middle(entry.text) for entry in found]
+    rows = (
+        reader.row("SELECT CAST(text AS BLOB) FROM entry WHERE seq = ?", (seq,))
+        for seq in seqs[::step][:MAX_NEEDLES]
+    )
+    texts = (bytes(row[0]).decode(errors="ignore") for row in rows if row is not None)
+    pieces = [_middle(text) for text in texts]
     return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
-from treering import exchange, forgetting
+from treering import exchange, forgetting, forks
 from treering.answer import Answer, Answerer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.conversation import Conversations
@@ -22,6 +22,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import (
     InputError,
     JournalBusy,
+    JournalCorrupt,
     UnknownName,
 )
 from treering.facts.view import FactView
@@ -35,7 +36,7 @@ from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
-from treering.journal import entries, ledger, work
+from treering.journal import check, entries, ledger, work
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.llm.contract import LLM
@@ -83,6 +84,12 @@ class Memory:
     ) -> None:
         self._database = database
         self._space = space
+        self._begin(embedder, llm)
+        # Locks of other threads and connections to models stay behind when a process is forked.
+        forks.renew_in_child(self, lambda memory: memory._begin(memory._views._embedder, llm))
+
+    def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
+        database, space = self._database, self._space
         self._intake = Intake(database, space)
         self._answerer = Answerer(database, space, llm)
         self._views = Views(database, space, embedder, self._answerer)
@@ -480,14 +487,22 @@ class Memory:
         return self.stats()
 
     def export(self) -> Iterator[str]:
-        """The space as lines of JSON, without line ends: a header, then one entry a line."""
+        """The space as lines of JSON, without line ends: a header, then one entry a line.
+
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        """
         with self._database.read() as reader:
             state = store.state(reader, self._space)
             settings = ledger.settings(reader, state.space) if state else {}
             digests = list(entries.source_digests(reader, state.space)) if state else []
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
-        yield from (exchange.line(entry) for entry in self.entries())
+        damaged: list[JournalCorrupt] = []
+        if state is not None:
+            found = check.readable(self._database, state.space, damaged)
+            yield from (exchange.line(entry) for entry in found)
+        if damaged:
+            raise exchange.incomplete(damaged)
 
     def import_(
         self,
@@ -529,6 +544,14 @@ class Memory:
             found = ledger.stats(reader, self._space, self._database.size())
         return replace(found, pending=self._views.with_memos(found.pending))
 
-    def check(self) -> list[str]:
-        """Problems found in the file; empty if it is sound."""
-        return self._database.check()
+    def check(self, progress: Progress | None = None) -> list[str]:
+        """Problems found in the file, of all spaces; empty if it is sound.
+
+        Reads everything: each entry is compared with the digest that was stored with it.
+        """
+        return check.problems(self._database, progress)
+
+
+def conversations(memory: Memory) -> Conversations:
+    """The conversations of a memory, for a server that stores something of its own with a round."""
+    return memory._conversations

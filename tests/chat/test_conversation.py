@@ -14,6 +14,8 @@ from tests.memo.talk import place
 from treering import Memory
 from treering.chat import unanswered
 from treering.chat.fragments import WHOLE_ROUNDS
+from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
+from treering.chat.window import Window
 from treering.errors import (
     EmptyText,
     InputError,
@@ -23,6 +25,7 @@ from treering.errors import (
     LLMUnavailable,
     MissingExtra,
     ModelMismatch,
+    ReplyDiscarded,
     UnknownName,
 )
 from treering.journal import entries
@@ -163,6 +166,123 @@ def test_a_message_of_several_entries_is_not_kept_twice_either(open_memory: Open
     assert reply == ("assistant", "Long.")
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("change", ["forget", "replace", "forget the message"])
+def test_a_reply_from_what_was_erased_meanwhile_is_not_kept(
+    open_memory: Open, path: Path, change: str, stream: bool
+) -> None:
+    other = open_memory(path)
+    [secret] = other.add("The cat is called Mephistopheles.", source="diary").ids
+
+    def meanwhile(_: Request) -> None:
+        if change == "forget":
+            other.forget(secret)
+        elif change == "replace":
+            other.replace(secret, "The cat has no name.")
+        else:
+            other.forget(source="chat")
+
+    llm = ScriptedLLM(["It is Mephistopheles."], before_reply=meanwhile)
+    memory = open_memory(path, llm=llm)
+    with pytest.raises(
+        ReplyDiscarded, match=r"1 of the \d entries that it was shown were forgotten"
+    ):
+        if stream:
+            list(memory.chat_stream("What is the cat's name?"))
+        else:
+            memory.chat("What is the cat's name?")
+    assert [text for _, text in said(memory)] == (
+        [] if change == "forget the message" else ["What is the cat's name?"]
+    )
+    if change != "forget the message":
+        assert not list(memory.search("Mephistopheles", mode="lexical", speaker="assistant"))
+        assert b"Mephistopheles" not in path.read_bytes()
+    assert memory.stats().spent[0].calls == 1
+
+
+def test_after_a_reply_that_was_not_kept_the_message_is_said_again_and_kept_once(
+    open_memory: Open, path: Path
+) -> None:
+    other = open_memory(path)
+    other.add("The cat is called Mephistopheles.", source="diary")
+
+    def meanwhile(_: Request) -> None:
+        if list(other.entries(source="diary")):
+            other.forget(source="diary")
+
+    llm = ScriptedLLM(["It is Mephistopheles.", "I do not know."], before_reply=meanwhile)
+    memory = open_memory(path, llm=llm)
+    with pytest.raises(ReplyDiscarded):
+        memory.chat("What is the cat's name?")
+    assert memory.chat("What is the cat's name?").text == "I do not know."
+    assert [text for _, text in said(memory)] == ["What is the cat's name?", "I do not know."]
+    assert "Mephistopheles" not in llm.requests[1].text
+
+
+def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, path: Path) -> None:
+    other = open_memory(path)
+    berlin = {"role": "user", "name": "Ana", "content": "I live in Berlin.", "at": "2025-01-10"}
+    porto = {"role": "user", "name": "Ana", "content": "I moved to Porto.", "at": "2026-05-03"}
+    other.add(berlin, source="old chat")
+    [newer] = other.add(porto, source="new chat").ids
+
+    def meanwhile(_: Request) -> None:
+        other.forget(newer)
+
+    class Quoting(Window):
+        def materials(self, turn: Turn, sources: Sources) -> Materials:
+            found = cited(sources.passages("Berlin", 200, frozenset()))
+            [old] = [evidence for evidence in found if "I live in Berlin" in evidence.text]
+            assert "I moved to Porto" in old.text
+            assert newer not in old.entries
+            return Materials((old,))
+
+    memory = open_memory(path, llm=ScriptedLLM(["In Porto."], before_reply=meanwhile))
+    with pytest.raises(ReplyDiscarded):
+        memory.chat("Where does Ana live?", policy=Quoting())
+
+
+def test_what_was_forgotten_while_the_prompt_was_built_is_not_sent(
+    open_memory: Open, path: Path
+) -> None:
+    other = open_memory(path)
+    [secret] = other.add({"role": "user", "content": "My PIN is 1234."}, source="chat").ids
+    llm = ScriptedLLM(["Hello."])
+    memory = open_memory(path, llm=llm)
+
+    class Slow(Window):
+        def materials(self, turn: Turn, sources: Sources) -> Materials:
+            shown = super().materials(turn, sources)
+            if any(entry.id == secret for entry in shown.recent):
+                other.forget(secret)
+            return shown
+
+    assert memory.chat("Hello?", policy=Slow()).text == "Hello."
+    assert "1234" not in llm.requests[0].text
+
+
+def test_a_reply_stays_when_something_that_was_not_shown_is_forgotten(
+    open_memory: Open, path: Path
+) -> None:
+    other = open_memory(path)
+    [unseen] = other.add("The cat is called Mephistopheles.", source="diary").ids
+
+    def meanwhile(_: Request) -> None:
+        other.forget(unseen)
+
+    memory = open_memory(path, llm=ScriptedLLM(["Hello."], before_reply=meanwhile))
+    assert memory.chat("Hi?", policy="window").text == "Hello."
+
+
+def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -> None:
+    class Own(Window):
+        def materials(self, turn: Turn, sources: Sources) -> Materials:
+            return Materials((Evidence("Rivers are long.", ("no entry",)),))
+
+    memory, _ = talking(open_memory, "Yes.")
+    assert memory.chat("Are they?", policy=Own()).text == "Yes."
+
+
 def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
     open_memory: Open, path: Path
 ) -> None:
@@ -174,7 +294,8 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            writer.execute("DROP TABLE unanswered")
+            for table in ("unanswered", "claim_entry", "claim"):
+                writer.execute(f"DROP TABLE {table}")
             writer.execute("PRAGMA user_version = 9")
     memory = open_memory(llm=ScriptedLLM(["Hello!"]))
     memory.chat("Hi?")

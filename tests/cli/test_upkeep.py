@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -141,11 +143,39 @@ def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) ->
     assert checks == dict.fromkeys(("versions", "file", "disk", "space", "embedder", "llm"), "ok")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes there")
+def test_doctor_tells_of_a_file_that_everybody_may_open(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "life.db").chmod(0o644)
+    result = treering("doctor")
+    assert result.exit_code == 0
+    assert "every user of this machine may open" in result.stdout
+    assert "chmod 600" in result.stdout
+
+
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:
     result = treering("doctor")
     assert result.exit_code == 0
     assert "no memory at" in result.stdout
     assert not (tmp_path / "life.db").exists()
+
+
+def test_an_export_does_not_overwrite_the_memory(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    result = treering("export", tmp_path / "life.db", "--force")
+    assert result.exit_code == 2
+    assert "is the memory itself" in result.stderr
+    assert treering("doctor").exit_code == 0
+
+
+def test_an_import_does_not_read_the_memory(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    result = treering("import", tmp_path / "life.db")
+    assert result.exit_code == 2
+    assert "is the memory itself" in result.stderr
 
 
 def test_doctor_tells_what_is_broken_and_what_is_not(
@@ -178,3 +208,24 @@ def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: P
     result = treering("add", "words", "-m", other)
     assert (result.exit_code, "another program" in result.stderr) == (3, True)
     assert other.read_bytes() == before
+
+
+def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_removes(
+    treering: Treering, identity: str, settings: dict[str, str], tmp_path: Path
+) -> None:
+    treering("add", "-", stdin="Another note, about the harbour.")
+    with closing(sqlite3.connect(settings["TREERING_MEMORY"])) as connection:
+        connection.execute("UPDATE entry SET text = 'altered' WHERE id = ?", (identity,))
+        connection.commit()
+
+    found = treering("doctor")
+    assert found.exit_code == 6
+    assert identity in found.stdout
+    rest = tmp_path / "rest.jsonl"
+    exported = treering("export", rest)
+    assert exported.exit_code == 3
+    assert identity in exported.stderr
+    assert "harbour" in rest.read_text("utf-8")
+    assert identity not in rest.read_text("utf-8")
+    assert treering("forget", identity, "--yes").exit_code == 0
+    assert treering("doctor").exit_code == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,6 +14,10 @@ from tests.code.working import commit, repository, write
 from treering import Memory
 from treering.code.joined import CodeNames, Definitions
 from treering.code.mentions import mentioned
+from treering.code.names import Names
+from treering.code.rounds import Rounds
+from treering.journal.contract import Database, Reader
+from treering.journal.open import open_database
 from treering.relate.contract import MISSING, Items
 
 PARSER = """\
@@ -168,3 +174,35 @@ def test_imported_rounds_mark_as_recorded_ones_do(
 @pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
 def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
     assert len(mentioned(text)) <= 1
+
+
+class Interrupted:
+    """A database in whose next reading another thread's work happens to come between."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.between: Callable[[], object] = int
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        between, self.between = self.between, int
+        between()
+        with self._database.read() as reader:
+            yield reader
+
+
+def test_a_search_is_told_its_own_names_while_another_one_asks_for_fewer(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.add("parse() never retries.", source="one")
+    memory.add("decode() is slow.", source="two")
+    with closing(open_database(tmp_path / "memory.db")) as database:
+        interrupted = Interrupted(database)
+        reading = cast(Database, interrupted)
+        names = Names(reading, Rounds(reading, "default", lambda: None), lambda: ())
+        names_of = names.relation(0).names_of
+        first, second, both = np.array([1]), np.array([2]), np.array([1, 2])
+        assert names_of(first) == [{"parse"}]
+
+        interrupted.between = lambda: names_of(second)
+        assert names_of(both) == [{"parse"}, {"decode"}]

@@ -147,9 +147,9 @@ from treering.journal import opened
 path = Path(sys.argv[1])
 path.touch()
 inode = opened.enter(path)
-number = opened.presence(inode, path)
+number = opened.presence(inode)
 if child := os.fork():
     os.waitpid(child, 0)
 else:
-    print(opened.presence(inode, path) == number, opened.is_present(inode, path, number))
+    print(opened.presence(inode) == number, opened.is_present(inode, number))
 """

@@ -16,8 +16,8 @@ def test_a_needle_is_found_wherever_it_lies(tmp_path: Path, start: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(start) + b"needle!" + bytes(BLOCK))
     inode = opened.enter(path)
-    assert residue.holds(inode, path, [b"absent", b"needle!"])
-    assert not residue.holds(inode, path, [b"needle?"])
+    assert residue.holds(inode, [b"absent", b"needle!"])
+    assert not residue.holds(inode, [b"needle?"])
     opened.leave(inode)
     assert residue.log_holds(path, [b"needle!"])
 
@@ -26,10 +26,10 @@ def test_a_file_of_two_databases_is_left_with_the_last(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"needle")
     first, second = opened.enter(path), opened.enter(path)
-    assert residue.holds(first, path, [b"needle"])
+    assert residue.holds(first, [b"needle"])
     opened.leave(first)
     path.write_bytes(b"noodle")
-    assert residue.holds(second, path, [b"noodle"])
+    assert residue.holds(second, [b"noodle"])
     opened.leave(second)
 
 

@@ -21,7 +21,7 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import sqlite
+from treering.journal import failures, sqlite
 from treering.journal.open import open_database
 from treering.journal.sqlite import SqliteDatabase
 
@@ -46,7 +46,7 @@ def rows_of(path: Path) -> int:
 def test_another_writer_that_takes_too_long_is_named(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(failures, "BUSY_TIMEOUT_S", 0.05)
     with (
         opened(path) as one,
         opened(path) as other,

@@ -314,3 +314,40 @@ def test_a_client_fits_the_contract() -> None:
     assert isinstance(llm, LLM)
     assert (llm.model, llm.context_window) == ("m", 9)
     assert llm.count_tokens("one two three") == 4
+
+
+@pytest.mark.parametrize("ask", [complete, streamed])
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_a_redirect_is_not_followed_and_the_prompt_goes_nowhere_else(
+    opened: Opened, ask: Callable[[LLM], str], status: int
+) -> None:
+    with server.playing(server.says("Sent on.")) as elsewhere:
+        there = f"{elsewhere.url}/chat/completions"
+        sends_on = server.fails(status, location=there)
+        with server.playing(sends_on) as played, pytest.raises(LLMNotConfigured, match="redirects"):
+            ask(opened.client(played.url))
+        assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("reported", [10**26, -1])
+def test_a_count_of_tokens_that_cannot_be_is_estimated_instead(
+    opened: Opened, reported: int
+) -> None:
+    usage = {"prompt_tokens": reported, "completion_tokens": 3, "total_tokens": 3}
+    with server.playing(server.says("Under the mill.", usage=usage)) as played:
+        reply = opened.client(played.url).complete(ASKED, max_tokens=50, temperature=0.0)
+
+    assert reply.usage.estimated
+    assert 0 < reply.usage.prompt_tokens < 100
+
+
+@pytest.mark.parametrize("ask", [complete, streamed])
+@pytest.mark.parametrize(
+    ("text", "why"), [("Under\0 the mill.", "NUL"), ("x" * 1_000_001, "goes on")]
+)
+def test_a_reply_that_cannot_be_stored_is_a_reply_error(
+    opened: Opened, ask: Callable[[LLM], str], text: str, why: str
+) -> None:
+    act = server.says(text) if ask is complete else server.streams(server.chunk(text, "stop"))
+    with server.playing(act) as played, pytest.raises(LLMReplyError, match=why):
+        ask(opened.client(played.url))

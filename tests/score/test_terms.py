@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import numpy as np
@@ -9,7 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.score.terms import dated, terms
+from treering.score.terms import dated, stem, terms
+
+THREADS = 8
+WAIT_S = 30.0
+STARTS = ("gener", "communic", "national", "hope", "conspire", "adjust", "rely", "argu", "triplic")
+ENDS = ("ational", "ousness", "fulness", "ization", "ements", "ingly", "edly", "ies", "ators", "s")
 
 
 def same(one: str, other: str) -> bool:
@@ -55,3 +64,23 @@ def test_any_text_has_terms_sorted_by_hash_each_once(text: str) -> None:
 def test_a_date_is_put_in_words() -> None:
     assert dated("We met.", datetime(2026, 5, 3, tzinfo=UTC)) == "We met. 3 May 2026"
     assert dated("We met.", None) == "We met."
+
+
+def test_threads_that_stem_at_once_get_the_stems_that_one_thread_gets() -> None:
+    words = [f"{start}{end}" for start in STARTS for end in ENDS]
+    alone = {word: stem(word) for word in words}
+
+    def stemmed(seed: int) -> dict[str, str]:
+        shuffled = random.Random(seed).sample(words, len(words))
+        together.wait(WAIT_S)
+        return {word: stem(word) for word in shuffled}
+
+    interval = sys.getswitchinterval()
+    together = threading.Barrier(THREADS)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(THREADS) as threads:
+            found = list(threads.map(stemmed, range(THREADS)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(stems == alone for stems in found)

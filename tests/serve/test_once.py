@@ -78,11 +78,100 @@ def test_a_failure_is_not_kept(serve: Serve) -> None:
     assert client.post("/v1/chat", json=said, headers=KEY).json()["text"] == "Hello."
 
 
-def test_a_stream_takes_no_key(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM(["Hello."]))
+def test_a_stream_that_is_sent_again_gets_the_same_answer(serve: Serve) -> None:
+    llm = ScriptedLLM(["Hello, dear Ana."])
+    client = serve(llm=llm)
     said = {"message": "I am Ana.", "stream": True}
-    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 422
-    assert entries(client) == []
+    first = client.post("/v1/chat", json=said, headers=KEY)
+    again = client.post("/v1/chat", json=said, headers=KEY)
+    assert again.headers["content-type"] == first.headers["content-type"]
+    assert again.headers["idempotent-replayed"] == "true"
+    assert "idempotent-replayed" not in first.headers
+    done = first.text.partition("event: done")[2]
+    assert again.text == f'data: {{"text":"Hello, dear Ana."}}\n\nevent: done{done}'
+    assert len(llm.requests) == 1
+    assert entries(client) == ["I am Ana.", "Hello, dear Ana."]
+
+
+def test_a_stream_whose_reply_may_quote_what_was_forgotten_is_gone(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM(["Hello, dear Ana."]))
+    said = {"message": "I am Ana.", "stream": True}
+    client.post("/v1/chat", json=said, headers=KEY)
+    client.post("/v1/forget", json={"source": "chat"})
+    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 410
+
+
+def test_a_request_that_is_still_being_done_is_waited_for_and_then_refused(serve: Serve) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def wait(_: Request) -> None:
+        asked.set()
+        assert go.wait(10)
+
+    client = serve(llm=ScriptedLLM(["Hello."], before_reply=wait), patience_s=0.05)
+    said = {"message": "I am Ana."}
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(client.post, "/v1/chat", json=said, headers=KEY)
+        assert asked.wait(10)
+        for again in (said, said | {"stream": True}):
+            refused = client.post("/v1/chat", json=again, headers=KEY)
+            assert refused.status_code == (409 if again is said else 422)
+        go.set()
+        assert first.result().json()["text"] == "Hello."
+    refused = client.post("/v1/chat", json=said, headers=KEY)
+    assert refused.json()["text"] == "Hello."
+
+
+def test_two_servers_of_one_file_do_a_request_once(serve: Serve, path: Path) -> None:
+    asked = threading.Barrier(2, timeout=10)
+
+    def wait(_: Request) -> None:
+        asked.wait()
+
+    llm = ScriptedLLM(["Hello.", "A second reply."], before_reply=wait)
+    servers = [serve(llm=llm), serve(llm=llm)]
+    for server in servers:  # a route's first request changes warning filters, which threads share
+        assert server.post("/v1/chat", json={}).status_code == 422
+
+    def chat(number: int) -> str:
+        said = {"message": "I am Ana."}
+        return servers[number % 2].post("/v1/chat", json=said, headers=KEY).text
+
+    with ThreadPoolExecutor(8) as threads:
+        replies = threads.map(chat, range(8))
+        asked.wait()
+        assert len(set(replies)) == 1
+    assert len(llm.requests) == 1
+    assert entries(servers[0]) == ["I am Ana.", "Hello."]
+
+
+def test_a_message_without_a_reply_is_answered_after_others_have_spoken(serve: Serve) -> None:
+    """With a key it is known which message is meant, also when it is not the last one."""
+    llm = ScriptedLLM([LLMUnavailable("down"), "To Ben.", "To Ana."])
+    client = serve(llm=llm)
+    said = {"message": "I am Ana."}
+    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
+    client.post("/v1/chat", json={"message": "I am Ben."})
+    assert client.post("/v1/chat", json=said, headers=KEY).json()["text"] == "To Ana."
+    assert entries(client) == ["I am Ana.", "I am Ben.", "To Ben.", "To Ana."]
+
+
+def test_a_message_that_failed_and_was_forgotten_is_said_anew(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
+    said = {"message": "I am Ana."}
+    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
+    client.post("/v1/forget", json={"source": "chat"})
+    assert client.post("/v1/chat", json=said, headers=KEY).json()["text"] == "Hello."
+    assert entries(client) == ["I am Ana.", "Hello."]
+
+
+def test_said_again_with_another_key_a_message_is_that_requests(serve: Serve) -> None:
+    client = serve(llm=ScriptedLLM([LLMUnavailable("down"), "First.", "Second."]))
+    said, other = {"message": "I am Ana."}, {"Idempotency-Key": "b7d1-0002"}
+    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
+    assert client.post("/v1/chat", json=said, headers=other).json()["text"] == "First."
+    assert client.post("/v1/chat", json=said, headers=KEY).json()["text"] == "Second."
+    assert entries(client) == ["I am Ana.", "First.", "I am Ana.", "Second."]
 
 
 def test_what_a_kept_reply_quotes_is_forgotten_with_it(serve: Serve, path: Path) -> None:

@@ -131,6 +131,28 @@ def test_a_streamed_reply_passes_piece_by_piece_and_is_remembered(
     assert entries(open_memory)[1].metadata["model"] == "served-model"
 
 
+@pytest.mark.parametrize("gone", ["diary", "chat/"])
+def test_a_reply_from_what_was_forgotten_meanwhile_is_not_remembered(
+    path: Path, open_memory: Open, gone: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory()
+    memory.add("The cat is called Mephistopheles.", source="diary")
+
+    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        memory.forget(source=gone)
+        says("It is Mephistopheles.")(handler, over)
+
+    question = [user("What is the cat's name?")]
+    with between(path, act) as (client, _):
+        reply = client.chat.completions.create(model="m", messages=question)
+    assert reply.choices[0].message.content == "It is Mephistopheles."
+    left: list[tuple[str | None, str]] = [("user", "What is the cat's name?")]
+    if gone == "chat/":
+        left = [(None, "The cat is called Mephistopheles.")]
+    assert held(open_memory) == left
+    assert "a reply was not kept" in caplog.text
+
+
 def test_what_was_said_before_the_client_hung_up_is_remembered(
     path: Path, open_memory: Open
 ) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
+from typing import Protocol
 
 from treering.answer import Answer, Answerer
-from treering.chat import unanswered
+from treering.chat import shown, unanswered
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
@@ -20,12 +21,13 @@ from treering.errors import (
     InputError,
     JournalError,
     LLMReplyError,
+    ReplyDiscarded,
     TextEncodingError,
 )
 from treering.fragments import store
 from treering.ingest.intake import Intake
 from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal.contract import Database, Reader, Writer
 from treering.llm.contract import Reply
 from treering.recall.context import CountTokens
 from treering.records import Entry
@@ -39,6 +41,23 @@ TEMPERATURE = 0.2  # MemoChat, table 2
 STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
 """Where a small model goes on with the dialogue it was shown: what follows is nobody's words."""
 LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
+PROMPT_BUILDS = 3  # a prompt is built again where something in it was forgotten meanwhile
+
+
+class RoundRecord(Protocol):
+    """What a caller stores about a round, in the transactions that store the round itself."""
+
+    def earlier_message(self, reader: Reader) -> Sequence[int]:
+        """The entries that hold the message because an earlier attempt stored it, in order."""
+        ...
+
+    def keep_message(self, writer: Writer, message: Collection[str]) -> None:
+        """Note the ids of the entries that hold the message."""
+        ...
+
+    def keep_answer(self, writer: Writer, answer: Answer) -> None:
+        """Note the answer. What it raises keeps the reply from being stored."""
+        ...
 
 
 class Conversations:
@@ -67,31 +86,45 @@ class Conversations:
         history = self._history(source, budget)
         return build(message, history, policy, self._sources(count), budget, count)
 
-    def reply(self, message: str, policy: Policy, source: str, budget: int) -> Answer:
+    def reply(
+        self,
+        message: str,
+        policy: Policy,
+        source: str,
+        budget: int,
+        record: RoundRecord | None = None,
+    ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         llm = self._answerer.llm()
-        said = self._heard(message, source, budget)
+        said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
-            prompt = self._prompt(said, policy)
+            prompt, digests = self._prompt(said, policy)
             reply = llm.complete(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
-            answer = self._answered(source, said, prompt, reply)
+            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
         self._follow(source, policy)
         return answer
 
-    def stream(self, message: str, policy: Policy, source: str, budget: int) -> ChatStream:
+    def stream(
+        self,
+        message: str,
+        policy: Policy,
+        source: str,
+        budget: int,
+        record: RoundRecord | None = None,
+    ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._answerer.llm()
-        said = self._heard(message, source, budget)
+        said = self._heard(message, source, budget, record)
         with self._given_up_if_failing(said):
-            prompt = self._prompt(said, policy)
+            prompt, digests = self._prompt(said, policy)
             pieces = llm.stream(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
 
         def remember(reply: Reply) -> Answer:
-            answer = self._answered(source, said, prompt, reply)
+            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
             self._follow(source, policy)
             return answer
 
@@ -100,7 +133,7 @@ class Conversations:
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._database, self._space, self._views, count, hidden)
 
-    def _heard(self, message: str, source: str, budget: int) -> _Heard:
+    def _heard(self, message: str, source: str, budget: int, record: RoundRecord | None) -> _Heard:
         """A message, which is durable on return: it is kept before anything can fail.
 
         Said again because it got no reply, it is kept already. That is decided in the transaction
@@ -115,19 +148,41 @@ class Conversations:
             history = entries.tail(writer, space, source, _lines_within(within))
             is_present = self._database.is_present
             last = _last_of(history, unanswered.take(writer, space, source, is_present))
-            if last and "".join(entry.text for entry in last) == message:
-                heard = _Heard(message, ids(last), history[: -len(last)], within)
+            stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
+            if stored:
+                unanswered.answered(writer, space, stored)  # the mark of who asked before
+                history = [entry for entry in history if entry.id not in stored]
             else:
-                kept = self._intake.said(writer, source, _message("user", message))
-                heard = _Heard(message, frozenset(kept.ids), history, within)
-            unanswered.ask(writer, space, heard.entries, self._database.presence())
-            return heard
+                receipt = self._intake.said(writer, source, _message("user", message))
+                stored = frozenset(receipt.ids)
+            unanswered.ask(writer, space, stored, self._database.presence())
+            if record is not None:
+                record.keep_message(writer, stored)
+            digests = entries.digests(writer, space, stored | ids(history))
+            return _Heard(message, stored, history, within, digests)
 
-    def _prompt(self, said: _Heard, policy: Policy) -> ChatPrompt:
-        """The prompt for a message, which must not be found as the best evidence for itself."""
+    def _prompt(self, said: _Heard, policy: Policy) -> tuple[ChatPrompt, Mapping[str, bytes]]:
+        """The prompt for a message, and the digests of the entries that it and the prompt show.
+
+        The message must not be found as the best evidence for itself.
+        """
         count = self._answerer.llm().count_tokens
-        sources = self._sources(count, said.entries)
-        return build(said.message, said.history, policy, sources, said.budget, count)
+        history, gone = said.history, frozenset[str]()
+        for _ in range(PROMPT_BUILDS):
+            sources = self._sources(count, said.entries)
+            prompt = build(said.message, history, policy, sources, said.budget, count)
+            ids_shown = prompt.entries | said.entries
+            with self._database.read() as reader:
+                digests = shown.digests(reader, self._space, ids_shown)
+            # A second prompt shows nothing that was forgotten while the first one was built. What
+            # is missing again is the id of no entry, as a policy of the user's own may give it.
+            if ids_shown - digests.keys() <= gone:
+                break
+            gone |= ids_shown - digests.keys()
+            history = [entry for entry in history if entry.id not in gone]
+        # What was rewritten since the message was heard may be shown as it was then.
+        heard = {entry: said.digests[entry] for entry in (ids_shown - gone) & said.digests.keys()}
+        return prompt, digests | heard
 
     @contextmanager
     def _given_up_if_failing(self, said: _Heard) -> Iterator[None]:
@@ -148,29 +203,27 @@ class Conversations:
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
-    def _answered(self, source: str, said: _Heard, prompt: ChatPrompt, reply: Reply) -> Answer:
-        """The reply, remembered. Raises LLMReplyError if it cannot be."""
+    def _answered(
+        self, source: str, said: _Heard, replied: _Replied, record: RoundRecord | None
+    ) -> Answer:
+        """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded."""
+        reply, materials = replied.reply, replied.prompt.materials
         self._answerer.pay("chat", reply)
-        try:
-            check_text(reply.text, "the reply")
-        except TextEncodingError as error:
-            raise LLMReplyError(
-                f"a reply of {reply.model} cannot be remembered: {error}"
-            ) from error
-        text = reply.text.strip()
-        if not text:
-            raise LLMReplyError(f"a reply of {reply.model} is nothing but white space; ask again")
-        with self._database.write() as writer:
-            self._intake.said(writer, source, _message("assistant", text))
-            unanswered.answered(writer, entries.space_id(writer, self._space), said.entries)
-        materials = prompt.materials
-        return Answer(
-            text=text,
+        answer = Answer(
+            text=_checked_text(reply),
             context=materials.context,
             evidences=materials.evidences,
             usage=reply.usage,
             model=reply.model,
         )
+        with self._database.write() as writer:
+            space = entries.space_id(writer, self._space)
+            _refuse_what_shows_forgotten(writer, self._space, replied)
+            self._intake.said(writer, source, _message("assistant", answer.text))
+            unanswered.answered(writer, space, said.entries)
+            if record is not None:
+                record.keep_answer(writer, answer)
+        return answer
 
     def _follow(self, source: str, policy: Policy) -> None:
         """Index the round, and write memos; it is complete, so what fails is only delayed."""
@@ -189,17 +242,65 @@ class Conversations:
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """A message that is kept in ``entries``, the conversation before it, and the prompt's room."""
+    """A message that is kept in ``entries``, the conversation before it, and the prompt's room.
+
+    ``digests`` are those of its entries and of the conversation's.
+    """
 
     message: str
     entries: frozenset[str]
     history: list[Entry]
     budget: int
+    digests: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Replied:
+    """A reply to a prompt, and the digests of the entries that the prompt showed."""
+
+    prompt: ChatPrompt
+    shown: Mapping[str, bytes]
+    reply: Reply
 
 
 def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
     """The end of a conversation that is of a message: a long one has several entries."""
     return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
+
+
+def _earlier(reader: Reader, record: RoundRecord | None) -> list[Entry]:
+    """The entries in which an earlier attempt at the round has stored its message."""
+    seqs = record.earlier_message(reader) if record is not None else ()
+    stored = entries.by_seq(reader, seqs)
+    return [stored[seq] for seq in seqs]
+
+
+def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
+    """The ids of entries if together they hold a message, else none."""
+    return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
+
+
+def _refuse_what_shows_forgotten(reader: Reader, space: str, replied: _Replied) -> None:
+    """Raise ReplyDiscarded if an entry that the model was shown is gone, or holds another text."""
+    changed = shown.changed(reader, space, replied.shown)
+    if changed:
+        raise ReplyDiscarded(
+            f"the reply of {replied.reply.model} was not kept: {len(changed)} of the "
+            f"{len(replied.shown)} entries that it was shown were forgotten or changed while it "
+            "was written, and it may quote them; your message stays, say it again"
+        )
+
+
+def _checked_text(reply: Reply) -> str:
+    """The text of a reply. Raises LLMReplyError for what cannot be remembered."""
+    try:
+        check_text(reply.text, "the reply")
+    except TextEncodingError as error:
+        raise LLMReplyError(f"a reply of {reply.model} cannot be remembered: {error}") from error
+    text = reply.text.strip()
+    if not text:
+        raise LLMReplyError(f"a reply of {reply.model} is nothing but white space; ask again")
+    return text
 
 
 def _message(role: str, text: str) -> dict[str, object]:

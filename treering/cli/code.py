@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from treering import files
 from treering.cli import stdin
 from treering.cli.failures import FOUND
 from treering.cli.options import command
@@ -201,7 +202,7 @@ def check(
 ) -> None:
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
-        message = f"{message}\n{message_file.read_text(encoding='utf-8', errors='replace')}"
+        message = f"{message}\n{files.read_replaced(message_file)}"
     known = {}
     if _is_there(run):
         with run.memory(whole=True) as memory:

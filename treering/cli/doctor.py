@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sqlite3
+import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -119,13 +120,24 @@ def _file(run: Run) -> Iterator[Finding]:
     if not _is_there(run):
         yield Finding("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
         return
-    with _database(run) as database:
-        problems = database.check()
+    from treering.journal import check
+
+    with _database(run) as database, run.out.progress("reading entries") as progress:
+        problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
         yield Finding("file", "fail", f"{problem}; restore a copy or import an export")
     if not problems:
         yield Finding("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+    if os.name == "posix" and run.path is not None:
+        mode = stat.S_IMODE(run.path.stat().st_mode)
+        if mode & stat.S_IRWXO:
+            yield Finding(
+                "file",
+                "warn",
+                f"every user of this machine may open {run.path} (mode {mode:o}); "
+                f"`chmod 600 {run.path}*` keeps it yours",
+            )
 
 
 def _disk(run: Run) -> Iterator[Finding]:

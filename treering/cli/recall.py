@@ -16,7 +16,7 @@ from treering.cli import stdin
 from treering.cli.options import Filters, Ranking, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
-from treering.errors import InputError, LLMReplyError, LLMUnavailable
+from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
@@ -140,7 +140,7 @@ def chat(
                     message.strip(), policy=policy, source=source, budget=budget
                 ) as reply:
                     run.out.stream(reply)
-            except (LLMUnavailable, LLMReplyError) as error:
+            except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
                 if not talking:
                     raise
                 note(f"{error}\nWhat you said was kept; say it again to have it answered.")

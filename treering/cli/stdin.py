@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from treering import files
 from treering.errors import InputError, TextEncodingError
 
 STDIN = "-"
@@ -41,7 +42,7 @@ def lines_of(name: str) -> Iterator[str]:
 
 
 def _file_lines(path: Path) -> Iterator[str]:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         yield from _decoded(stream, str(path))
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.records import Entry, Stats
 
 if TYPE_CHECKING:
@@ -175,6 +176,13 @@ def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) 
     if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
     found = (one for one in memory.entries(**conditions) if not entry_ids or one.id in entry_ids)
+    try:
+        _say_which(found)
+    except JournalCorrupt as error:  # which must not keep it from being forgotten
+        note(f"what will be erased cannot be shown: {error}")
+
+
+def _say_which(found: Iterator[Entry]) -> None:
     first = list(islice(found, SHOWN))
     if not first:
         raise UnknownName("nothing to forget: no entry matches")
@@ -205,11 +213,15 @@ def _report(report: Report) -> Iterator[Part]:
 
 
 def _write(path: Path, lines: Iterator[str], force: bool) -> int:
-    """Write beside the file and rename: it is complete or not there. The number of entries."""
+    """Write beside the file and rename: it is complete or not there. The number of entries.
+
+    Of a damaged memory it holds what can be read.
+    """
     from treering.exchange import is_entry
 
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
+    files.refuse_memory(path)
     part = path.with_name(f"{path.name}.part")
     count = 0
     try:
@@ -218,6 +230,9 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
                 stream.write(f"{line}\n")
                 count += is_entry(line)
         os.replace(part, path)  # noqa: PTH105
+    except JournalCorrupt:  # which comes after all that can be read, to be rescued
+        os.replace(part, path)  # noqa: PTH105
+        raise
     finally:
         part.unlink(missing_ok=True)
     return count

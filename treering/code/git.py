@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+from treering import files
 from treering.code.language import language_of
 from treering.code.recorded import is_inside
 from treering.code.repository import is_passed_over
@@ -137,9 +138,9 @@ class Git:
     def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
         """The texts of files at a revision, by path; what is not there is left out."""
         if revision == WORKING_TREE:
-            files = ((path, self.top / path) for path in paths)
-            there = ((path, file) for path, file in files if _is_within(self.top, file))
-            return {path: file.read_text(errors="replace") for path, file in there}
+            named = ((path, self.top / path) for path in paths)
+            there = ((path, file) for path, file in named if _is_within(self.top, file))
+            return {path: files.read_replaced(file) for path, file in there}
         names = [f"{'' if revision == STAGED else revision}:{path}" for path in paths]
         blobs = self.blobs(names)
         return {path: blobs[name] for path, name in zip(paths, names, strict=True) if name in blobs}
@@ -249,7 +250,7 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
     if outside is not None:
         raise InputError(f"the diff has the path {outside!r}; give paths from the root")
     there = {path: root / path for path in paths if _is_within(root, root / path)}
-    after = {path: file.read_text(errors="replace") for path, file in there.items()}
+    after = {path: files.read_replaced(file) for path, file in there.items()}
     return _without(diff, there, paths, root), after
 
 
@@ -261,21 +262,24 @@ def _without(
         copy = Path(folder).resolve()
         for path, file in there.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
-            (copy / path).write_bytes(file.read_bytes())  # as it is: git compares line ends too
+            # As it is: git compares line ends too.
+            (copy / path).write_bytes(files.read_bytes(file))
         # Patterns, in which the characters of a name must not act.
         included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
         if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
             raise InputError(f"the diff is not what the files below {root} were changed by")
         # A diff may make links, and what they point to is not of the repository.
         found = [file for file in copy.rglob("*") if _is_within(copy, file)]
-        return {
-            file.relative_to(copy).as_posix(): file.read_text(errors="replace") for file in found
-        }
+        return {file.relative_to(copy).as_posix(): files.read_replaced(file) for file in found}
 
 
 def _is_within(root: Path, file: Path) -> bool:
-    """Whether it is a plain file below a folder; its path may come from a diff or an import."""
-    return file.is_file() and file.resolve().is_relative_to(root.resolve())
+    """Whether it is a plain file below a folder; its path may come from a diff or an import.
+
+    The memory itself, which must not be read, is none.
+    """
+    inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
+    return inside and not files.is_memory(file)
 
 
 def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 from treering.code.mentions import last_part, means, mentioned
 from treering.code.recorded import Recorded
+from treering.journal import damage
 from treering.journal.contract import Reader, Writer
-from treering.journal.entries import PAGE, micros, moment
+from treering.journal.entries import PAGE, micros, moment, there
 from treering.records import BLOCK, Entry, Newer
 
 
@@ -26,17 +27,18 @@ class _Change:
     """When a definition changed or went, and the round that did it, if one is recorded."""
 
     place: Definition
-    at: int
+    at: datetime
     gone: bool
-    entry_id: str
-    asked: str
+    seq: int | None
 
-    def newer(self) -> Newer:
-        """What stands against a text that speaks of it."""
+    def newer(self, rounds: Mapping[int, Entry]) -> Newer:
+        """What stands against a text that speaks of it, given the entries of the rounds."""
         how = "is gone" if self.gone else "has changed"
-        why = f": {self.asked}" if self.asked else ""
+        round_ = None if self.seq is None else rounds[self.seq]
+        asked = round_.text.partition("\n")[0] if round_ else ""
+        why = f": {asked}" if asked else ""
         said = f"{self.place.qualified} in {self.place.path} {how}{why}"
-        return Newer(self.entry_id, said, moment(self.at))
+        return Newer(round_.id if round_ else "", said, self.at)
 
 
 def save_noticed(
@@ -117,9 +119,9 @@ def against(
         key: mentioned(text) for key, text in texts.items() if BLOCK not in found[key].metadata
     }
     changes = _changes(reader, space, {last_part(name) for some in names.values() for name in some})
-    marks = {}
+    latest = {}
     for key, some in names.items():
-        said = micros(found[key].at or found[key].added)
+        said = found[key].at or found[key].added
         since = [
             change
             for name in some
@@ -127,8 +129,9 @@ def against(
             if change.at > said and means(name, change.place.qualified)
         ]
         if since:
-            marks[key] = max(since, key=lambda change: (change.at, bool(change.entry_id))).newer()
-    return marks
+            latest[key] = max(since, key=lambda change: (change.at, change.seq is not None))
+    rounds = there(reader, [one.seq for one in latest.values() if one.seq is not None])
+    return {key: one.newer(rounds) for key, one in latest.items()}
 
 
 def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list[_Change]]:
@@ -137,14 +140,12 @@ def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list
     for start in range(0, len(wanted), PAGE):
         chunk = wanted[start : start + PAGE]
         rows = reader.rows(
-            "SELECT c.name, c.path, c.qualified, c.at, c.gone, e.id, e.text FROM code_change c"
-            f" LEFT JOIN entry e ON e.seq = c.entry WHERE c.space = ? AND c.name IN"
-            f" ({', '.join('?' * len(chunk))})",
+            "SELECT name, path, qualified, at, gone, entry FROM code_change"
+            f" WHERE space = ? AND name IN ({', '.join('?' * len(chunk))})",
             (space, *chunk),
         )
-        for name, path, qualified, at, gone, entry_id, text in rows:
-            asked = text.partition("\n")[0] if text else ""
-            place = Definition(path, qualified)
-            change = _Change(place, int(at), bool(gone), entry_id or "", asked)
+        for name, path, qualified, at, gone, seq in rows:
+            with damage.decoding("what has changed in the code"):
+                change = _Change(Definition(path, qualified), moment(at), bool(gone), seq)
             found.setdefault(name, []).append(change)
     return found

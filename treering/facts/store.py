@@ -8,7 +8,7 @@ from typing import Final
 
 from treering.facts.change import Known, superseded
 from treering.facts.statement import Statement
-from treering.journal import entries, work
+from treering.journal import damage, entries, work
 from treering.journal.contract import Reader, Row, Writer
 from treering.records import Hit, Newer
 
@@ -44,7 +44,9 @@ class Marks:
 
 NOTHING: Final = Marks()
 
-_NEWER: Final = "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop"
+_NEWER: Final = (
+    "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
+)
 _OLDER: Final = (
     "FROM superseded o JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
     " LEFT JOIN statement s"
@@ -112,7 +114,8 @@ def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]
         f" WHERE space = ?{condition} ORDER BY said, entry, start",
         (space, *params),
     )
-    return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+    with damage.decoding("the stored statements"):
+        return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
 
 
 def has_end(reader: Reader, space: int, group: Group) -> bool:
@@ -185,11 +188,11 @@ def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Marks]:
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
         rows = reader.rows(
-            f"SELECT {_NEWER}, o.entry {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            f"SELECT {_NEWER} {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
             " ORDER BY coalesce(e.at, e.added), e.seq",
             chunk,
         )
-        for row in rows:  # the newest counts
+        for row in _whole(reader, rows):  # the newest counts
             before, one = found.get(int(row[-1]), NOTHING), _newer(row)
             found[int(row[-1])] = (
                 replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
@@ -210,21 +213,23 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
 def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
     """What supersedes a statement, by its entry, subject and slot."""
     rows = reader.rows(
-        f"SELECT {_NEWER}, o.entry, o.subject, o.slot {_OLDER}"
+        f"SELECT {_NEWER}, o.subject, o.slot {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
         (space,),
     )
-    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in rows}
+    found = _whole(reader, rows)
+    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in found}
 
 
 def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
     """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
     rows = reader.rows(
-        f"SELECT {_NEWER}, o.entry, o.newer, o.slot, o.made_by {_OLDER}"
+        f"SELECT {_NEWER}, o.slot, o.made_by {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         (space,),
     )
-    return [(int(row[-4]), int(row[-3]), _newer(row), str(row[-2]), str(row[-1])) for row in rows]
+    found = _whole(reader, rows)
+    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in found]
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
@@ -263,12 +268,20 @@ def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[
     return [int(row[0]) for row in rows]
 
 
+def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
+    """The rows, once the entries whose texts they show are found to be as they were stored."""
+    found = list(rows)
+    entries.there(reader, [seq for row in found for seq in (row[9], row[10])])
+    return found
+
+
 def _newer(row: Row) -> Newer:
     _, entry_id, text, start, stop, at, older, first, last = row[:9]
-    of = None if older is None or row[0] else _short(str(older)[first:last])
-    when = entries.moment(at) if at is not None else None
-    whole = of is None or of == str(older).strip()
-    return Newer(str(entry_id), _short(str(text)[start:stop]), when, None if whole else of)
+    with damage.decoding(f"what entry {entry_id!r} supersedes"):
+        of = None if older is None or row[0] else _short(str(older)[first:last])
+        when = entries.moment(at) if at is not None else None
+        whole = of is None or of == str(older).strip()
+        return Newer(str(entry_id), _short(str(text)[start:stop]), when, None if whole else of)
 
 
 def _short(text: str) -> str:

@@ -137,7 +137,7 @@ class FactView:
         with self._database.read() as reader:
             state = fragments.state(reader, self._space)
             found = store.pairs(reader, state.space) if state else []
-            known = entries.by_seq(reader, [entry for entry, *_ in found])
+            known = entries.there(reader, [entry for entry, *_ in found])
         return [
             Change(slot, known[seq].id, known[seq].text, known[seq].at, newer, made_by)
             for seq, _, newer, slot, made_by in found
@@ -211,7 +211,7 @@ class FactView:
 
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:
     told = store.known(reader, space)
-    found = entries.by_seq(reader, [one.entry for one in told])
+    found = entries.there(reader, [one.entry for one in told])
     against = store.newer_statements(reader, space)
     for one in told:
         said, entry = one.statement, found[one.entry]

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.errors import DimensionMismatch
-from treering.journal import work
+from treering.journal import damage, work
 from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
+from treering.records import Entry
 from treering.relate.contract import Floats
 from treering.score.terms import Terms
 from treering.split import Span
+
+LONGEST = 1.01
+"""No component of a unit vector is longer, rounded or not."""
 
 VIEW = "fragments"
 """Work whose targets are entries that have not been split."""
@@ -255,14 +259,24 @@ def enqueue_all(writer: Writer, space: int, model: Model) -> None:
     )
 
 
+def cut(entry: Entry, span: Span | None) -> str:
+    """The text of a fragment of an entry. Raises JournalCorrupt if that has no such place."""
+    with damage.decoding(f"the fragments of entry {entry.id!r}"):
+        if span is None or not 0 <= span[0] < span[1] <= len(entry.text):
+            raise ValueError(span)
+        return entry.text[slice(*span)]
+
+
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
-    """Stored vectors, shape (len(data), dimension). Raises DimensionMismatch."""
-    if wrong := {len(one) for one in data} - {4 * dimension}:
-        raise DimensionMismatch(
-            f"a stored vector has {wrong.pop()} bytes, its model {dimension} dimensions; "
-            "the file is damaged: run `treering reembed`"
-        )
-    return np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+    """Stored vectors, shape (len(data), dimension). Raises JournalCorrupt."""
+    with damage.decoding("a stored vector"):
+        if wrong := {len(one) for one in data} - {4 * dimension}:
+            raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
+        found = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+        # All are unit vectors; what is no number is neither above nor below.
+        if len(found) and not (found.min() > -LONGEST and found.max() < LONGEST):
+            raise ValueError("not of unit length")
+    return found
 
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
@@ -272,5 +286,6 @@ def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
-        found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+        with damage.decoding("the search index"):
+            found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
     return found

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treering.fragments import store
 from treering.fragments.store import State
 from treering.fragments.times import carried
+from treering.journal import damage
 from treering.journal.contract import Database, Reader, Row
 from treering.records import KINDS, Kind
 from treering.relate.contract import MISSING, Codes, Items
@@ -176,7 +177,9 @@ class Table:
         last = int(self._fragment.values[-1]) if len(self._fragment.values) else 0
         rows = store.rows(reader, state.space, last)
         while chunk := list(islice(rows, LOAD_ROWS)):
-            self._append(chunk)
+            # What is too large for a column raises too, where numpy would only warn.
+            with damage.decoding("the search index"), np.errstate(invalid="raise"):
+                self._append(chunk)
         if state.model is not None:
             vectors = store.vectors(reader, state.space, state.model, self._last_vector)
             while chunk := list(islice(vectors, LOAD_ROWS)):
@@ -186,6 +189,8 @@ class Table:
         fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
             *rows, strict=True
         )
+        for name in {*speaker, *session} - {None}:
+            damage.checked(str, name)
         self._fragment.extend(fragment)
         self._entry.extend(entry)
         self._start.extend(start)
@@ -200,14 +205,17 @@ class Table:
         self._kind.extend([_KIND_CODES[name] for name in kind])
         self._vectors.extend(len(rows))
         self._embedded.extend(len(rows))
-        flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
         sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
+        flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
         self._lexical = self._lexical.extended(flat, sizes)
 
     def _place_vectors(self, chunk: Sequence[Row], model: store.Model) -> None:
         identities, fragments, data = zip(*chunk, strict=True)
         vectors = store.to_vectors(data, model.dimension)
-        places = np.searchsorted(self._fragment.values, fragments)
+        with damage.decoding("the search index"):
+            places = np.searchsorted(self._fragment.values, fragments)
+            if (self._fragment.values[places] != fragments).any():
+                raise ValueError("a vector of no fragment")
         self._vectors.values[places] = vectors
         self._embedded.values[places] = True
         self._last_vector = identities[-1]

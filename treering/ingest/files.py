@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from treering import files
 from treering.errors import InputError, TextEncodingError
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.entries import Draft
@@ -25,6 +26,7 @@ _CODE = frozenset(
 )
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
+_BLOCK_BYTES = 1 << 20
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
 
@@ -35,8 +37,10 @@ def kind_of(path: Path) -> Kind:
 
 def digest(path: Path, envelope: Envelope) -> bytes:
     """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256")
+    found = hashlib.sha256()
+    with files.open_file(path) as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            found.update(block)
     if envelope != Envelope():
         found.update(envelope.canonical().encode())
     return found.digest()
@@ -60,13 +64,15 @@ def walk(folder: Path) -> Iterator[Path | Skipped]:
 
 def _readable(path: Path) -> Path | Skipped:
     try:
+        if files.is_memory(path):
+            return Skipped(str(path), files.REASON)
         return Skipped(str(path), "not text") if _is_binary(path) else path
     except OSError as error:
         return Skipped(str(path), str(error))
 
 
 def _is_binary(path: Path) -> bool:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         head = stream.read(_SNIFF_BYTES)
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
@@ -105,7 +111,7 @@ def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue

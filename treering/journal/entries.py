@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
 
-from treering.errors import FilterError, InputError, UnknownName
-from treering.journal.contract import Reader, Row, Value, Writer
+from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
+from treering.journal import damage
+from treering.journal.contract import Reader, Value, Writer
+from treering.journal.stored import micros as micros
+from treering.journal.stored import moment as moment
+from treering.journal.stored import read
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
@@ -20,11 +22,6 @@ OWN_SOURCES = "treering:"
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
 MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_COLUMNS = (
-    "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
-    "e.metadata"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +45,8 @@ class Draft:
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
-        parts = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
-        stamp = micros(self.at) if self.at else None
-        canonical = json.dumps([*parts, stamp, self.key], ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).digest()
+        said = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
+        return damage.digest((*said, micros(self.at) if self.at else None), self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +55,6 @@ class Appended:
 
     ids: list[str]
     unchanged: int
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since the epoch; a time without a zone is UTC."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(stamp: int) -> datetime:
-    """The inverse of ``micros``."""
-    return _EPOCH + timedelta(microseconds=stamp)
 
 
 def space_id(writer: Writer, name: str) -> int:
@@ -214,22 +197,16 @@ def page(
 ) -> list[tuple[int, Entry]]:
     """Entries that meet a filter, in the order they were added, each with its sequence number."""
     where, params = compile_filter(condition)
-    rows = reader.rows(
-        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
-        f" WHERE e.space = ? AND e.seq > ?{where} ORDER BY e.seq LIMIT ?",
+    return read(
+        reader,
+        f"e.space = ? AND e.seq > ?{where} ORDER BY e.seq LIMIT ?",
         (space, after, *params, limit),
     )
-    return [(int(row[0]), entry_of(row[1:])) for row in rows]
 
 
 def newest(reader: Reader, space: int, limit: int) -> list[tuple[int, Entry]]:
     """The entries that were added last, in the order they were added, with sequence numbers."""
-    rows = reader.rows(
-        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE e.space = ? ORDER BY e.seq DESC LIMIT ?",
-        (space, limit),
-    )
-    return [(int(row[0]), entry_of(row[1:])) for row in rows][::-1]
+    return read(reader, "e.space = ? ORDER BY e.seq DESC LIMIT ?", (space, limit))[::-1]
 
 
 def after(cursor: str | None) -> int:
@@ -245,7 +222,7 @@ def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter."""
     where, params = compile_filter(condition)
     rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        "SELECT e.seq FROM entry e LEFT JOIN source s ON s.id = e.source"
         f" WHERE e.space = ?{where} ORDER BY e.seq",
         (space, *params),
     )
@@ -261,14 +238,23 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
     return [int(row[0]) for row in rows]
 
 
+def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:
+    """The digests of the ids that a space has: another one tells that an entry was rewritten."""
+    rows = reader.rows(
+        "SELECT id, digest FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(sorted(identities))),
+    )
+    return {str(row[0]): bytes(row[1]) for row in rows}
+
+
 def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
-    rows = reader.rows(
-        f"SELECT {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
+    found = read(
+        reader,
+        "s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
         (space, source, limit),
     )
-    return [entry_of(row) for row in rows][::-1]
+    return [entry for _, entry in found][::-1]
 
 
 def exchange(reader: Reader, space: int, source: str, position: int, limit: int) -> list[int]:
@@ -298,18 +284,21 @@ def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
 
 
 def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number."""
+    """Entries by sequence number; those that have gone are left out."""
     found: dict[int, Entry] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), PAGE):
         chunk = unique[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        rows = reader.rows(
-            f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
-            f" WHERE e.seq IN ({marks})",
-            chunk,
-        )
-        found.update((int(row[0]), entry_of(row[1:])) for row in rows)
+        found.update(read(reader, f"e.seq IN ({marks})", chunk))
+    return found
+
+
+def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
+    """Entries by sequence number, of which another row says that they are there."""
+    found = by_seq(reader, seqs)
+    if missing := set(seqs) - found.keys():
+        raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
     return found
 
 
@@ -344,14 +333,20 @@ def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
 
 def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
-    row = reader.row(
-        f"SELECT e.seq, {_COLUMNS} FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE e.space = ? AND e.id = ?",
-        (space, identity),
-    )
+    found = read(reader, "e.space = ? AND e.id = ?", (space, identity))
+    if not found:
+        raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+    if found[0][1].id != identity:  # the index of the ids and the entry disagree
+        raise damage.of_entry(identity, "it has another id")
+    return found[0]
+
+
+def seq_of(reader: Reader, space: int, identity: str) -> int:
+    """The sequence number of an id, be its entry damaged or not. Raises UnknownName."""
+    row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
     if row is None:
         raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
-    return int(row[0]), entry_of(row[1:])
+    return int(row[0])
 
 
 def count(reader: Reader, table: str, space: int) -> int:
@@ -426,21 +421,3 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
     )
     return clause, [key, wanted, wanted, wanted, wanted, wanted]
-
-
-def entry_of(row: Row) -> Entry:
-    """The record of a row of ``_COLUMNS``."""
-    metadata: dict[str, Any] = json.loads(row[10])
-    return Entry(
-        id=row[0],
-        text=row[1],
-        source=row[2],
-        position=row[3],
-        kind=row[4],
-        added=moment(row[5]),
-        at=None if row[6] is None else moment(row[6]),
-        speaker=row[7],
-        role=row[8],
-        session=row[9],
-        metadata=metadata,
-    )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from treering.fragments import store
-from treering.journal import entries, work
+from treering.journal import damage, entries, work
 from treering.journal.contract import Reader, Writer
 from treering.records import Spent, Stats
 
@@ -34,7 +34,8 @@ def stats(reader: Reader, space: str, size: int) -> Stats:
 def settings(reader: Reader, space: int) -> dict[str, Any]:
     """What ``fit`` found for a space."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
-    found: dict[str, Any] = json.loads(row[0]) if row else {}
+    with damage.decoding("what `treering fit` found"):
+        found: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
     return found
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from treering.errors import InputError
 from treering.journal import entries
-from treering.journal.contract import Database, Writer
+from treering.journal.contract import Reader, Writer
 
 KEPT = timedelta(days=7)
 """Far longer than any client tries again."""
@@ -28,41 +28,39 @@ class Reply:
     body: bytes | None
 
 
-def find(database: Database, space: str, key: str, request: bytes) -> Reply | None:
-    """The reply to a request of that key. Raises InputError if the key came with another one."""
-    with database.read() as reader:
-        row = reader.row(
-            "SELECT r.request, r.status, r.body FROM reply r JOIN space s ON s.id = r.space"
-            " WHERE s.name = ? AND r.key = ?",
-            (space, _digest(key)),
-        )
+def find(reader: Reader, space: str, key: bytes, request: bytes) -> Reply | None:
+    """The reply to a request, both given by digest and ``mac`` of the key.
+
+    Raises InputError if the key came with another request.
+    """
+    row = reader.row(
+        "SELECT r.request, r.status, r.body FROM reply r JOIN space s ON s.id = r.space"
+        " WHERE s.name = ? AND r.key = ?",
+        (space, key),
+    )
     if row is None:
         return None
-    if not hmac.compare_digest(bytes(row[0]), _mac(key, request)):
-        raise InputError("this idempotency key was sent with another request; use a new key")
+    refuse_another(bytes(row[0]), request)
     return Reply(int(row[1]), None if row[2] is None else bytes(row[2]))
 
 
+def refuse_another(first: bytes, request: bytes) -> None:
+    """Raise InputError unless both are the ``mac`` of the same request."""
+    if not hmac.compare_digest(first, request):
+        raise InputError("this idempotency key was sent with another request; use a new key")
+
+
 def keep(
-    database: Database, space: str, key: str, request: bytes, reply: Reply, *, quotes: bool
+    writer: Writer, space: int, key: bytes, request: bytes, reply: Reply, *, quotes: bool
 ) -> None:
     """Keep the reply to a request; ``quotes`` tells whether it may hold text of entries."""
     now = datetime.now(UTC)
-    with database.write() as writer:
-        writer.execute("DELETE FROM reply WHERE at < ?", (entries.micros(now - KEPT),))
-        writer.execute(
-            "INSERT INTO reply (space, key, request, status, body, quotes, at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (
-                entries.space_id(writer, space),
-                _digest(key),
-                _mac(key, request),
-                reply.status,
-                reply.body,
-                int(quotes),
-                entries.micros(now),
-            ),
-        )
+    writer.execute("DELETE FROM reply WHERE at < ?", (entries.micros(now - KEPT),))
+    writer.execute(
+        "INSERT INTO reply (space, key, request, status, body, quotes, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (space, key, request, reply.status, reply.body, int(quotes), entries.micros(now)),
+    )
 
 
 def erase(writer: Writer, space: int, seqs: Sequence[int]) -> None:
@@ -71,9 +69,11 @@ def erase(writer: Writer, space: int, seqs: Sequence[int]) -> None:
         writer.execute("UPDATE reply SET body = NULL WHERE space = ? AND quotes", (space,))
 
 
-def _digest(key: str) -> bytes:
+def digest(key: str) -> bytes:
+    """What a key is found by."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
-def _mac(key: str, request: bytes) -> bytes:
+def mac(key: str, request: bytes) -> bytes:
+    """What a request of a key is told from others by."""
     return hmac.digest(key.encode("utf-8", "surrogateescape"), request, "sha256")

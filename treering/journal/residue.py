@@ -12,9 +12,9 @@ from treering.journal.opened import Inode
 _BLOCK = 1 << 20
 
 
-def holds(inode: Inode, path: Path, needles: Sequence[bytes]) -> bool:
+def holds(inode: Inode, needles: Sequence[bytes]) -> bool:
     """Whether any of the needles is in the bytes of a file that has been entered."""
-    with opened.stream(inode, path) as file:
+    with opened.stream(inode) as file:
         file.seek(0)
         return _found(file, needles)
 

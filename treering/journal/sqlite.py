@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections import Counter
@@ -10,67 +11,27 @@ from contextlib import contextmanager
 from importlib import resources
 from itertools import chain
 from pathlib import Path
+from weakref import WeakSet
 
+from treering import forks
 from treering.errors import (
     InputError,
     JournalBusy,
     JournalCorrupt,
     JournalError,
-    JournalFull,
     JournalVersionError,
 )
-from treering.journal import opened, residue
+from treering.journal import failures, first_look, opened, residue
 from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.failures import no_permission, translated
 
-APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
-BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 SCRUB_TIMEOUT_S = (
     2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
 )
+_LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn every error of sqlite3 into one of ours that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path) from error
-    except (UnicodeEncodeError, OverflowError) as error:
-        raise InputError(f"a value cannot be stored: {error}") from error
-
-
-def _translate(error: sqlite3.Error, path: Path) -> JournalError:
-    # The primary result code is the low byte of the extended one.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return JournalBusy(
-            f"{path}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
-        )
-    if code == sqlite3.SQLITE_FULL:
-        return JournalFull(
-            f"{path}: no space left to write; nothing of this change was stored. "
-            "Free some disk space and repeat it"
-        )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return JournalCorrupt(
-            f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
-            "`treering doctor` tells what is damaged"
-        )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return JournalError(
-            f"{path}: no permission ({error}); the file and its folder must be readable and "
-            "writable"
-        )
-    if code == sqlite3.SQLITE_IOERR:
-        return JournalError(
-            f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
-            "disk, its free space and your quota, and repeat it"
-        )
-    return JournalError(f"{path}: {error}")
 
 
 class _Transaction:
@@ -81,28 +42,28 @@ class _Transaction:
         self._path = path
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        with _translated(self._path):
+        with translated(self._path):
             # The chain has no ``close``, which a generator that is dropped after its connection was
             # closed, as by Ctrl-C, would call on the cursor, and which would fail.
             yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        with _translated(self._path):
+        with translated(self._path):
             found: Row | None = self._connection.execute(sql, params).fetchone()
             return found
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        with _translated(self._path):
+        with translated(self._path):
             return self._connection.execute(sql, params).rowcount
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
-        with _translated(self._path):
+        with translated(self._path):
             new = self._connection.execute(sql, params).lastrowid
         assert new is not None  # an INSERT that did not raise has made a row
         return new
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        with _translated(self._path):
+        with translated(self._path):
             self._connection.executemany(sql, params)
 
 
@@ -121,16 +82,22 @@ class SqliteDatabase:
             )
         self.url = str(path)
         self._path = path
+        # Threads connect later, from whatever folder is the current one then.
+        self._given = path.absolute()
+        self._file = Path(os.path.realpath(self._given))
         self._local = threading.local()
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._idle = threading.Condition()  # protects _connections, _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
+        self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
+        _databases.add(self)
         try:
-            self._prepare()
-            self._inode = opened.enter(path)
+            with self._entered():
+                self._prepare()
+            self.presence()  # from now on, lost locks are noticed
         except BaseException:
             self.close()
             raise
@@ -138,36 +105,45 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         """A read transaction; nested in another of this thread, it is part of that one."""
+        self._take_lost_locks_again()
         with self._entered():
             connection = self._connection()
             if connection.in_transaction:
                 yield _Transaction(connection, self._path)
                 return
-            with _translated(self._path):
+            self._ensure_in_place()
+            with translated(self._path):
                 connection.execute("BEGIN")
             try:
                 yield _Transaction(connection, self._path)
             finally:
-                with _translated(self._path):
+                with translated(self._path):
                     connection.rollback()
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
+        self._take_lost_locks_again()
         with self._writing, self._entered():
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
-            with _translated(self._path):
+            with translated(self._path):
                 connection.execute("BEGIN IMMEDIATE")
             try:
+                self._ensure_in_place()
+                self._ensure_locked("nothing of this change was stored; repeat it")
                 yield _Transaction(connection, self._path)
-                with _translated(self._path):
+                with translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
-                with _translated(self._path):
+                with translated(self._path):
                     connection.rollback()
                 raise
+            # Once more: what was committed into a file that had gone, or without locks, is not
+            # durable, and must not be acknowledged.
+            self._ensure_in_place()
+            self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
     def scrub(self, needles: Sequence[bytes]) -> bool:
         """Rewrite the file from what is live and empty the WAL; then read both for the needles.
@@ -175,7 +151,9 @@ class SqliteDatabase:
         secure_delete zeroes what is deleted, but a page that was rebalanced earlier may keep a
         copy in its gap; only a rewritten file is sure to hold none.
         """
+        self._take_lost_locks_again()
         with self._writing, self._entered():
+            self._ensure_in_place()
             try:
                 emptied = self._rewrite()
             except JournalBusy:
@@ -185,12 +163,12 @@ class SqliteDatabase:
     def presence(self) -> int:
         """A byte of the file that this process has locked."""
         with self._entered(), self._lockable() as inode:
-            return opened.presence(inode, self._path)
+            return opened.presence(inode)
 
     def is_present(self, number: int) -> bool:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._entered(), self._lockable() as inode:
-            return opened.is_present(inode, self._path, number)
+            return opened.is_present(inode, number)
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
@@ -216,7 +194,7 @@ class SqliteDatabase:
         is not given back in time loses its connection when it is collected.
         """
         mine = threading.get_ident()
-        with self._idle:
+        with forks.gate.inside(), self._idle:
             self._closed = True
             if self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S):
                 for connection in self._connections.values():
@@ -241,23 +219,81 @@ class SqliteDatabase:
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
-        with self._idle:
-            if self._closed:
-                raise JournalError(f"{self._path} has been closed; open it again")
-            self._inside[threading.get_ident()] += 1
-        try:
-            yield
-        finally:
+        with forks.gate.inside():
             with self._idle:
-                self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
-                self._idle.notify_all()
+                if self._closed:
+                    raise JournalError(self._why_closed)
+                self._inside[threading.get_ident()] += 1
+            try:
+                yield
+            finally:
+                with self._idle:
+                    self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
+                    self._idle.notify_all()
+
+    def _ensure_in_place(self) -> None:
+        """Raise JournalError if the path leads to another file than the one that is open."""
+        if opened.inode_of(self._given) != self._inode:
+            raise JournalError(
+                f"{self._path} was moved, replaced or removed; open it again (what a moved file "
+                f"has not taken in yet is in {self._file}-wal, which belongs beside it)"
+            )
+
+    def _ensure_locked(self, outcome: str) -> None:
+        if self._inode is not None and opened.has_lost_locks(self._inode):
+            raise JournalError(f"{self._path}: {_LOCKS_LOST}; {outcome}")
+
+    def _take_lost_locks_again(self) -> None:
+        """Connect anew if something else in this process has dropped SQLite's locks on the file.
+
+        SQLite does not know of it, and takes locks only with the first of its connections to a
+        file: all that this process has must be closed before one is opened.
+        """
+        inode = self._inode
+        if inode is None or forks.gate.is_inside() or not opened.has_lost_locks(inode):
+            return
+        with forks.gate.alone() as is_quiet:
+            if is_quiet and opened.has_lost_locks(inode):  # no other thread was faster
+                for database in list(_databases):
+                    if database._inode == inode:
+                        database._drop_connections()
+                opened.relock(inode)
+
+    def _drop_connections(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+        self._local = threading.local()
+
+    def _renew_in_child(self) -> None:
+        """Begin again in a forked process, without the other threads and what they had locked.
+
+        The connections are closed, as new ones would share SQLite's state of the file and take no
+        locks of their own. That undoes nothing of the parent's as long as no transaction is under
+        way; if one was, they are left as they are for ever, and the file is refused.
+        """
+        is_usable = forks.was_quiet() or not self._inside
+        self._writing, self._idle = threading.RLock(), threading.Condition()
+        self._inside.clear()
+        if is_usable:
+            self._drop_connections()
+            return
+        for connection in self._connections.values():
+            forks.abandon(connection)
+        self._connections.clear()
+        self._local = threading.local()
+        self._closed = True
+        self._why_closed = f"{self._path}: {opened.FORKED}"
+        if self._inode is not None:
+            opened.make_unusable(self._inode)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if self._closed:
-            raise JournalError(f"{self._path} has been closed; open it again")
+            raise JournalError(self._why_closed)
         if connection is None:
-            with _translated(self._path):
+            self._ensure_in_place()
+            with translated(self._path):
                 connection = self._connect()
             self._local.connection = connection
             with self._idle:
@@ -271,8 +307,9 @@ class SqliteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path,
-            timeout=BUSY_TIMEOUT_S,
+            f"{self._file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
+            uri=True,
+            timeout=failures.BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,  # close() may run in another thread than the work
         )
@@ -296,8 +333,15 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        if self._path.is_file() and self._path.stat().st_size > 0:
-            self._refuse_other_files()
+        first_look.refuse_a_log_without_its_file(self._file)
+        try:
+            self._inode = opened.enter(self._file)
+        except PermissionError as error:
+            raise no_permission(self._path, error) from error
+        except (OSError, ValueError) as error:
+            raise JournalError(f"{self._path} cannot be opened: {error}") from error
+        if self._file.stat().st_size > 0:
+            first_look.refuse_other_files(self._file, self._path)
         scripts = _migrations()
         with self.read() as reader:
             version = _version(reader)
@@ -310,21 +354,6 @@ class SqliteDatabase:
             with self.write() as writer:
                 self._migrate(writer, scripts)
 
-    def _refuse_other_files(self) -> None:
-        """Look before the first connection changes anything, such as the journal mode."""
-        uri = f"{self._path.resolve().as_uri()}?mode=ro"
-        with _translated(self._path):
-            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
-            try:
-                found = connection.execute("PRAGMA application_id").fetchone()[0]
-                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            finally:
-                connection.close()
-        if found != APPLICATION_ID and tables:
-            raise JournalCorrupt(
-                f"{self._path} is an SQLite file of another program; give another path"
-            )
-
     def _migrate(self, writer: Writer, scripts: Sequence[str]) -> None:
         """Apply the migrations that the file lacks, all in the one transaction."""
         start = _version(writer)  # again: another process may have been faster
@@ -332,7 +361,7 @@ class SqliteDatabase:
             for statement in _statements(script):
                 writer.execute(statement)
             writer.execute(f"PRAGMA user_version={number}")
-        writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _rewrite(self) -> bool:
         """Write the file anew, move the WAL into it and cut that to nothing.
@@ -340,23 +369,34 @@ class SqliteDatabase:
         False if a reader stands in the way. Raises JournalBusy if a writer does.
         """
         connection = self._connection()
-        with _translated(self._path):
+        with translated(self._path):
             connection.execute(f"PRAGMA busy_timeout={SCRUB_TIMEOUT_S * 1000:.0f}")
             try:
                 connection.execute("VACUUM")
                 row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_S * 1000:.0f}")
+                connection.execute(f"PRAGMA busy_timeout={failures.BUSY_TIMEOUT_S * 1000:.0f}")
         return int(row[0]) == 0
 
     def _files(self) -> list[Path]:
-        names = (self._path, Path(f"{self._path}-wal"))
+        names = (self._file, Path(f"{self._file}-wal"))
         return [file for file in names if file.is_file()]
 
     def _holds(self, needles: Sequence[bytes]) -> bool:
-        if self._inode is not None and residue.holds(self._inode, self._path, needles):
+        if self._inode is not None and residue.holds(self._inode, needles):
             return True
         return any(residue.log_holds(log, needles) for log in self._files()[1:])
+
+
+_databases: WeakSet[SqliteDatabase] = WeakSet()
+
+
+def _renew_in_child() -> None:
+    for database in list(_databases):
+        database._renew_in_child()
+
+
+forks.call_in_child(_renew_in_child)
 
 
 def _migrations() -> list[str]:

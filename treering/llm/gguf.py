@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from treering import files
 from treering.errors import LLMNotConfigured
 
 _MAGIC = b"GGUF"
@@ -12,7 +13,7 @@ _MAGIC = b"GGUF"
 def existing_gguf(path: Path) -> Path:
     """``path``, which is a GGUF file. Raises LLMNotConfigured if it is not."""
     try:
-        with path.open("rb") as file:
+        with files.open_file(path) as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
         raise LLMNotConfigured(

@@ -10,13 +10,20 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlsplit, urlunsplit
 
-from treering.errors import LLMNotConfigured, LLMReplyError, LLMUnavailable, MissingExtra
+from treering.errors import (
+    LLMNotConfigured,
+    LLMReplyError,
+    LLMUnavailable,
+    MissingExtra,
+    TextEncodingError,
+)
 from treering.llm.contract import Message, Reply, ReplyStream, Usage
 from treering.llm.tokens import estimate_tokens
 from treering.llm.wire import to_wire
+from treering.split.stream import check_text
 
 try:
     import httpx2
@@ -38,6 +45,8 @@ DEFAULT_CONTEXT_WINDOW = 4096
 
 _MAX_WAIT_S = 20.0
 _SHOWN_DETAIL = 300
+_MOST_TOKENS = 10**9  # no window has as many; the ledger adds them up
+_MOST_CHARS = 1_000_000  # of a reply: a hundred times what is ever asked for
 _NO_KEY = "no-key"
 """Sent where none is configured: with no key at all the client would take OPENAI_API_KEY."""
 
@@ -87,7 +96,10 @@ class OpenAICompatible:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=openai.DefaultHttpx2Client(timeout=timeout_s, trust_env=trust_proxies),
+            # A redirect could send prompts to another host than the one that was configured.
+            http_client=openai.DefaultHttpx2Client(
+                timeout=timeout_s, trust_env=trust_proxies, follow_redirects=False
+            ),
         )
         if urlsplit(base_url).hostname != OPENAI_HOST:
             # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID; nobody else's business.
@@ -220,8 +232,20 @@ class OpenAICompatible:
                 f"{self._model} replied with no text (finish reason {finish!r}); "
                 "if the reason is 'length', allow more max_tokens"
             )
+        self._check(text)
         usage = _usage(last.usage, messages, text)
         return Reply(text, usage, str(last.model or self._model), str(finish))
+
+    def _check(self, text: str) -> None:
+        """Raises LLMReplyError for a text that cannot be stored, or is beyond all that is asked."""
+        if len(text) > _MOST_CHARS:
+            raise LLMReplyError(
+                f"{self._model} goes on after {_MOST_CHARS:,} characters; is it a language model?"
+            )
+        try:
+            check_text(text, "the reply")
+        except TextEncodingError as error:
+            raise LLMReplyError(f"a reply of {self._model} cannot be stored: {error}") from error
 
     def _pieces(
         self, wanted: Mapping[str, Any], messages: Sequence[Message]
@@ -231,8 +255,11 @@ class OpenAICompatible:
             for last in chunks:
                 piece, ending = self._piece_of(last)
                 text, finish = text + piece, ending or finish
+                if len(text) > _MOST_CHARS:
+                    break  # it is not read to its end
                 if piece:
                     yield piece
+        self._check(text)
         if finish is None:
             raise LLMUnavailable(
                 f"{self._url} broke off after {len(text)} characters of its reply; try again"
@@ -275,6 +302,11 @@ class OpenAICompatible:
             case openai.APIConnectionError() | httpx2.TransportError():
                 return LLMUnavailable(
                     f"no connection to {where} ({detail}); is the server running there?"
+                )
+            case openai.APIStatusError() if error.response.is_redirect:
+                return LLMNotConfigured(
+                    f"{where} redirects to {error.response.headers['location']!r}; prompts go only "
+                    "to the address that is configured: give that one, if you trust it"
                 )
             case openai.APIStatusError():
                 return LLMReplyError(f"{where} refused the request: {detail}")
@@ -349,10 +381,15 @@ def _wait(state: tenacity.RetryCallState) -> float:
     return min(float(asked), _MAX_WAIT_S) if asked.isdecimal() else _backoff(state)
 
 
+def _is_count(value: object) -> TypeGuard[int]:
+    """Whether a server can mean that: some report what no ledger holds."""
+    return type(value) is int and 0 <= value <= _MOST_TOKENS
+
+
 def _usage(reported: object, messages: Sequence[Message], text: str) -> Usage:
     prompt = getattr(reported, "prompt_tokens", None)
     completion = getattr(reported, "completion_tokens", None)
-    if isinstance(prompt, int) and isinstance(completion, int):
+    if _is_count(prompt) and _is_count(completion):
         return Usage(prompt, completion, calls=1)
     asked = sum(estimate_tokens(message.content) for message in messages)
     return Usage(asked, estimate_tokens(text), calls=1, estimated=True)

@@ -72,7 +72,7 @@ def apply(writer: Writer, space: int) -> None:
     """
     queued = work.queued(writer, space, VIEW, store.ALL)
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
-        entry = entries.by_seq(writer, [seq])[seq]
+        entry = entries.there(writer, [seq])[seq]
         said = _read(entry.metadata.get(_KEY))
         new = NewVersion(
             topic=said["topic"],

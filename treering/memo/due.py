@@ -112,7 +112,7 @@ def dialogues(
 
 
 def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
-    open_lines = entries.by_seq(reader, [seq for seq, covered in lines if not covered])
+    open_lines = entries.there(reader, [seq for seq, covered in lines if not covered])
     *gaps, last = [*_runs(lines), []] if lines[-1][1] else _runs(lines)
     shown = [tuple(Line(seq, open_lines[seq]) for seq in run) for run in (*gaps, last)]
     return Dialogue(next(iter(open_lines.values())).source, tuple(shown[:-1]), shown[-1])

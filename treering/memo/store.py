@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.errors import UnknownName
 from treering.fragments import store as fragments
-from treering.journal import entries
+from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
 from treering.memo.record import Claim, Memo, Origin, Span
@@ -141,7 +141,11 @@ def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Store
         )
     )
     lines = _lines(reader, [int(row[0]) for row in rows])
-    return [_stored(row, lines.get(int(row[0]), [])) for row in rows]
+    found = []
+    for row in rows:
+        with damage.decoding(f"memo {row[1]!r}"):
+            found.append(_stored(row, lines.get(int(row[0]), [])))
+    return found
 
 
 def _stored(row: Row, lines: list[Row]) -> Stored:
@@ -225,7 +229,7 @@ def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
         for one in memo.entry_ids
     )
     seqs = [int(row[0]) for row in rows if row is not None]
-    found = entries.by_seq(reader, seqs)
+    found = entries.there(reader, seqs)
     return {seq: found[seq] for seq in seqs}
 
 

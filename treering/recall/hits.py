@@ -19,13 +19,13 @@ def hits(reader: Reader, ranking: Ranking, query: int, rows: NDArray[np.int64]) 
     """The fragments at ``rows`` as hits for a query, in the order given."""
     snapshot = ranking.snapshot
     fragments = snapshot.fragment[rows].tolist()
-    found = entries.by_seq(reader, snapshot.entry[rows].tolist())
+    found = entries.there(reader, snapshot.entry[rows].tolist())
     spans = store.locate(reader, fragments)
     level = levels(reader, snapshot.state.space, fragments)
     marks = facts.marks(reader, snapshot.entry[rows].tolist())
     entry_of = {row: found[int(snapshot.entry[row])] for row in rows.tolist()}
     text_of = {
-        row: entry_of[row].text[slice(*spans[fragment])]
+        row: store.cut(entry_of[row], spans.get(fragment))
         for row, fragment in zip(rows.tolist(), fragments, strict=True)
     }
     changed = code.against(reader, snapshot.state.space, entry_of, text_of)

@@ -7,6 +7,7 @@ a hash with probability about V²/2³³: one pair in a vocabulary of 100,000.
 from __future__ import annotations
 
 import re
+import threading
 import zlib
 from collections import Counter
 from datetime import datetime
@@ -28,11 +29,20 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
-_stemmer = snowballstemmer.stemmer("english")
 # Snowball's list. It keeps "may", a month; lists three times as long cost 1 to 2 points of recall.
 _stop_words = frozenset(
     resources.files("treering.score").joinpath("stop_words.txt").read_text("utf-8").split()
 )
+
+
+class _Stemmer(threading.local):
+    """Snowball's stemmer, one for each thread: it keeps the word it works on in itself."""
+
+    def __init__(self) -> None:
+        self.stem = snowballstemmer.stemmer("english").stemWord
+
+
+_stemmer = _Stemmer()
 
 
 def terms(text: str) -> Terms:
@@ -44,7 +54,7 @@ def terms(text: str) -> Terms:
 
 def stem(word: str) -> str:
     """A lower-case word without its ending."""
-    found: str = _stemmer.stemWord(word)
+    found: str = _stemmer.stem(word)
     return found
 
 
@@ -66,5 +76,5 @@ def _plain(text: str) -> str:
 def _term(word: str) -> int:
     if word in _stop_words:  # before the apostrophe goes: "we'll" is not "well"
         return _STOP_WORD
-    stem = _stemmer.stemWord(word.removesuffix("'s").replace("'", ""))
+    stem = _stemmer.stem(word.removesuffix("'s").replace("'", ""))
     return zlib.crc32(stem.encode())

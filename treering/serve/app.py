@@ -21,7 +21,6 @@ from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
-from treering.serve.once import Gates
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
 from treering.serve.rest import chat, code, entries, facts, health, memos, recall, tree, upkeep
@@ -71,7 +70,6 @@ def create_app(settings: Settings, traces: Traces | None = None) -> FastAPI:
     app.state.spaces = spaces
     app.state.metrics = metrics
     app.state.settling = settling
-    app.state.gates = Gates()
     problems.register(app)
     _add_routes(app)
     app.router.routes += [mcp.route(), *proxy.routes(), *page.files()]

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from treering.errors import UnknownName
 from treering.ingest.drafts import checked_name
+from treering.journal import damage
 from treering.journal.contract import Database
 from treering.journal.entries import micros, moment
 
@@ -64,7 +65,8 @@ def known(database: Database) -> list[Key]:
     """The keys there are, oldest first."""
     with database.read() as reader:
         rows = list(reader.rows("SELECT id, space, label, created FROM serve_key ORDER BY created"))
-    return [Key(str(row[0]), str(row[1]), row[2], moment(int(row[3]))) for row in rows]
+    with damage.decoding("the keys"):
+        return [Key(str(row[0]), str(row[1]), row[2], moment(int(row[3]))) for row in rows]
 
 
 def spaces_by_digest(database: Database) -> dict[bytes, tuple[str, str]]:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request, Response
 from pydantic_core import to_json
 
-from treering.journal import replies
+from treering.errors import RequestUnderWay
+from treering.journal import claims
+from treering.journal.claims import RequestClaim
+from treering.journal.contract import Database, Reader, Writer
 from treering.journal.replies import Reply
 from treering.serve import problems
+from treering.serve.settings import Settings
 from treering.serve.tenant import Asking, Tenant
 
 MAX_KEY_CHARS = 255
 REPLAYED = {"Idempotent-Replayed": "true"}
+
+FIRST_PAUSE_S: Final = 0.02
+MAX_PAUSE_S: Final = 1.0
+"""Between looks at whether somebody else's work on the same request is done."""
 
 Key = Annotated[
     str | None,
@@ -33,25 +40,65 @@ Key = Annotated[
 ]
 
 
-class Gates:
-    """Lets those of one key through one after the other."""
+class ClaimedRequest:
+    """A request that is being done: its reply is kept with what it stores, or after it."""
 
-    def __init__(self) -> None:
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
-        self._inside: Counter[tuple[str, str]] = Counter()
+    def __init__(
+        self, database: Database, claim: RequestClaim, status: int, *, quotes: bool
+    ) -> None:
+        self._database = database
+        self._claim = claim
+        self._status = status
+        self._quotes = quotes
+        self._reply: Reply | None = None
 
-    @asynccontextmanager
-    async def passing(self, key: tuple[str, str]) -> AsyncIterator[None]:
-        """Wait until nobody else of this key is inside."""
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        self._inside[key] += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._inside[key] -= 1
-            if not self._inside[key]:
-                del self._inside[key], self._locks[key]
+    def earlier_message(self, reader: Reader) -> Sequence[int]:
+        """See ``RoundRecord``."""
+        return claims.message(reader, self._claim)
+
+    def keep_message(self, writer: Writer, message: Collection[str]) -> None:
+        """See ``RoundRecord``."""
+        claims.note_message(writer, self._claim, message)
+
+    def keep_answer(self, writer: Writer, answer: object) -> None:
+        """Keep the reply in the transaction that stores what the request is for."""
+        self._reply = Reply(self._status, to_json(answer))
+        claims.complete(writer, self._claim, self._reply, quotes=self._quotes)
+
+    def kept(self, result: object) -> Reply:
+        """The reply, which is kept now if the work has not done so."""
+        if self._reply is None:
+            with self._database.write() as writer:
+                self.keep_answer(writer, result)
+        assert self._reply is not None  # kept, or an error was raised
+        return self._reply
+
+
+Work = Callable[[ClaimedRequest | None], object]
+"""Does a request and returns what is replied; without a key there is nothing to keep."""
+
+Run = Callable[..., Awaitable[Any]]
+"""Runs a call in a thread, as ``Tenant.change`` and ``Tenant.call_slow`` do."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReply:
+    """A reply, and whether it was given before."""
+
+    reply: Reply
+    replayed: bool = False
+
+    def response(self) -> Response:
+        """The reply as the client gets it."""
+        if self.reply.body is None:
+            return problems.problem(
+                HTTPStatus.GONE,
+                "this was done; its reply is gone, since something it may have quoted was "
+                "forgotten",
+                headers=REPLAYED,
+            )
+        headers = REPLAYED if self.replayed else None
+        return Response(self.reply.body, self.reply.status, headers, "application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,49 +106,53 @@ class Once:
     """How the reply to one request is given: as it was given before, if it was."""
 
     tenant: Tenant
-    gates: Gates
     key: str | None
     request: bytes
+    patience_s: float
 
-    async def reply(
-        self, work: Callable[[], Awaitable[object]], *, status: int, quotes: bool
-    ) -> Response:
-        """Do the work and reply with its result; ``quotes``: it may hold text of entries.
+    async def given(self, run: Run, work: Work, *, status: int, quotes: bool) -> GivenReply:
+        """Do the work, or find the reply that it had; ``quotes``: it may hold text of entries.
 
-        A failure is not kept: sent again, the request is done again. So it is after a crash between
-        the work and keeping its reply; adding then finds what is there and leaves no second copy.
+        It is claimed first, so that nobody else does it meanwhile, in this server or another one:
+        they wait for the reply. A failure is not kept: sent again, the request is done again.
 
-        Raises InputError when the key came with another request.
+        Raises RequestUnderWay when somebody else is at it for long, InputError when the key came
+        with another request.
         """
+        end, pause = time.monotonic() + self.patience_s, FIRST_PAUSE_S
+        while True:
+            try:
+                given: GivenReply = await run(self._attempt, work, status, quotes)
+            except RequestUnderWay:
+                if time.monotonic() + pause > end:
+                    raise
+            else:
+                return given
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_S)
+
+    async def reply(self, run: Run, work: Work, *, status: int, quotes: bool) -> Response:
+        """As ``given``, as a response."""
+        return (await self.given(run, work, status=status, quotes=quotes)).response()
+
+    def _attempt(self, work: Work, status: int, quotes: bool) -> GivenReply:
+        """In one thread from claim to reply: a client that hangs up does not end the work."""
         if self.key is None:
-            return _response(Reply(status, to_json(await work())))
-        async with self.gates.passing((self.tenant.space, self.key)):
-            who = (self.tenant.database, self.tenant.space, self.key, self.request)
-            before = await self.tenant.call(replies.find, *who)
-            if before is not None:
-                return _response(before, replayed=True)
-            reply = Reply(status, to_json(await work()))
-            await self.tenant.change(replies.keep, *who, reply, quotes=quotes)
-            return _response(reply)
+            return GivenReply(Reply(status, to_json(work(None))))
+        database = self.tenant.database
+        with claims.claimed(database, self.tenant.space, self.key, self.request) as claim:
+            if isinstance(claim, Reply):
+                return GivenReply(claim, replayed=True)
+            request = ClaimedRequest(database, claim, status, quotes=quotes)
+            return GivenReply(request.kept(work(request)))
 
 
 async def once_of(request: Request, tenant: Asking, key: Key = None) -> Once:
     """How to reply to a request, by its idempotency key."""
-    gates: Gates = request.app.state.gates
-    what = f"{request.method} {request.url.path}\n".encode() + await request.body()
-    return Once(tenant, gates, key, what)
+    settings: Settings = request.app.state.settings
+    content = f"{request.method} {request.url.path}\n".encode() + await request.body()
+    return Once(tenant, key, content, settings.patience_s)
 
 
 OnceOnly = Annotated[Once, Depends(once_of)]
 """The parameter of a route that must not be done twice."""
-
-
-def _response(reply: Reply, *, replayed: bool = False) -> Response:
-    if reply.body is None:
-        return problems.problem(
-            HTTPStatus.GONE,
-            "this was done; its reply is gone, since something it may have quoted was forgotten",
-            headers=REPLAYED,
-        )
-    headers = REPLAYED if replayed else None
-    return Response(reply.body, reply.status, headers, "application/json")

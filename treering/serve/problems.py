@@ -58,6 +58,8 @@ _STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
     (errors.ModelMismatch, HTTPStatus.CONFLICT),
     (errors.EmbeddingError, HTTPStatus.BAD_GATEWAY),
     (errors.LLMNotConfigured, HTTPStatus.NOT_IMPLEMENTED),
+    (errors.ReplyDiscarded, HTTPStatus.CONFLICT),
+    (errors.RequestUnderWay, HTTPStatus.CONFLICT),
     (errors.LLMUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.LLMError, HTTPStatus.BAD_GATEWAY),
     (errors.KeyUnknown, HTTPStatus.UNAUTHORIZED),

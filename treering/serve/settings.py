@@ -30,6 +30,10 @@ BURST = 400
 RECALL_TOKENS = 1_000
 """Memories that the proxy adds to a chat: enough for some facts, a small part of any prompt."""
 
+PATIENCE_S = 30.0
+"""How long a request waits for the reply of the same one, sent before: less than the minute after
+which most proxies give up, and enough for most models."""
+
 STOP_WITHIN_S = 30
 """How long requests under way may take once the server was told to stop."""
 
@@ -41,7 +45,8 @@ class Settings:
     ``code_roots`` are the folders whose repositories may be indexed and searched over the network;
     no other path that a client names is ever read. ``upstream`` is the OpenAI-compatible server
     that the proxy passes chats on to, with ``upstream_key``; ``recall_budget`` is how many tokens
-    of memories it adds to one, 0 for none.
+    of memories it adds to one, 0 for none. A request that is sent again while it is
+    still being done waits ``patience_s`` for its reply.
     """
 
     url: str | Path
@@ -59,6 +64,7 @@ class Settings:
     upstream: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
     recall_budget: int = RECALL_TOKENS
+    patience_s: float = PATIENCE_S
 
     @property
     def loopback(self) -> bool:

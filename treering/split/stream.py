@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from treering import files
 from treering.errors import TextEncodingError
 
 MAX_ENTRY_CHARS = 32_768
@@ -101,5 +102,5 @@ def decode(stream: BinaryIO, name: str) -> Iterator[str]:
 
 def read_text(path: Path) -> Iterator[str]:
     """The text of a file, a block at a time."""
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         yield from decode(stream, str(path))

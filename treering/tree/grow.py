@@ -13,7 +13,7 @@ import numpy as np
 from treering.fragments import store as fragments
 from treering.fragments.store import Model, State
 from treering.fragments.table import Snapshot
-from treering.journal import entries, ledger, work
+from treering.journal import damage, entries, ledger, work
 from treering.journal.contract import Database, Reader, Writer
 from treering.tree import planting, store
 from treering.tree.rows import Rows
@@ -158,7 +158,8 @@ class Grower:
             known = replace(known, model=model.id, mark=0)
         settings = planting.load(ledger.settings(reader, space))
         if self._tree is None or (known, settings) != (self._state, self._tree.settings):
-            self._tree = _load(reader, space, model, settings, known.bound, base)
+            with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
+                self._tree = _load(reader, space, model, settings, known.bound, base)
             self._state = known
         return self._tree
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.fragments import store as fragments
 from treering.fragments.build import embedded_text
-from treering.journal import work
+from treering.journal import entries, work
 from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
 from treering.tree.family import Vector
@@ -204,16 +204,19 @@ def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
     found = {}
     for chunk in _pages(numbers):
         rows = reader.rows(
-            "SELECT l.number, l.more, e.text, f.start, f.stop, e.speaker, e.id, s.name"
+            "SELECT l.number, l.more, e.seq, f.start, f.stop"
             " FROM (SELECT number, MIN(fragment) AS first, COUNT(*) - 1 AS more FROM leaf"
             f" WHERE space = ? AND number IN ({_marks(chunk)}) GROUP BY number) l"
             " JOIN fragment f ON f.id = l.first"
-            " JOIN entry e ON e.seq = f.entry JOIN source s ON s.id = e.source",
+            " JOIN entry e ON e.seq = f.entry",
             [space, *chunk],
         )
-        for number, more, text, start, stop, speaker, entry, source in rows:
-            leaf = embedded_text(str(text)[start:stop], speaker)
-            found[int(number)] = Said(leaf, str(entry), str(source), int(more))
+        standing = list(rows)
+        told = entries.there(reader, [seq for _, _, seq, _, _ in standing])
+        for number, more, seq, start, stop in standing:
+            entry = told[seq]
+            leaf = embedded_text(fragments.cut(entry, (start, stop)), entry.speaker)
+            found[int(number)] = Said(leaf, entry.id, entry.source, int(more))
     return found
 
 

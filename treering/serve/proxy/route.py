@@ -7,9 +7,9 @@ import json
 import logging
 import re
 import threading
-from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
@@ -21,6 +21,7 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from treering.chat import shown
 from treering.errors import EmbeddingError
 from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Entry, Spent
@@ -58,17 +59,30 @@ _NOT_PASSED_BACK: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A chat request that is being answered, for one tenant."""
+    """A chat request that is being answered, for one tenant.
+
+    ``shown`` are the digests of the entries that the model is shown.
+    """
 
     tenant: Tenant
     request: Request
     conversation: str
     said: tuple[Said, ...]
+    shown: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
         """Where its entries are: a name that no other begins with."""
         return f"chat/{quote(self.conversation, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddedMemories:
+    """The memories that are added to a chat: their ids and text, and what is shown in all."""
+
+    ids: list[str]
+    text: str
+    shown: Mapping[str, bytes]
 
 
 class Proxy:
@@ -113,15 +127,16 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
-        shown = await turn.tenant.change(self._remember, turn, turn.said, None)
-        ids, text = await turn.tenant.call(self._recall, turn, shown)
-        body = asked.with_memories(text) if text else sent
+        said = await turn.tenant.change(self._remember, turn, turn.said, None)
+        recalled = await turn.tenant.call(self._recall, turn, said)
+        turn = replace(turn, shown=recalled.shown)
+        body = asked.with_memories(recalled.text) if recalled.text else sent
         answer = await self._send(request, CHAT, body, streams=asked.streams)
         if isinstance(answer, Response):
             return answer
         headers = _passed_back(answer) | {
             CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
-            MEMORIES_HEADER: ",".join(ids[:MAX_NAMED]),
+            MEMORIES_HEADER: ",".join(recalled.ids[:MAX_NAMED]),
         }
         if asked.streams and answer.is_success:
             return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
@@ -133,19 +148,22 @@ class Proxy:
 
     # ------------------------------------------------------------------ memory, in a thread
 
-    def _recall(self, turn: Turn, shown: Collection[str]) -> tuple[list[str], str]:
-        """The ids and the text of what matters to the last question, but for what is shown."""
+    def _recall(self, turn: Turn, said: Collection[str]) -> AddedMemories:
+        """What matters to the last question, but for the entries of what the client has sent."""
         question, budget = turn.request.question(), self._settings.recall_budget
-        if question is None or budget == 0:
-            return [], ""
-        query = question[-MAX_QUERY_CHARS:]
-        try:
-            found = turn.tenant.memory.context(query, budget=budget, omit=shown)
-        except EmbeddingError as error:
-            log.warning("answered without memories: %s", error)
-            return [], ""
-        ids = dict.fromkeys(hit.entry_id for one in found.passages for hit in one.hits)
-        return list(ids), found.text
+        ids: list[str] = []
+        text = ""
+        if question is not None and budget != 0:
+            query = question[-MAX_QUERY_CHARS:]
+            try:
+                context = turn.tenant.memory.context(query, budget=budget, omit=said)
+            except EmbeddingError as error:
+                log.warning("answered without memories: %s", error)
+            else:
+                hits = (hit for passage in context.passages for hit in passage.hits)
+                ids, text = list(dict.fromkeys(hit.entry_id for hit in hits)), context.text
+        with turn.tenant.database.read() as reader:
+            return AddedMemories(ids, text, shown.digests(reader, turn.tenant.space, {*ids, *said}))
 
     def _remember(self, turn: Turn, said: Sequence[Said], model: str | None) -> set[str]:
         """Add what is new of a history; return the ids of the entries that hold it."""
@@ -159,8 +177,13 @@ class Proxy:
         return {*added, *(one.id for one in held if one.metadata.get("said") in digests)}
 
     def _remember_reply(self, turn: Turn, reply: Reply) -> None:
+        """Add the reply, unless it may bring back what was forgotten while it was written."""
         said = reply.said()
-        if said is not None:
+        with turn.tenant.database.read() as reader:
+            changed = shown.changed(reader, turn.tenant.space, turn.shown)
+        if changed:
+            log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
+        elif said is not None:
             self._remember(turn, [*turn.said, said], reply.model)
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
@@ -193,9 +216,9 @@ class Proxy:
             if streams and not answer.is_success:
                 await answer.aread()
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            shown = _CREDENTIALS.sub("//", upstream)
-            log.warning("%s does not answer: %s", shown, error)
-            return _refusal(502, f"the model server {shown} does not answer: {error}")
+            address = _CREDENTIALS.sub("//", upstream)
+            log.warning("%s does not answer: %s", address, error)
+            return _refusal(502, f"the model server {address} does not answer: {error}")
         return answer
 
     def _headers(self, sent: Headers) -> dict[str, str]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Response
 from pydantic import Field
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
 
 from treering.answer import Answer
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat.conversation import RoundRecord
+from treering.chat.policy import Policy
+from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
-from treering.errors import InputError, TreeringError
+from treering.errors import TreeringError
+from treering.memory import conversations
 from treering.serve import problems
-from treering.serve.once import OnceOnly
+from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.wire import Body, Budget, Query
 from treering.serve.tenant import Asking, Tenant
 
@@ -30,6 +33,7 @@ SILENCE_S: Final = 15.0
 """A comment is sent after it: what lies between might take a slow model for a dead connection."""
 
 _END: Final = None
+_NOT_STORED: Final = {"Cache-Control": "no-store"}
 Pieces = asyncio.Queue[str | None]
 
 
@@ -56,28 +60,42 @@ class Said(Body):
 )
 async def chat(said: Said, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
-    given: dict[str, Any] = said.model_dump(include={"policy", "source", "budget"})
-    if not said.stream:
-        reply = partial(tenant.call_slow, tenant.memory.chat, said.message, **given)
-        return await once.reply(reply, status=HTTPStatus.OK, quotes=True)
-    if once.key is not None:
-        raise InputError("a stream cannot be given again; leave out the idempotency key or stream")
-    stream = await tenant.call_slow(tenant.memory.chat_stream, said.message, **given)
-    return await _streamed(stream, tenant)
+    policy = policy_of(said.policy)
+    if said.stream:
+        return await _streamed(said, policy, tenant, once)
+
+    def work(record: RoundRecord | None) -> Answer:
+        talk = conversations(tenant.memory)
+        return talk.reply(said.message, policy, said.source, said.budget, record)
+
+    return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
 
-async def _streamed(stream: ChatStream, tenant: Tenant) -> Response:
+async def _streamed(said: Said, policy: Policy, tenant: Tenant, once: Once) -> Response:
     """The reply as events. What fails before the first piece is raised."""
     loop, pieces, left = asyncio.get_running_loop(), Pieces(), threading.Event()
 
     def put(piece: str) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-    reading = asyncio.create_task(tenant.call_slow(_read, stream, put, left))
-    reading.add_done_callback(lambda _: pieces.put_nowait(_END))
+    def work(record: RoundRecord | None) -> Answer:
+        talk = conversations(tenant.memory)
+        stream = talk.stream(said.message, policy, said.source, said.budget, record)
+        return _read(stream, put, left)
+
+    reading = asyncio.create_task(
+        once.given(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
+    )
+
+    def end(task: asyncio.Task[GivenReply]) -> None:
+        pieces.put_nowait(_END)
+        if not task.cancelled():
+            task.exception()  # looked at here: nobody else does once the client has left
+
+    reading.add_done_callback(end)
     first = await pieces.get()
-    if first is _END:
-        reading.result()
+    if first is _END and (given := reading.result()).replayed:
+        return _replayed(given)
 
     async def events() -> AsyncIterator[bytes]:
         piece = first
@@ -90,16 +108,31 @@ async def _streamed(stream: ChatStream, tenant: Tenant) -> Response:
         finally:
             left.set()  # whoever goes early stops the model
 
-    return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+    return StreamingResponse(events(), media_type=EVENTS, headers=_NOT_STORED)
 
 
-def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Event) -> Answer | None:
-    """Read a reply in a worker thread, which alone touches it; None if the client has left."""
+def _replayed(given: GivenReply) -> Response:
+    """A reply that was given before, in one piece; what is gone is a problem."""
+    body = given.reply.body
+    if body is None:
+        return given.response()
+    text = {"text": from_json(body)["text"]}
+    events = _event(text) + _event(body, "done")
+    return Response(events, given.reply.status, REPLAYED | _NOT_STORED, EVENTS)
+
+
+class _ClientLeft(Exception):
+    """Nobody reads the reply any more, so that it is not remembered."""
+
+
+def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Event) -> Answer:
+    """Read a reply in a worker thread, which alone touches it."""
     with stream:
         for piece in stream:
             if left.is_set():
-                return None
+                raise _ClientLeft
             put(piece)
+        assert stream.answer is not None  # an iteration that ends without error has one
         return stream.answer
 
 
@@ -111,9 +144,9 @@ async def _next(pieces: Pieces) -> str | None:
         return ""
 
 
-async def _last(reading: asyncio.Task[Answer | None]) -> bytes:
+async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
     try:
-        return _event(await reading, "done")
+        return _event((await reading).reply.body, "done")
     except TreeringError as error:
         return _event(bytes(problems.of_error(error).body), "error")
 

@@ -46,12 +46,12 @@ async def add(
         else [message.model_dump(exclude_unset=True) for message in new.messages]
     )
 
-    async def work() -> Receipt:
-        receipt = await tenant.change(tenant.memory.add, content, **new.said())
+    def work(_: object) -> Receipt:
+        receipt = tenant.memory.add(content, **new.said())
         metrics.added.inc(receipt.added)
         return receipt
 
-    return await once.reply(work, status=HTTPStatus.CREATED, quotes=False)
+    return await once.reply(tenant.change, work, status=HTTPStatus.CREATED, quotes=False)
 
 
 @router.get("/entries")

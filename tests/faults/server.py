@@ -1,0 +1,63 @@
+"""A server that is killed at a chosen moment while it answers.
+
+``python -m tests.faults.server FILE before|after NUMBER`` prints its address, and is killed before
+or after the commit of that number that follows; 0 is none. Its model prints ``asked``; with
+``FILE held 0`` it then replies once it gets a line of input.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.embedders import HashingEmbedder
+from treering.journal.contract import Writer
+from treering.journal.sqlite import SqliteDatabase
+from treering.llm.scripted import Request, ScriptedLLM
+from treering.serve.run import run
+from treering.serve.settings import Settings
+
+
+def killed_at(moment: str, number: int) -> None:
+    """End this process by its own hand at one of the commits from now on."""
+    original, commits = SqliteDatabase.write, count(1)
+
+    def end() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    @contextmanager
+    def write(database: SqliteDatabase) -> Iterator[Writer]:
+        with original(database) as writer:
+            yield writer
+            commit = next(commits)
+            if (moment, number) == ("before", commit):
+                end()
+        if (moment, number) == ("after", commit):
+            end()
+
+    setattr(SqliteDatabase, "write", write)  # noqa: B010
+
+
+def main() -> None:
+    path, moment, number = sys.argv[1:]
+
+    def ready(url: str) -> None:
+        killed_at(moment, int(number))
+        print(url, flush=True)
+
+    def asked(_: Request) -> None:
+        print("asked", flush=True)
+        if moment == "held":
+            sys.stdin.readline()
+
+    llm = ScriptedLLM(lambda _: "In Portugal.", before_reply=asked)
+    run(Settings(Path(path), port=0, embedder=HashingEmbedder(), llm=llm), ready)
+
+
+if __name__ == "__main__":
+    main()

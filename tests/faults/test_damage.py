@@ -1,0 +1,275 @@
+"""A file whose bytes were changed: either the right answer or an error that says so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from treering import Memory
+from treering.errors import JournalCorrupt, JournalError, UnknownName
+from treering.journal.check import PAGE
+from treering.journal.damage import digest
+from treering.journal.open import open_database
+from treering.memo import store as memos
+from treering.memo.record import Claim
+from treering.memo.store import NewVersion
+from treering.records import Entry
+
+SEED = 20_260_101
+COPIES = 60
+TEXTS = [
+    f"Entry {number}: Ana moved to {town} in {1990 + number} and took her {pet} along."
+    for number, (town, pet) in enumerate(
+        (town, pet)
+        for town in ("Porto", "Łódź", "Lisbon", "Ghent", "Turku")
+        for pet in ("cat", "dog", "newt", "horse")
+    )
+]
+
+
+@pytest.fixture
+def stored(open_memory: Open) -> dict[str, Entry]:
+    """What is in the file, by id: notes with equal ones among them, a chat, and what was replaced,
+    changed by hand and imported."""
+    memory = open_memory()
+    memory.add(TEXTS[0], source="notes", metadata={"town": "Porto"}, at="2026-05-03T10:00:00Z")
+    for text in TEXTS[1:]:
+        memory.add(text, source="notes", speaker="Ana", session="one")
+    memory.add([{"role": "user", "content": "ok"}] * 5, source="chat")
+    replaced = memory.add("Something else.", source="notes").ids[0]
+    memory.replace(replaced, "Something new.")
+    memory.close()
+    with open_memory() as again:
+        return {entry.id: entry for entry in again.entries()}
+
+
+def test_every_way_to_store_an_entry_leaves_one_that_is_given_out(
+    open_memory: Open, path: Path
+) -> None:
+    memory = open_memory(llm="none")
+    chat = [{"role": "user", "content": "ok", "at": "2026-05-03T10:00:00Z"}] * 40
+    ids = memory.add(chat, source="chat").ids
+    memory.forget(*ids[:30])
+    memory.add("Alike", source="notes")
+    unlike = memory.add("Unlike", source="notes").ids[0]
+    memory.replace(unlike, "Alike")
+    memory.code.record("Add it", before={}, after={"a.py": "def f():\n    return 1\n"})
+    memory.code.note("a.py::f", "Went well.")
+    before = list(memory.entries())
+
+    assert memory.check() == []
+    with open_memory(path.with_name("other.db")) as other:
+        other.import_(memory.export())
+        assert [entry.text for entry in other.entries()] == [entry.text for entry in before]
+        assert other.check() == []
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("text", "Ana never moved."),
+        ("text", b"\xff\xfe"),
+        ("text", 5),
+        ("kind", "odd"),
+        ("speaker", "Bob"),
+        ("session", "two"),
+        ("role", "user"),
+        ("at", 1 << 62),
+        ("at", "yesterday"),
+        ("added", 1 << 62),
+        ("added", "yesterday"),
+        ("position", "first"),
+        ("metadata", "{"),
+        ("metadata", "[1]"),
+        ("metadata", '{"a": 1}'),
+        ("digest", b""),
+        ("source", 999),
+    ],
+)
+def test_an_entry_that_was_changed_in_the_file_is_named_and_not_given_out(
+    column: str, value: Any, open_memory: Open, path: Path
+) -> None:
+    with open_memory() as memory:
+        entry_id = memory.search("Lisbon newt")[0].entry_id
+    others = len(TEXTS) + 5
+    alter(path, f"UPDATE entry SET {column} = ? WHERE id = ?", value, entry_id)
+
+    with open_memory() as memory:
+        for use in USES:
+            with pytest.raises(JournalCorrupt, match=entry_id):
+                use(memory, entry_id)
+        assert any(entry_id in problem for problem in memory.check())
+        assert "Ana never moved" not in str(memory.check())
+        memory.forget(entry_id)
+        assert memory.check() == []
+        assert len(list(memory.entries())) == others
+
+
+USES: list[Callable[[Memory, str], object]] = [
+    lambda memory, entry_id: memory.get(entry_id),
+    lambda memory, _: list(memory.entries()),
+    lambda memory, _: list(memory.export()),
+]
+
+
+def alter(path: Path, sql: str, value: object, entry_id: str) -> None:
+    """Change a value behind treering's back."""
+    with closing(sqlite3.connect(path)) as connection:
+        if isinstance(value, bytes) and "text" in sql:
+            sql = sql.replace("= ?", "= CAST(? AS TEXT)", 1)
+        connection.execute(sql, (value, entry_id))
+        connection.commit()
+
+
+def test_an_export_of_a_damaged_memory_holds_the_rest_and_then_says_what_is_missing(
+    stored: dict[str, Entry], open_memory: Open, path: Path
+) -> None:
+    bad = [entry.id for entry in stored.values() if entry.source == "notes"][3:5]
+    for entry_id in bad:
+        alter(path, "UPDATE entry SET text = ? WHERE id = ?", "Altered.", entry_id)
+    lines: list[str] = []
+    with open_memory() as memory, pytest.raises(JournalCorrupt) as raised:
+        lines.extend(memory.export())
+
+    assert all(entry_id in str(raised.value) for entry_id in bad)
+    with open_memory(path.with_name("rest.db")) as rest:
+        rest.import_(lines)
+        assert {entry.id for entry in rest.entries()} == stored.keys() - set(bad)
+
+
+def test_looking_over_a_file_reports_how_far_it_has_come(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": f"line {n}"} for n in range(PAGE + 1)])
+    seen: list[tuple[int, int]] = []
+
+    assert memory.check(progress=lambda done, total: seen.append((done, total))) == []
+    assert seen == [(PAGE, PAGE + 1), (PAGE + 1, PAGE + 1)]
+
+
+def test_flipped_bytes_are_never_given_out_as_the_text(
+    stored: dict[str, Entry], path: Path, tmp_path: Path
+) -> None:
+    rng, whole = random.Random(SEED), path.read_bytes()
+    assert not path.with_name(f"{path.name}-wal").exists()
+    rows = [whole.index(text.encode()) for text in TEXTS]
+    altered = 0
+    for number in range(COPIES):
+        damaged = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 4))):
+            anywhere = rng.randrange(100, len(whole))
+            near_a_text = rng.choice(rows) + rng.randrange(-150, 60)
+            damaged[rng.choice((anywhere, near_a_text))] ^= 1 << rng.randrange(8)
+        copy = tmp_path / f"copy{number}.db"
+        copy.write_bytes(damaged)
+        with suppress(JournalError), Memory.open(copy, embedder=HashingEmbedder()) as memory:
+            altered += _used(memory, stored, copy)
+        copy.unlink()
+    assert altered, "no byte of any text was hit"
+
+
+def _used(memory: Memory, stored: dict[str, Entry], copy: Path) -> bool:
+    """Use a memory; whether a text in it was altered, which looking it over must find then."""
+    texts = {entry.text for entry in stored.values()}
+    with suppress(JournalCorrupt):
+        for entry in memory.entries():
+            assert entry.text in texts
+    with suppress(JournalCorrupt):
+        for hit in memory.search("Ana moved to Porto with her dog", k=30):
+            assert any(hit.text in text for text in texts)
+            assert hit.metadata in ({}, {"town": "Porto"})
+    with suppress(JournalCorrupt):
+        for passage in memory.context("Where does Ana live?", budget=500).passages:
+            assert any(passage.text.strip() in text or text in passage.text for text in texts)
+    for entry_id, entry in stored.items():
+        with suppress(JournalCorrupt, UnknownName):
+            assert memory.get(entry_id).text == entry.text
+    with suppress(JournalCorrupt):
+        memory.facts.all()
+    with suppress(JournalCorrupt):
+        memory.settle()
+    altered = _texts(copy) - {entry.text.encode() for entry in stored.values()}
+    assert not altered or memory.check(), f"{altered} are not found"
+    return bool(altered)
+
+
+def _texts(copy: Path) -> set[bytes]:
+    """The texts as SQLite reads them, damaged or not; none if it cannot read the table."""
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.text_factory = bytes
+        with suppress(sqlite3.Error):
+            rows = connection.execute("SELECT CAST(text AS BLOB) FROM entry").fetchall()
+            return {bytes(row[0] or b"") for row in rows}
+    return set()
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("change", "use"),
+    [
+        ("UPDATE fragment SET terms = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE fragment SET start = 999", lambda memory: memory.search("Lisbon")),
+        ("UPDATE fragment SET stop = 'far'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector SET data = zeroblob(3) || data", lambda memory: memory.search("Lisbon")),
+        ("UPDATE space SET settings = '{'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE node SET parent = 77 WHERE leaf", lambda memory: memory.tree.search("Lisbon")),
+        ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE memo_version SET made = 1 << 62", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE code_file SET data = x'0102'", lambda memory: memory.code.search("spin")),
+        ("UPDATE code_file SET calls = x'0102'", lambda memory: memory.code.search("spin")),
+    ],
+)
+def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
+    change: str, use: Callable[[Memory], object], open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
+    with open_memory() as memory:
+        with closing(open_database(path)) as database, database.write() as writer:
+            said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
+            memos.add_version(writer, memos.create(writer, 1, "ana"), said)
+        memory.code.index(tmp_path / "code")
+        use(memory)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(change).rowcount
+        connection.commit()
+
+    with (
+        open_memory() as memory,
+        pytest.raises(JournalCorrupt, match=r"treering (export|code|doctor)"),
+    ):
+        use(memory)
+
+
+def test_the_index_of_a_repository_that_is_damaged_can_be_made_anew(
+    memory: Memory, path: Path, tmp_path: Path, open_memory: Open
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
+    memory.code.index(tmp_path / "code")
+    memory.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE code_file SET data = x'0102'")
+        connection.commit()
+
+    with open_memory() as again:
+        again.code.forget(tmp_path / "code")
+        again.code.index(tmp_path / "code")
+        assert again.code.search("spin")
+
+
+def test_the_digest_is_the_one_that_files_of_earlier_versions_hold() -> None:
+    content = ('"Łódź" \\ \n', "chat", "Ana", None, None, '{"a":1}', 1_577_836_800_123_456)
+    written = json.dumps([*content, "7"], ensure_ascii=False)
+
+    assert digest(content, "7") == hashlib.sha256(written.encode()).digest()

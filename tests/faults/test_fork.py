@@ -1,0 +1,147 @@
+"""A memory in processes that were forked after it was opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import run_script, texts_seen_by_another
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
+
+_BEGIN = """
+import os, sys, threading
+from tests.embedders import HashingEmbedder
+from treering import Memory
+path = sys.argv[1]
+memory = Memory.open(path, embedder=HashingEmbedder(), llm="none")
+memory.add("Before.", source="parent")
+"""
+
+PARENT_ENDS = (
+    _BEGIN
+    + """
+ended, end = os.pipe()
+if os.fork() == 0:
+    os.close(end)
+    for number in range(4):
+        memory.add(f"Child {number}.", source="child")
+    os.write(1, b"added\\n")
+    os.read(ended, 1)  # until the parent has ended
+    for number in range(4, 8):
+        memory.add(f"Child {number}.", source="child")
+    assert memory.search("Child", k=1)
+    ENDING
+if sys.argv[2] == "closes":
+    memory.close()
+elif sys.argv[2] == "is killed":
+    os.kill(os.getpid(), 9)
+"""
+)
+
+
+@pytest.mark.parametrize("ending", ["os._exit(0)", "memory.close(); sys.exit()"])
+@pytest.mark.parametrize("parent", ["closes", "ends"])
+def test_what_a_child_adds_survives_its_parent(path: Path, parent: str, ending: str) -> None:
+    """The output is read until the child has ended too, which holds it open."""
+    run_script(PARENT_ENDS.replace("ENDING", ending), path, parent)
+    assert texts_seen_by_another(path) == ["Before.", *(f"Child {number}." for number in range(8))]
+
+
+THREADS = (
+    _BEGIN
+    + """
+def add(name):
+    for number in range(6):
+        memory.add(f"{name} {number}.", source=name)
+        memory.search("number", k=1)
+threads = [threading.Thread(target=add, args=(f"thread{one}",)) for one in range(8)]
+for thread in threads:
+    thread.start()
+children = []
+for child in range(3):
+    if (pid := os.fork()) == 0:
+        for number in range(3):
+            memory.add(f"child{child} {number}.", source=f"child{child}")
+            memory.search("number", k=1)
+        sys.exit()
+    children.append(pid)
+    memory.add(f"parent {child}.", source="parent")
+for thread in threads:
+    thread.join()
+assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
+"""
+)
+
+
+def test_children_forked_while_eight_threads_add_lose_nothing_and_do_not_hang(path: Path) -> None:
+    run_script(THREADS, path)
+    expected = {f"thread{name} {number}." for name in range(8) for number in range(6)}
+    expected |= {f"child{name} {number}." for name in range(3) for number in range(3)}
+    expected |= {"Before.", *(f"parent {number}." for number in range(3))}
+    texts = texts_seen_by_another(path)
+    assert set(texts) == expected
+    assert len(texts) == len(expected)
+
+
+INSIDE = (
+    _BEGIN
+    + """
+from treering.errors import JournalError
+with memory._database.write() as writer:
+    writer.execute("INSERT INTO space (name) VALUES ('ana')")
+    if (pid := os.fork()) == 0:
+        for attempt in (lambda: memory.add("Child."), lambda: Memory.open(path)):
+            try:
+                attempt()
+            except JournalError as error:
+                assert "when this process was forked" in str(error), error
+            else:
+                raise AssertionError("the child may not use the file")
+        memory.close()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+memory.add("After.", source="parent")
+with memory._database.read() as reader:
+    assert reader.row("SELECT count(*) FROM space WHERE name = 'ana'") == (1,)
+"""
+)
+
+
+def test_a_child_forked_inside_a_transaction_is_told_and_harms_nothing(path: Path) -> None:
+    run_script(INSIDE, path)
+    assert texts_seen_by_another(path) == ["Before.", "After."]
+
+
+UNUSED = (
+    _BEGIN
+    + """
+if (pid := os.fork()) == 0:
+    sys.exit()
+assert os.waitpid(pid, 0)[1] == 0
+memory.add("After.", source="parent")
+"""
+)
+
+
+def test_a_child_that_never_uses_the_memory_takes_nothing_away(path: Path) -> None:
+    run_script(UNUSED, path)
+    assert texts_seen_by_another(path) == ["Before.", "After."]
+
+
+BUNDLED_MODEL = """
+import os, sys
+from treering.embed.minilm import MiniLM
+model = MiniLM()
+before = model.embed(["Ana moved to Porto."])
+if (pid := os.fork()) == 0:
+    assert (model.embed(["Ana moved to Porto."]) == before).all()
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+
+
+def test_the_bundled_model_works_in_a_child(path: Path) -> None:
+    run_script(BUNDLED_MODEL)

@@ -1,0 +1,153 @@
+"""Chats sent again to servers that were killed: kept once, and paid for at most once more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from tests.faults.test_processes import ROOT, TIMEOUT_S
+from tests.serve.conftest import serving
+from treering.llm.scripted import ScriptedLLM
+
+KEY = {"Idempotency-Key": "b7d1-0001"}
+SAID = {"message": "Where is Porto?"}
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self._process = process
+        self.url = url
+
+    def chat(self, said: Mapping[str, object] = SAID) -> str:
+        url = f"{self.url}/v1/chat"
+        return httpx2.post(url, json=said, headers=KEY, timeout=TIMEOUT_S).text
+
+    def wait_until_asked(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "asked\n"
+
+    def release(self) -> None:
+        """Let its model reply."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def kill(self) -> int:
+        """End it, and return how often its model was asked since that was waited for."""
+        self._process.kill()
+        return self._process.communicate(timeout=TIMEOUT_S)[0].count("asked")
+
+
+@contextmanager
+def server(path: Path, moment: str = "after", number: int = 0) -> Iterator[Server]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.server", str(path), moment, str(number)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stuck = threading.Timer(TIMEOUT_S, process.kill)  # which ends the line that is waited for
+    stuck.start()
+    try:
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://")
+        yield Server(process, url)
+    finally:
+        stuck.cancel()
+        process.kill()
+        process.wait(TIMEOUT_S)
+        process.stdin.close()
+        process.stdout.close()
+
+
+def said_to(client: TestClient) -> str:
+    return client.post("/v1/chat", json=SAID, headers=KEY).text
+
+
+# The commits of a chat: the claim, the message, what the model cost, the reply, its index.
+@pytest.mark.parametrize(
+    ("moment", "number", "stream"),
+    [
+        ("after", 1, False),
+        ("after", 2, False),
+        ("after", 3, False),
+        ("before", 4, False),
+        ("after", 4, False),
+        ("after", 2, True),
+        ("before", 4, True),
+        ("after", 4, True),
+    ],
+)
+def test_a_chat_sent_again_after_a_kill_is_kept_once(
+    path: Path, moment: str, number: int, stream: bool
+) -> None:
+    is_kept = (moment, number) == ("after", 4)
+    said = SAID | {"stream": stream}
+    llm = ScriptedLLM(lambda _: "In Portugal.")
+    with serving(path, llm=llm) as beside:  # which has the file open all the time
+        with server(path, moment, number) as killed:
+            with pytest.raises(httpx2.TransportError):
+                killed.chat(said)
+            asked = killed.kill()
+        first = beside.post("/v1/chat", json=said, headers=KEY)
+        with serving(path, llm=llm) as restarted:
+            again = restarted.post("/v1/chat", json=said, headers=KEY)
+            assert texts(restarted) == ["Where is Porto?", "In Portugal."]
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.headers["idempotent-replayed"] == "true"
+    assert asked == (number > 2)
+    assert len(llm.requests) == (0 if is_kept else 1)
+
+
+def texts(client: TestClient) -> list[str]:
+    return [entry["text"] for entry in client.get("/v1/entries").json()["entries"]]
+
+
+def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(path: Path) -> None:
+    llm = ScriptedLLM(lambda _: "In Spain.")
+    with (
+        ThreadPoolExecutor(9) as threads,
+        serving(path, llm=llm) as beside,
+        server(path, "held") as held,
+    ):
+        first = threads.submit(held.chat)
+        held.wait_until_asked()
+        more = [threads.submit(held.chat) for _ in range(4)]
+        more += [threads.submit(said_to, beside) for _ in range(4)]
+        held.release()
+        assert {reply.result(TIMEOUT_S) for reply in more} == {first.result(TIMEOUT_S)}
+        assert texts(beside) == ["Where is Porto?", "In Portugal."]
+        assert (held.kill(), llm.requests) == (0, [])
+
+
+def test_a_server_that_waits_for_another_one_takes_over_when_that_is_killed(path: Path) -> None:
+    llm = ScriptedLLM(["In Portugal, I say."])
+    with (
+        ThreadPoolExecutor(2) as threads,
+        serving(path, llm=llm) as beside,
+        server(path, "held") as held,
+    ):
+        lost = threads.submit(held.chat)
+        held.wait_until_asked()
+        waiting = threads.submit(said_to, beside)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.2)
+        held.kill()
+        assert isinstance(lost.exception(TIMEOUT_S), httpx2.TransportError)
+        assert "In Portugal, I say." in waiting.result(TIMEOUT_S)
+        assert texts(beside) == ["Where is Porto?", "In Portugal, I say."]

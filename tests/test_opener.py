@@ -1,0 +1,63 @@
+"""Nothing in the package opens files but ``treering.files``: another way to a file of a user could
+lead to the memory itself, whose locks are lost when it is opened and closed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import treering
+
+PACKAGE = Path(treering.__file__).parent
+OPENERS = {"open", "fdopen", "FileIO", "read_bytes", "read_text", "fromfile", "memmap"}
+COPIERS = {"copy", "copy2", "copyfile", "copytree"}
+
+ALLOWED = {
+    ("files.py", "os.open(path, os.O_RDONLY | getattr(os, 'O_BINARY', 0))"): "the opener",
+    ("files.py", "os.fdopen(descriptor, 'rb', closefd=False)"): "the opener",
+    ("opened.py", "os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)"): "a new file only",
+    ("opened.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
+    ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
+    ("residue.py", "FileIO(path)"): "a write-ahead log, on which SQLite keeps no locks",
+    ("sqlite.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
+    ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
+    ("minilm.py", "path.read_bytes()"): "the bundled model",
+    ("upkeep.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file beside an export",
+    ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",
+    ("sandbox_child.py", "os.fdopen(int(sys.argv[1]), 'w', encoding='utf-8')"): "a pipe",
+}
+"""Why a call may stay, by the file's name and the call."""
+
+MEASURES_ITS_OWN = "bench"
+"""Measurements open memories of their own, in temporary folders where none of their data lies."""
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
+    """Each call with the name of what is called and what that is looked up in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr, ast.unparse(node.func.value), node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, "", node
+
+
+def opens_a_file(name: str, owner: str) -> bool:
+    if "Memory" in owner or owner in ("webbrowser",) or "files(" in owner:
+        return False  # a memory, and resources of the package
+    if not owner and name in ("read_text", "read_bytes"):
+        return False  # a function of ours, which opens what it reads with the opener
+    return name in OPENERS or (owner == "shutil" and name in COPIERS)
+
+
+def test_only_the_opener_opens_files_and_each_exception_has_its_reason() -> None:
+    seen = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] == MEASURES_ITS_OWN:
+            continue
+        for name, owner, call in calls(ast.parse(path.read_text("utf-8"))):
+            if opens_a_file(name, owner) and owner not in ("files", "treering.files"):
+                seen.add((path.name, ast.unparse(call)))
+    assert seen - ALLOWED.keys() == set(), "read it with treering.files, or give the reason here"
+    assert ALLOWED.keys() - seen == set(), "no longer there"

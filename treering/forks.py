@@ -1,0 +1,127 @@
+"""What a process that was forked from this one must not go on with: locks, threads, connections.
+
+A fork copies the memory of a process, and of its threads only the one that called it. A lock that
+another thread held stays locked for ever in the copy, and what a library keeps of files and threads
+is wrong there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+QUIET_TIMEOUT_S = 10.0
+"""How long a fork waits for transactions of other threads."""
+
+
+class Gate:
+    """Threads are inside while they use a database; one that has something to do alone waits."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside: Counter[int] = Counter()
+        self._alone: int | None = None  # the thread that lets nobody else in
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Use a database. A thread that is inside already is never held up."""
+        me = threading.get_ident()
+        with self._changed:
+            if not self._inside[me]:
+                self._changed.wait_for(lambda: self._alone in (None, me))
+            self._inside[me] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= Counter({me: 1})  # drops what reaches zero
+                if self._alone is not None:
+                    self._changed.notify_all()
+
+    @contextmanager
+    def alone(self, timeout_s: float = QUIET_TIMEOUT_S) -> Iterator[bool]:
+        """Keep other threads out; False if one was still inside after ``timeout_s``."""
+        is_quiet = self.shut(timeout_s)
+        try:
+            yield is_quiet
+        finally:
+            self.reopen()
+
+    def shut(self, timeout_s: float = QUIET_TIMEOUT_S) -> bool:
+        """Let nobody else in until ``reopen``; False if one was still inside at the end."""
+        me = threading.get_ident()
+        with self._changed:
+            self._changed.wait_for(lambda: self._alone in (None, me))
+            self._alone = me
+            return self._changed.wait_for(lambda: not self._inside.keys() - {me}, timeout_s)
+
+    def reopen(self) -> None:
+        """Let the other threads in again."""
+        with self._changed:
+            self._alone = None
+            self._changed.notify_all()
+
+    def is_inside(self) -> bool:
+        """Whether this thread uses a database."""
+        return threading.get_ident() in self._inside
+
+    def renew(self) -> None:
+        """Begin again in a forked process, which has none of the other threads."""
+        mine = threading.get_ident()
+        count = self._inside[mine]
+        self._changed = threading.Condition()
+        self._inside = Counter({mine: count}) if count else Counter()
+        self._alone = None
+
+
+gate = Gate()
+"""Of this process: SQLite keeps one state of a file for all of its connections in a process."""
+
+_first: list[Callable[[], None]] = []
+_renewals: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+_was_quiet = True
+
+
+def call_in_child(function: Callable[[], None]) -> None:
+    """Call a function of a module in each forked process, before what ``renew_in_child`` does."""
+    _first.append(function)
+
+
+def renew_in_child(owner: T, renew: Callable[[T], None]) -> None:
+    """Call ``renew(owner)`` in each forked process; ``renew`` must not hold ``owner``."""
+    _renewals[owner] = renew
+
+
+def was_quiet() -> bool:
+    """Whether no transaction was under way when this process was forked."""
+    return _was_quiet
+
+
+def abandon(thing: object) -> None:
+    """Keep a thing for ever: what a library does to free it is wrong in a forked process."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _before() -> None:
+    global _was_quiet
+    _was_quiet = gate.shut() and not gate.is_inside()
+
+
+def _in_child() -> None:
+    gate.renew()
+    for function in _first:
+        function()
+    for owner, renew in list(_renewals.items()):
+        renew(owner)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=gate.reopen, after_in_child=_in_child)

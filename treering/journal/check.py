@@ -1,0 +1,99 @@
+"""Looking over a whole file: SQLite's own checks, and every entry against its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from treering.errors import JournalCorrupt
+from treering.journal import stored
+from treering.journal.contract import Database, Reader
+from treering.records import Entry
+
+Progress = Callable[[int, int], None]
+
+PAGE = 500  # entries read at a time: no long read transaction keeps the WAL from shrinking
+
+
+def problems(database: Database, progress: Progress | None = None) -> list[str]:
+    """What is wrong with a file; empty if it is sound. ``progress`` counts entries of all spaces.
+
+    Every entry that is not as it was stored is named; its text is not shown.
+    """
+    found = database.check()
+    try:
+        found += _damaged(database, progress)
+    except JournalCorrupt as error:  # so damaged that the entries cannot even be counted
+        found.append(str(error))
+    return found
+
+
+def readable(database: Database, space: int, errors: list[JournalCorrupt]) -> Iterator[Entry]:
+    """The entries of a space that are as they were stored, in the order they were added.
+
+    What is wrong with the others is appended to ``errors``.
+    """
+    for seqs in _pages(database, space):
+        with database.read() as reader:
+            entries, wrong = _sorted_out(reader, seqs)
+        errors += wrong.values()
+        yield from entries
+
+
+def _damaged(database: Database, progress: Progress | None) -> list[str]:
+    with database.read() as reader:
+        row = reader.row("SELECT count(*) FROM entry")
+    total, done, found = int(row[0]) if row else 0, 0, []
+    for seqs in _pages(database, None):
+        with database.read() as reader:
+            wrong = _sorted_out(reader, seqs)[1]
+            found += [f"{_space_of(reader, seq)}{error}" for seq, error in wrong.items()]
+        done += len(seqs)
+        if progress is not None:
+            progress(done, max(total, done))
+    return found
+
+
+def _pages(database: Database, space: int | None) -> Iterator[list[int]]:
+    """The sequence numbers of the entries of a space, or of all spaces."""
+    condition, params = ("", ()) if space is None else ("space = ? AND ", (space,))
+    after = -1
+    while True:
+        with database.read() as reader:
+            rows = reader.rows(
+                f"SELECT seq FROM entry WHERE {condition}seq > ? ORDER BY seq LIMIT ?",
+                (*params, after, PAGE),
+            )
+            seqs = [int(row[0]) for row in rows]
+        if not seqs:
+            return
+        yield seqs
+        after = seqs[-1]
+
+
+def _sorted_out(reader: Reader, seqs: list[int]) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
+    """The entries that are as they were stored, and what is wrong with the others."""
+    try:
+        found = stored.read(reader, "e.seq BETWEEN ? AND ? ORDER BY e.seq", (seqs[0], seqs[-1]))
+        within = set(seqs)
+        return [entry for seq, entry in found if seq in within], {}
+    except JournalCorrupt:  # one by one
+        pass
+    entries: list[Entry] = []
+    wrong: dict[int, JournalCorrupt] = {}
+    for seq in seqs:
+        try:
+            entries += [entry for _, entry in stored.read(reader, "e.seq = ?", (seq,))]
+        except JournalCorrupt as error:
+            wrong[seq] = error
+    return entries, wrong
+
+
+def _space_of(reader: Reader, seq: int) -> str:
+    """The name of an entry's space, if that can be read: ids are those of one space."""
+    try:
+        row = reader.row(
+            "SELECT p.name FROM entry e JOIN space p ON p.id = e.space WHERE e.seq = ?", (seq,)
+        )
+    except JournalCorrupt:
+        return ""
+    return f"space {row[0]!r}: " if row else ""

@@ -1,0 +1,179 @@
+"""Claims on requests with an idempotency key: who does one, and what an earlier attempt has left.
+
+A request is claimed before it is done, with the presence of the process that does it. Its reply
+takes the place of the claim, in the transaction that stores what was done. A claim whose process is
+gone, or has failed, is taken over by the next attempt. Every attempt has a number of its own, so
+that one that was taken over cannot store anything any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from treering.errors import JournalError, RequestUnderWay
+from treering.journal import entries, replies
+from treering.journal.contract import Database, Reader, Writer
+from treering.journal.replies import KEPT, Reply
+
+log = logging.getLogger("treering")
+
+_ATTEMPT_BITS: Final = 62
+_at_work: set[int] = set()
+"""Attempts of this process that have not ended: a claim of another one of its attempts is void,
+although the process is present."""
+
+UNDER_WAY: Final = (
+    "a request with this idempotency key is still being done; send the same request again later, "
+    "and it gets the reply of that one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestClaim:
+    """The right to do a request. ``key`` and ``request`` are digests."""
+
+    space: str
+    key: bytes
+    request: bytes
+    attempt: int
+
+
+@contextmanager
+def claimed(
+    database: Database, space: str, key: str, request: bytes
+) -> Iterator[RequestClaim | Reply]:
+    """The claim on a request for the time of the block, or the reply that it got before.
+
+    A claim that has no reply at the end of the block is given up.
+
+    Raises RequestUnderWay while somebody else does it, InputError if the key came with another
+    request.
+    """
+    digests = replies.digest(key), replies.mac(key, request)
+    attempt = secrets.randbits(_ATTEMPT_BITS)
+    _at_work.add(attempt)
+    try:
+        claim = _begin(database, RequestClaim(space, *digests, attempt))
+        try:
+            yield claim
+        except BaseException:
+            if isinstance(claim, RequestClaim):
+                _give_up(database, claim)
+            raise
+    finally:
+        _at_work.discard(attempt)
+
+
+def complete(writer: Writer, claim: RequestClaim, reply: Reply, *, quotes: bool) -> None:
+    """Put the reply in the place of the claim; ``quotes``: it may hold text of entries.
+
+    Raises RequestUnderWay if the claim was taken over: what is stored with it must not stay.
+    """
+    space = entries.space_id(writer, claim.space)
+    ended = writer.execute(
+        "DELETE FROM claim WHERE space = ? AND key = ? AND attempt = ?",
+        (space, claim.key, claim.attempt),
+    )
+    if not ended:
+        raise RequestUnderWay(UNDER_WAY)
+    replies.keep(writer, space, claim.key, claim.request, reply, quotes=quotes)
+
+
+def note_message(writer: Writer, claim: RequestClaim, message: Collection[str]) -> None:
+    """Note the entries of the request's message, which are no other request's any more."""
+    space = entries.space_id(writer, claim.space)
+    writer.many(
+        "INSERT INTO claim_entry (entry, space, key) VALUES (?, ?, ?)"
+        " ON CONFLICT (entry) DO UPDATE SET space = excluded.space, key = excluded.key",
+        ((seq, space, claim.key) for seq in entries.seqs_of(writer, space, message)),
+    )
+
+
+def message(reader: Reader, claim: RequestClaim) -> list[int]:
+    """The entries of the message that an earlier attempt has stored, in order; empty if none."""
+    rows = reader.rows(
+        "SELECT c.entry FROM claim_entry c JOIN space s ON s.id = c.space"
+        " WHERE s.name = ? AND c.key = ? ORDER BY c.entry",
+        (claim.space, claim.key),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def erase(writer: Writer, erased: Collection[int]) -> None:
+    """Forget that entries that are about to go or to change were messages of requests."""
+    writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
+
+
+def _begin(database: Database, claim: RequestClaim) -> RequestClaim | Reply:
+    with database.read() as reader:  # a reply, or somebody at work, is seen without writing
+        reply = _reply(reader, database, claim)
+    if reply is None:
+        with database.write() as writer:
+            reply = _reply(writer, database, claim)  # again: somebody may have been faster
+            if reply is None:
+                _take(writer, database, claim)
+    return reply or claim
+
+
+def _reply(reader: Reader, database: Database, claim: RequestClaim) -> Reply | None:
+    """The reply that a request got. Raises RequestUnderWay, InputError."""
+    reply = replies.find(reader, claim.space, claim.key, claim.request)
+    if reply is not None:
+        return reply
+    row = reader.row(
+        "SELECT c.request, c.claimer, c.attempt FROM claim c JOIN space s ON s.id = c.space"
+        " WHERE s.name = ? AND c.key = ?",
+        (claim.space, claim.key),
+    )
+    if row is not None:
+        replies.refuse_another(bytes(row[0]), claim.request)
+        if row[1] is not None and _is_at_work(database, int(row[1]), int(row[2])):
+            raise RequestUnderWay(UNDER_WAY)
+    return None
+
+
+def _is_at_work(database: Database, claimer: int, attempt: int) -> bool:
+    if claimer == database.presence():
+        return attempt in _at_work
+    return database.is_present(claimer)
+
+
+def _take(writer: Writer, database: Database, claim: RequestClaim) -> None:
+    now = datetime.now(UTC)
+    writer.execute("DELETE FROM claim WHERE at < ?", (entries.micros(now - KEPT),))
+    writer.execute(
+        "INSERT INTO claim (space, key, request, attempt, claimer, at) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (space, key) DO UPDATE SET"
+        " attempt = excluded.attempt, claimer = excluded.claimer, at = excluded.at",
+        (
+            entries.space_id(writer, claim.space),
+            claim.key,
+            claim.request,
+            claim.attempt,
+            database.presence(),
+            entries.micros(now),
+        ),
+    )
+
+
+def _give_up(database: Database, claim: RequestClaim) -> None:
+    """Let the next attempt begin at once; what this one has stored stays noted."""
+    try:
+        with database.write() as writer:
+            space = entries.space_id(writer, claim.space)
+            mine = "space = ? AND key = ? AND attempt = ?"
+            values = (space, claim.key, claim.attempt)
+            writer.execute(f"UPDATE claim SET claimer = NULL WHERE {mine}", values)
+            writer.execute(
+                f"DELETE FROM claim WHERE {mine} AND NOT EXISTS (SELECT 1 FROM claim_entry e"
+                " WHERE e.space = claim.space AND e.key = claim.key)",
+                values,
+            )
+    except JournalError as error:  # what stopped the request is what the caller must hear of
+        log.warning("the claim on a request stays noted, and is void: %s", error)

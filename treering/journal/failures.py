@@ -1,0 +1,72 @@
+"""What SQLite raises, as errors of ours that say what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from treering.errors import (
+    InputError,
+    JournalBusy,
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+)
+
+BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
+_DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn every error of sqlite3 into one of ours that says what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # from the words in which SQLite names what is damaged
+        raise JournalCorrupt(
+            f"{path}: not a readable treering file. Restore a copy or import an export"
+        ) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise InputError(f"a value cannot be stored: {error}") from error
+
+
+def _translate(error: sqlite3.Error, path: Path) -> JournalError:
+    # The primary result code is the low byte of the extended one.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return JournalBusy(
+            f"{path}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return JournalFull(
+            f"{path}: no space left to write; nothing of this change was stored. "
+            "Free some disk space and repeat it"
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return JournalCorrupt(
+            f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
+            "`treering doctor` tells what is damaged"
+        )
+    if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
+        return JournalCorrupt(
+            f"{path}: holds what is no text or no JSON; `treering doctor` tells what is damaged"
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return no_permission(path, error)
+    if code == sqlite3.SQLITE_IOERR:
+        return JournalError(
+            f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
+            "disk, its free space and your quota, and repeat it"
+        )
+    return JournalError(f"{path}: {error}")
+
+
+def no_permission(path: Path, error: Exception) -> JournalError:
+    """The error of a file that may not be read or written."""
+    return JournalError(
+        f"{path}: no permission ({error}); the file and its folder must be readable and writable"
+    )

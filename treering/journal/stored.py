@@ -1,0 +1,84 @@
+"""Entries as rows of the database: read, compared with their digests, and named if damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from treering.errors import JournalCorrupt
+from treering.journal import damage
+from treering.journal.contract import Reader, Row, Value
+from treering.records import Entry
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS = (
+    "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
+    "e.metadata, e.digest, e.seq"
+)
+# LEFT: an entry whose source is damaged is an error, not absent.
+_FROM = "FROM entry e LEFT JOIN source s ON s.id = e.source"
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch; a time without a zone is UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(stamp: int) -> datetime:
+    """The inverse of ``micros``."""
+    return _EPOCH + timedelta(microseconds=stamp)
+
+
+def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int, Entry]]:
+    """The entries that meet conditions, each with its sequence number.
+
+    Raises JournalCorrupt naming the first that is damaged.
+    """
+    try:
+        rows = reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params)
+        return [(row[12], entry_of(row)) for row in rows]
+    except JournalCorrupt:
+        found = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
+        _name_damaged(reader, [row[0] for row in found])
+        raise
+
+
+def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
+    """Raises JournalCorrupt naming the first of the entries that cannot be read as it was stored.
+
+    What is no UTF-8 fails while rows are fetched, before it can be told which row it is of.
+    """
+    for seq in seqs:
+        try:
+            row = reader.row(f"SELECT {_COLUMNS} {_FROM} WHERE e.seq = ?", (seq,))
+        except JournalCorrupt as error:
+            found = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
+            name = bytes(found[0]).decode(errors="replace") if found else f"in row {seq}"
+            raise damage.of_entry(name, "it cannot be read") from error
+        if row is not None:
+            entry_of(row)
+
+
+def entry_of(row: Row) -> Entry:
+    """The record of a row of ``_COLUMNS``. Raises JournalCorrupt if it is not what was stored."""
+    identity, text, source, position, kind, added, at, speaker, role, session, metadata = row[:11]
+    content = (text, kind, speaker, role, session, metadata, at)
+    with damage.decoding_entry(identity):
+        if not damage.is_content(row[11], content, identity, row[12]):
+            raise damage.of_entry(identity, "its content is not what was stored")
+        return Entry(
+            id=damage.checked(str, identity),
+            text=text,
+            source=damage.checked(str, source),
+            position=damage.checked(int, position),
+            kind=kind,
+            added=moment(added),
+            at=None if at is None else moment(at),
+            speaker=speaker,
+            role=role,
+            session=session,
+            metadata=json.loads(metadata),
+        )
