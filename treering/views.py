@@ -26,11 +26,11 @@ from treering.fragments.build import Builder, Progress, ensure_same_model
 from treering.journal import entries, ledger
 from treering.journal.contract import Database
 from treering.llm.tokens import estimate_tokens
+from treering.material import material
 from treering.memo import due
 from treering.memo import store as memo
 from treering.memo.view import MemoView
 from treering.recall.brief import BriefMaterial
-from treering.recall.material import material
 from treering.recall.search import Searcher
 from treering.records import Filter, Hit
 from treering.relate import fit as fitting

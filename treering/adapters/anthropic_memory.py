@@ -75,9 +75,9 @@ class MemoryTool:
         below = self._below(path)
         if not below and path != ROOT:
             raise _missing(path)
-        lines = [f"{_size(sum(len(one.text) for one in below))}\t{path}"]
+        lines = [f"{_size(sum(len(file.text) for file in below))}\t{path}"]
         for name in _listed(path, below):
-            size = sum(len(one.text) for one in below if _within(one.source, name))
+            size = sum(len(file.text) for file in below if _within(file.source, name))
             lines.append(f"{_size(size)}\t{name}")
         return (
             f"Here're the files and directories up to 2 levels deep in {path}, "
@@ -139,7 +139,7 @@ class MemoryTool:
         gone = [entry] if entry is not None else self._below(path)
         if not gone:
             raise _missing(path)
-        self._memory.forget(*(one.id for one in gone))
+        self._memory.forget(*(file.id for file in gone))
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -153,9 +153,9 @@ class MemoryTool:
             raise InputError(f"The destination {new} already exists")
         if _within(new, old):
             raise InputError(f"{old} cannot be moved into itself")
-        for one in moved:  # written before the old ones go: nothing is lost between
-            self._memory.add(one.text, source=new + one.source[len(old) :], at=one.at)
-        self._memory.forget(*(one.id for one in moved))
+        for file in moved:  # written before the old ones go: nothing is lost between
+            self._memory.add(file.text, source=new + file.source[len(old) :], at=file.at)
+        self._memory.forget(*(file.id for file in moved))
         return f"Successfully renamed {old} to {new}"
 
     # ------------------------------------------------------------------ files

@@ -92,8 +92,8 @@ class TreeringProvider(MemoryProvider):
         del session_id
         if not query.strip():
             return ""
-        found = self._opened().context(query, budget=PREFETCH_TOKENS, min_confidence=RELEVANT)
-        return _framed(found.text)
+        context = self._opened().context(query, budget=PREFETCH_TOKENS, min_confidence=RELEVANT)
+        return _framed(context.text)
 
     def sync_turn(
         self,
@@ -105,8 +105,8 @@ class TreeringProvider(MemoryProvider):
     ) -> None:
         """Keep a turn, behind the reply."""
         del messages  # what tools gave is not what was said
-        said = (("user", user_content), ("assistant", assistant_content))
-        turn = [{"role": role, "content": text} for role, text in said if text.strip()]
+        both = (("user", user_content), ("assistant", assistant_content))
+        turn = [{"role": role, "content": text} for role, text in both if text.strip()]
         if self._keeps and turn and self._worker is not None:
             source = f"hermes/{session_id or self._session or 'session'}"
             self._last = self._worker.submit(self._keep, turn, source)
@@ -154,8 +154,8 @@ class TreeringProvider(MemoryProvider):
     def _called(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         memory = self._opened()
         if name == "treering_recall":
-            found = memory.context(str(args.get("query", "")), budget=PREFETCH_TOKENS)
-            return {"text": found.text or "nothing found"}
+            context = memory.context(str(args.get("query", "")), budget=PREFETCH_TOKENS)
+            return {"text": context.text or "nothing found"}
         if name == "treering_remember":
             receipt = memory.add(str(args.get("text", "")), source="hermes/notes", mask=True)
             return {"ids": [*receipt.ids], "masked": receipt.masked}

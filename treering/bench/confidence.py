@@ -127,7 +127,7 @@ def asked_questions(
     if limit is not None:
         drawn = set(random.Random(seed).sample(sorted(drawn), min(limit, len(drawn))))
     for at, task in enumerate(tasks):
-        chosen = tuple(one for one in task.questions if (at, one.id) in drawn)
+        chosen = tuple(entry for entry in task.questions if (at, entry.id) in drawn)
         others = tasks[(at + 1) % len(tasks)].questions if len(tasks) > 1 else foreign
         with (
             TemporaryDirectory() as folder,

@@ -154,7 +154,8 @@ def confidence(
         pair: list(measure.asked_benchmark(*_named_path(pair), model, limit))
         for pair in dict.fromkeys([*fitted, *tested])
     }
-    chosen = measure.fit([one for pair in fitted for one in asked[pair]]) if fitted else MODELS[0]
+    questions = [question for pair in fitted for question in asked[pair]]
+    chosen = measure.fit(questions) if fitted else MODELS[0]
     typer.echo(json.dumps(asdict(chosen)))
     for pair in tested:
         report = measure.measured(asked[pair], chosen, threshold)

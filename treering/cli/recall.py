@@ -92,9 +92,9 @@ def brief(
     Cited; no model is asked.
     """
     with run.memory() as memory:
-        made = memory.brief(budget=budget)
-    run.out.emit(made, str(made))
-    note(f"{made.tokens} of {made.budget} tokens" if made.lines else "nothing to say yet")
+        summary = memory.brief(budget=budget)
+    run.out.emit(summary, str(summary))
+    note(f"{summary.tokens} of {summary.budget} tokens" if summary.lines else "nothing to say yet")
 
 
 @command(commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -148,8 +149,10 @@ def import_(
         _show(run, receipt)
         if watch:
             options = ImportOptions.of(origin, since, project, mask)
+            sys.stdout.flush()  # whoever reads a pipe waits for each line
             for later in watched(Path(file), memory.import_, options):
                 _show(run, later)
+                sys.stdout.flush()
 
 
 def _refuse_watch(watch: bool) -> None:

@@ -253,8 +253,8 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
     """What people said last, the newest first, each by the beginning of what they said."""
     for entry in reversed(entries):
         if entry.kind != "code" and entry.role not in _BOTS and not entry.text.startswith("["):
-            said = f"{entry.speaker}: {entry.text}" if entry.speaker else entry.text
-            yield Saying(said, (entry.id,), entry.source, entry.at)
+            line = f"{entry.speaker}: {entry.text}" if entry.speaker else entry.text
+            yield Saying(line, (entry.id,), entry.source, entry.at)
 
 
 def _line(text: str) -> str:

@@ -115,16 +115,16 @@ def _message(line: WhatsAppLine, chat: str, day_first: bool, seen: Counter[str])
     match = _SPEAKER.fullmatch(text)
     if match is None:
         return Omission("notices of the messenger")
-    speaker, said = match[1].strip(), match[2].strip()
-    if not said or not speaker or _MEDIA.fullmatch(said):
+    speaker, words = match[1].strip(), match[2].strip()
+    if not words or not speaker or _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
     # No message has an id: the n-th message alike in all it has is the same in a longer export.
-    content = repr((chat, line.date, line.time, speaker, said))
+    content = repr((chat, line.date, line.time, speaker, words))
     seen[content] += 1
     digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()
     at = _at(line, day_first)
     source = f"whatsapp/{chat}"
-    return TranscriptMessage(id=digest, source=source, text=said, speaker=speaker, at=at)
+    return TranscriptMessage(id=digest, source=source, text=words, speaker=speaker, at=at)
 
 
 def _chat_name(path: Path) -> str:

@@ -142,7 +142,7 @@ class Recall(Call):
             until=self.until,
             min_confidence=self.min_confidence,
         )
-        data: dict[str, Any] = {"passages": [_passage(one) for one in context.passages]}
+        data: dict[str, Any] = {"passages": [_passage(passage) for passage in context.passages]}
         if context.surest is not None:
             data["surest"] = round(context.surest, 3)
         if not context.passages:
@@ -185,8 +185,8 @@ class List(Call):
             speaker=self.speaker,
             since=self.since,
         )
-        data: dict[str, Any] = {"entries": [_entry(one) for one in page.entries]}
-        lines = [_listed(one) for one in page.entries]
+        data: dict[str, Any] = {"entries": [_entry(entry) for entry in page.entries]}
+        lines = [_listed(entry) for entry in page.entries]
         if page.next is not None:
             data["after"] = page.next
             lines.append(f"more: after={page.next}")
