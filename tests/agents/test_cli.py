@@ -154,3 +154,14 @@ def test_the_last_uninstall_ends_servers_and_leaves_the_memory(
     wait_until(lambda: not (server.parent / "agents" / "run").exists())
     assert not (home / ".gemini").exists()
     assert "tea" in treering_command(home / "work", "list")
+
+
+def test_a_folder_that_was_removed_meanwhile_hinders_no_command(
+    treering_command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    treering_command(home, "add", "I like tea.", "-m", str(home / "m.db"))
+    (home / "gone").mkdir()
+    monkeypatch.chdir(home / "gone")
+    (home / "gone").rmdir()
+    result = CliRunner().invoke(app, ["list", "-m", str(home / "m.db")])
+    assert "tea" in result.output

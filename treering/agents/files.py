@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from treering import files
 from treering.errors import InputError, TextEncodingError
 
 
 def read_bytes(path: Path) -> bytes | None:
     """What is in a file; None if there is none. Raises InputError if it cannot be read."""
     try:
-        return path.read_bytes()
+        return files.read_bytes(path)
     except FileNotFoundError:
         return None
     except OSError as error:

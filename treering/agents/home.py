@@ -39,6 +39,14 @@ def make_private(folder: Path) -> Path:
     return folder
 
 
+def working_folder() -> Path:
+    """The folder that a command works in; where it was removed meanwhile, the user's home."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
 def command_memory(folder: Path) -> str:
     """The memory of a command that names none: one that is here, else the user's own."""
     return HERE if (folder / HERE).is_file() else str(user_memory())

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from treering import files
 from treering.agents.home import agents_home, make_private
 
 MAX_BYTES = 1 << 20
@@ -36,14 +37,11 @@ def records(limit: int) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        return
-    with path.open("rb") as stream:
-        for line in stream:
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue  # cut off by a full disk
+    for line in (files.read_bytes(path) if path.is_file() else b"").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue  # cut off by a full disk
 
 
 def _path() -> Path:

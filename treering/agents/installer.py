@@ -17,6 +17,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from treering import files
 from treering.agents.clients import Client, SettingsFile
 from treering.agents.edits import Form, SettingsEdit, is_in, put_in, take_out
 from treering.agents.files import read_bytes, remove_empty, replace_file, text_of
@@ -148,7 +149,7 @@ def _original(before: bytes | None, noted: dict[str, Any]) -> bytes | None:
     if before is None:
         return None
     if hashlib.sha256(before).hexdigest() == noted["after"]:
-        return _backup(noted).read_bytes() if noted["existed"] else None
+        return files.read_bytes(_backup(noted)) if noted["existed"] else None
     changes = [SettingsEdit.from_record(entry) for entry in noted["changes"]]
     text = take_out(text_of(before), noted["form"], changes)
     if not noted["existed"] and text.strip() in ("", "{}"):

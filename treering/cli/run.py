@@ -9,7 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from treering.agents.home import command_memory, make_private, space_in, user_memory
+from treering.agents.home import (
+    command_memory,
+    make_private,
+    space_in,
+    user_memory,
+    working_folder,
+)
 from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
 
@@ -44,13 +50,13 @@ class Run:
         as_json: bool = False,
     ) -> Self:
         """The run that options mean."""
-        url = memory or command_memory(Path.cwd())
-        chosen = space or space_in(url, Path.cwd())
+        url = memory or command_memory(working_folder())
+        chosen = space or space_in(url, working_folder())
         return cls(url, chosen, embedder, llm, Output(as_json), memory is not None, space)
 
     def at(self, path: Path) -> Self:
         """The same run on another memory."""
-        space = self.named_space or space_in(str(path), Path.cwd())
+        space = self.named_space or space_in(str(path), working_folder())
         return replace(self, url=str(path), space=space, is_named=True)
 
     def for_agent(self) -> Self:
