@@ -18,7 +18,7 @@ from tests.cli.conftest import ROOT
 from tests.ingest.clients import claude_line
 from treering import Memory
 from treering.agents import endpoint, hook_log, inbox, replies
-from treering.agents.server import serve
+from treering.agents.server import serve, stop
 
 MAST = "The mast of the boat is nine metres long."
 
@@ -98,6 +98,27 @@ def test_one_server_runs_for_each_memory(server: Path) -> None:
 def test_a_server_that_nobody_asks_ends(memory_path: Path) -> None:
     assert serve(str(memory_path), idle_s=0.05) is True
     assert not endpoint.of(str(memory_path)).path.exists()
+
+
+def test_spaces_of_different_models_are_served_by_one_server(memory_path: Path, hook: Hook) -> None:
+    remember(memory_path, MAST, "hashed")
+    with Memory.open(memory_path, space="bundled") as memory:
+        memory.add("The keel of the boat is of lead.")
+    thread = Thread(target=serve, args=(str(memory_path),))
+    thread.start()
+    place = endpoint.of(str(memory_path))
+    wait_until(place.path.exists)
+    request = {"event": "prompt", "asks": True}
+    questions = {"hashed": "How long is the mast?", "bundled": "Is the keel of lead?"}
+    texts = [
+        endpoint.exchange(place, request | {"space": space, "prompt": prompt}, 60)["text"]
+        for space, prompt in questions.items()
+    ]
+    stop(str(memory_path))
+    thread.join(60)
+    assert not thread.is_alive()
+    assert "nine metres" in texts[0]
+    assert "of lead" in texts[1]
 
 
 def test_what_a_killed_server_left_is_no_hindrance(memory_path: Path, hook: Hook) -> None:
@@ -273,8 +294,6 @@ def test_another_memory_can_be_named(home: Path, hook: Hook) -> None:
             lambda: MAST in put_in(hook("prompt", {"prompt": "the mast"}, "--memory", str(other)))
         )
     finally:
-        from treering.agents.server import stop
-
         stop(str(other))
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from treering.agents import hook_log, inbox, switches
 from treering.agents.sessions import SessionsInView
-from treering.errors import TreeringError
+from treering.errors import ModelMismatch, TreeringError
 
 if TYPE_CHECKING:
     from treering.agents.recall import Recollection
+    from treering.embed.minilm import MiniLM
     from treering.memory import Memory
 
 TRIES = 3
@@ -30,6 +31,8 @@ class HookHandler:
         self._memories: dict[str, Memory] = {}
         self._retired: list[Memory] = []
         self._identity: tuple[int, int] | None = None
+        self._model: MiniLM | None = None
+        self._loading: threading.Thread | None = None
         self._opening = threading.Lock()
         self._taking_in = threading.Lock()
         self._sessions = SessionsInView(memory)
@@ -54,6 +57,12 @@ class HookHandler:
             | {"entries": list(recalled.entries), "tokens": recalled.tokens, "ms": took}
         )
         return {"text": recalled.text, "notes": notes}
+
+    def warm(self) -> None:
+        """Load the bundled model, for all spaces, while the rest is imported."""
+        if self._embedder is None:
+            self._loading = threading.Thread(target=self._load, name="loading")
+            self._loading.start()
 
     def take_in_waiting(self) -> None:
         """Take in what waits in the inbox. What fails is tried again later, then put aside."""
@@ -127,7 +136,6 @@ class HookHandler:
     def _memory(self, space: str) -> Memory:
         """The open memory of a space; opened anew where another file has taken its place."""
         from treering.agents.home import make_private, user_memory
-        from treering.memory import Memory
 
         with self._opening:
             if self._identity != self._on_disk():
@@ -137,11 +145,27 @@ class HookHandler:
             if space not in self._memories:
                 if self._path == user_memory():
                     make_private(self._path.parent)
-                # Without a language model: what a hook does costs nobody a call.
-                opened = Memory.open(self._path, space=space, embedder=self._embedder, llm="none")
-                self._memories[space] = opened
+                self._memories[space] = self._open(space)
                 self._identity = self._on_disk()
             return self._memories[space]
+
+    def _open(self, space: str) -> Memory:
+        """Without a language model: what a hook does costs nobody a call."""
+        from treering.memory import Memory
+
+        if self._loading is not None:
+            self._loading.join()
+        if self._model is not None:
+            with suppress(ModelMismatch):  # a space that was built with another one
+                return Memory.open(self._path, space=space, embedder=self._model, llm="none")
+        return Memory.open(self._path, space=space, embedder=self._embedder, llm="none")
+
+    def _load(self) -> None:
+        from treering.embed.minilm import MiniLM
+
+        model = MiniLM()
+        model.embed(["warm"], query=True)
+        self._model = model
 
     def _on_disk(self) -> tuple[int, int] | None:
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
-DEADLINE_S = 1.6
+DEADLINE_S = 1.8
 """A prompt waits two seconds at most, with what it takes to start and end a process."""
 START_DEADLINE_S = 4.0
 """The start of a session may wait for a server that has to be started: its brief comes once."""

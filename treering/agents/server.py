@@ -64,6 +64,7 @@ def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -
     except Timeout:
         return False
     handler = HookHandler(memory, embedder)
+    handler.warm()
     try:
         with closing(_Server(place, handler, idle_s)) as server:
             server.run()
