@@ -106,7 +106,7 @@ def inserts(memory: Memory, said: Iterator[str], go_on: Callable[[], bool]) -> l
     while go_on() and (text := next(said, None)):
         started = time.perf_counter()
         memory.add(text, source="meanwhile")
-        memory.tree.grow()
+        memory.tree._grow()
         taken.append(1000 * (time.perf_counter() - started))
     return taken
 

@@ -17,7 +17,6 @@ from treering.chat.stream import AsyncChatStream
 from treering.code.memory import CodeMemory
 from treering.embed.contract import Embedder
 from treering.facts.view import FactView
-from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
 from treering.llm.contract import LLM
@@ -37,6 +36,7 @@ from treering.records import (
     Kind,
     Level,
     Page,
+    Progress,
     Receipt,
     Stats,
 )
@@ -44,7 +44,7 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
-from treering.views import Alpha
+from treering.views.registry import Alpha
 
 T = TypeVar("T")
 PAGE = 256
@@ -165,6 +165,19 @@ class AsyncMemory:
         memos that no reply could be read for.
         """
         return await asyncio.to_thread(self._memory.settle, progress, upgrade=upgrade)
+
+    async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
+        """Make the rows of views again from the journal; of all that can be, if none is named.
+
+        Views are ``fragments``, ``tree``, ``memo``, ``facts``, ``code`` and those of other
+        packages. Searching and adding go on meanwhile. Safe to interrupt: called again, it goes
+        on. A view that another version of treering derived is rebuilt by ``settle()``, too;
+        ``stats().outdated`` names it. What a language model made is only dropped if one is
+        configured to make it again.
+
+        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        """
+        return await asyncio.to_thread(self._memory.rebuild, *views, progress=progress)
 
     async def search(
         self,
@@ -458,7 +471,7 @@ class AsyncMemory:
         return await asyncio.to_thread(self._memory.spaces)
 
     async def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, and what models have cost."""
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
         return await asyncio.to_thread(self._memory.stats)
 
     async def check(self, progress: Progress | None = None) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from treering.chat.policy import Evidence
 from treering.errors import InputError
-from treering.journal import entries, ledger
-from treering.journal.contract import Database
+from treering.journal import ledger
+from treering.journal.space import Space
 from treering.llm.ask import (
     ANSWER_TOKENS,
     NOT_IN_MEMORY,
@@ -48,8 +48,7 @@ class Answer:
 class Answerer:
     """Asks the configured model, which is opened when first needed."""
 
-    def __init__(self, database: Database, space: str, llm: str | LLM | None) -> None:
-        self._database = database
+    def __init__(self, space: Space, llm: str | LLM | None) -> None:
         self._space = space
         self._spec = llm
         self._opening = threading.Lock()
@@ -116,8 +115,8 @@ class Answerer:
         cost = Spent(
             operation, reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens
         )
-        with self._database.write() as writer:
-            ledger.spend(writer, entries.space_id(writer, self._space), cost)
+        with self._space.write() as writer:
+            ledger.spend(writer, writer.id, cost)
 
 
 def _date(passage: Passage) -> str:

@@ -24,6 +24,7 @@
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
     │   ├── RequestUnderWay   the same request is being done: trying again later gets its reply
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
+    ├── ViewError             a view of another package failed; what it has not read is pending
     └── MissingExtra          an optional dependency is not installed
 
 A message names the bad value, what is allowed and the next step.
@@ -126,6 +127,10 @@ class RequestUnderWay(ServerError):
 
 class ServerUnavailable(ServerError):
     """The server cannot be reached, is stopping, or has too much to do."""
+
+
+class ViewError(TreeringError):
+    """A view of another package failed."""
 
 
 class MissingExtra(TreeringError, ImportError):

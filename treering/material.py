@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from treering.facts import store as fact_store
 from treering.facts.forms import DOES
 from treering.facts.view import Fact, FactView
-from treering.fragments import store
-from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal import entries, ledger
 from treering.journal.entries import OWN_SOURCES
+from treering.journal.space import Space
 from treering.memo.record import Memo
 from treering.memo.view import MemoView
 from treering.recall.brief import BriefMaterial, Saying
+from treering.search.marks import Marker, Quote
 from treering.tree.view import TreeView
 
 NEWEST = 3_000
@@ -31,23 +30,17 @@ MEMOS = 8
 
 
 def material(
-    database: Database, space: str, facts: FactView, memos: MemoView, tree: TreeView
+    space: Space, marks: Marker, facts: FactView, memos: MemoView, tree: TreeView
 ) -> BriefMaterial:
     """Facts that hold, topics, pinned memos, what changed, and the newest entries."""
-    facts.follow()
-    with database.read() as reader:
-        state = store.state(reader, space)
-        if state is None:
-            return BriefMaterial()
-        rows = entries.newest(reader, state.space, NEWEST)
-        marks = fact_store.marks(reader, [seq for seq, _ in rows])
-        size = entries.count(reader, "entry", state.space)
-    nothing = fact_store.NOTHING
+    with space.read() as reader:
+        rows = entries.newest(reader, reader.id, NEWEST)
+        marked = marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
+        size = ledger.counts(reader)["entry"]
     holding = [
         entry
-        for seq, entry in rows
-        if marks.get(seq, nothing).superseded_by is None
-        and not entry.source.startswith(OWN_SOURCES)
+        for (_, entry), mark in zip(rows, marked, strict=True)
+        if mark.superseded_by is None and not entry.source.startswith(OWN_SOURCES)
     ]
     listed = memos.list()
     topics = _topics(listed) or (_tree_topics(tree) if size <= TREE_ENTRIES else ())

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
 
-from treering import exchange, forgetting, forks
+from treering import exchange, forks
 from treering.answer import Answer, Answerer
 from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.conversation import Conversations
@@ -26,8 +26,6 @@ from treering.errors import (
     UnknownName,
 )
 from treering.facts.view import FactView
-from treering.fragments import store
-from treering.fragments.build import Progress
 from treering.ingest.drafts import (
     Envelope,
     checked_name,
@@ -36,9 +34,10 @@ from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, work
+from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
 from treering.journal.open import open_database
+from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memo.view import MemoView
@@ -59,6 +58,7 @@ from treering.records import (
     Kind,
     Level,
     Page,
+    Progress,
     Receipt,
     Stats,
 )
@@ -66,7 +66,8 @@ from treering.relate import fit as fitting
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
 from treering.tree.view import TreeView
-from treering.views import Alpha, Views, space_embedder
+from treering.views.erase import matching
+from treering.views.registry import Alpha, Views, space_embedder
 
 DEFAULT_SPACE = "default"
 REMOTE = ("http://", "https://")
@@ -83,19 +84,17 @@ class Memory:
         self, database: Database, space: str, embedder: Embedder, llm: str | LLM | None
     ) -> None:
         self._database = database
-        self._space = space
+        self._space = Space(database, space)
         self._begin(embedder, llm)
         # Locks of other threads and connections to models stay behind when a process is forked.
-        forks.renew_in_child(self, lambda memory: memory._begin(memory._views._embedder, llm))
+        forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
-        database, space = self._database, self._space
-        self._intake = Intake(database, space)
-        self._answerer = Answerer(database, space, llm)
-        self._views = Views(database, space, embedder, self._answerer)
-        self._conversations = Conversations(
-            database, space, self._answerer, self._views, self._intake
-        )
+        self._answerer = Answerer(self._space, llm)
+        self._views = Views(self._space, embedder, self._answerer)
+        self._eraser = self._views.eraser
+        self._intake = Intake(self._space, self._eraser)
+        self._conversations = Conversations(self._space, self._answerer, self._views, self._intake)
 
     @classmethod
     def open(
@@ -127,7 +126,8 @@ class Memory:
             return cast(Self, open_remote(url, name, api_key))
         database = open_database(url)
         try:
-            return cls(database, name, space_embedder(database, name, embedder), llm)
+            model = space_embedder(Space(database, name), embedder)
+            return cls(database, name, model, llm)
         except BaseException:
             database.close()
             raise
@@ -204,17 +204,27 @@ class Memory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            scrub = state and work.queued(reader, state.space, forgetting.VIEW, 1)
-        # First: forgetting must not wait for a model that is down.
-        scrubbed = not (state and scrub) or forgetting.scrub(self._database, state.space)
+        scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
                 f"{self._database.url} is still being read or written, so that what was forgotten "
                 "may be in its bytes; close other readers and call settle() again"
             )
+        return self.stats()
+
+    def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
+        """Make the rows of views again from the journal; of all that can be, if none is named.
+
+        Views are ``fragments``, ``tree``, ``memo``, ``facts``, ``code`` and those of other
+        packages. Searching and adding go on meanwhile. Safe to interrupt: called again, it goes
+        on. A view that another version of treering derived is rebuilt by ``settle()``, too;
+        ``stats().outdated`` names it. What a language model made is only dropped if one is
+        configured to make it again.
+
+        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        """
+        self._views.rebuild(views, progress)
         return self.stats()
 
     # ------------------------------------------------------------------ giving back
@@ -276,7 +286,7 @@ class Memory:
         if level == "texts":
             best = self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
         else:
-            best = self.tree.hits(queries, k, to_filter(where), mode, chosen, level)
+            best = self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
         return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(
@@ -307,10 +317,11 @@ class Memory:
         check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
         self._views.catch_up()
-        chosen = self._views.plan(relations, alpha, tree=altitude == "mixed")
-        view = self.tree if altitude == "mixed" else self._views.searcher
+        mixed = altitude == "mixed"
+        chosen = self._views.plan(relations, alpha, tree=mixed)
+        passages = self.tree._context if mixed else self._views.searcher.context
         condition = to_filter(where)
-        return view.context(query, condition, mode, chosen, budget, count_tokens, min_confidence)
+        return passages(query, condition, mode, chosen, budget, count_tokens, min_confidence)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
@@ -413,21 +424,19 @@ class Memory:
         if limit < 1:
             raise InputError(f"limit is {limit}; it must be at least 1")
         condition, after = to_filter(where), entries.after(cursor)
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
+        with self._space.read() as reader:
             # One more than asked for tells whether there is another page.
-            found = entries.page(reader, state.space, condition, after, limit + 1) if state else []
+            found = entries.page(reader, reader.id, condition, after, limit + 1)
         shown = found[:limit]
         more = str(shown[-1][0]) if len(found) > limit else None
         return Page(tuple(entry for _, entry in shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None:
-                raise UnknownName(f"no entry {entry_id!r}: the space {self._space!r} is empty")
-            return entries.find(reader, state.space, entry_id)[1]
+        with self._space.read() as reader:
+            if not reader.id:
+                raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
+            return entries.find(reader, reader.id, entry_id)[1]
 
     # ------------------------------------------------------------------ forgetting
 
@@ -441,12 +450,11 @@ class Memory:
         condition = to_filter(where)
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            seqs = forgetting.matching(reader, state.space, entry_ids, condition) if state else []
-        if not state or not seqs:
-            raise UnknownName(f"nothing to forget in space {self._space!r}: no entry matches")
-        return forgetting.forget(self._database, state.space, seqs)
+        with self._space.read() as reader:
+            seqs = matching(reader, entry_ids, condition) if reader.id else []
+        if not seqs:
+            raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
+        return self._eraser.forget(seqs)
 
     # ------------------------------------------------------------------ looking after it
 
@@ -491,16 +499,14 @@ class Memory:
 
         What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
         """
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            settings = ledger.settings(reader, state.space) if state else {}
-            digests = list(entries.source_digests(reader, state.space)) if state else []
+        with self._space.read() as reader:
+            settings = ledger.settings(reader, reader.id)
+            digests = list(entries.source_digests(reader, reader.id))
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
         damaged: list[JournalCorrupt] = []
-        if state is not None:
-            found = check.readable(self._database, state.space, damaged)
-            yield from (exchange.line(entry) for entry in found)
+        found = check.readable(self._database, reader.id, damaged)
+        yield from (exchange.line(entry) for entry in found)
         if damaged:
             raise exchange.incomplete(damaged)
 
@@ -539,10 +545,8 @@ class Memory:
             return [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY name")]
 
     def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, and what models have cost."""
-        with self._database.read() as reader:
-            found = ledger.stats(reader, self._space, self._database.size())
-        return replace(found, pending=self._views.with_memos(found.pending))
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
+        return self._views.stats(self._database.size())
 
     def check(self, progress: Progress | None = None) -> list[str]:
         """Problems found in the file, of all spaces; empty if it is sound.

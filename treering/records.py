@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -13,6 +13,9 @@ from typing_extensions import TypeAliasType
 JSON = TypeAliasType(  # what metadata may hold; a plain alias cannot be read at run time
     "JSON", "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 )
+Progress = Callable[[int, int], None]
+"""Called with how many pieces of work are done and how many there are in all."""
+
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
 Level = Literal["texts", "summaries", "all"]
@@ -234,7 +237,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The state of one space. ``bytes`` is the size of the whole file, all spaces together."""
+    """The state of one space. ``bytes`` is the size of the whole file, all spaces together.
+
+    ``outdated`` names the views that another version of treering derived: a rebuild is due.
+    """
 
     space: str
     entries: int
@@ -246,6 +252,7 @@ class Stats:
     dimension: int | None
     bytes: int
     spent: tuple[Spent, ...]
+    outdated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

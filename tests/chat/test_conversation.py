@@ -12,7 +12,6 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.memo.talk import place
 from treering import Memory
-from treering.chat import unanswered
 from treering.chat.fragments import WHOLE_ROUNDS
 from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
 from treering.chat.window import Window
@@ -28,7 +27,7 @@ from treering.errors import (
     ReplyDiscarded,
     UnknownName,
 )
-from treering.journal import entries
+from treering.journal import unanswered
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
@@ -294,8 +293,10 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            for table in ("unanswered", "claim_entry", "claim"):
+            for table in ("unanswered", "claim_entry", "claim", "view"):
                 writer.execute(f"DROP TABLE {table}")
+            writer.execute("ALTER TABLE space DROP COLUMN edition")
+            writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
             writer.execute("PRAGMA user_version = 9")
     memory = open_memory(llm=ScriptedLLM(["Hello!"]))
     memory.chat("Hi?")
@@ -351,8 +352,8 @@ def test_what_is_not_the_last_message_is_a_new_one(open_memory: Open, message: s
 def test_who_gives_up_leaves_a_message_that_another_process_asks_for(open_memory: Open) -> None:
     memory = open_memory()
     [one] = memory.add({"role": "user", "content": "Hi?"}, source="chat").ids
-    with memory._database.write() as writer:
-        space = entries.space_id(writer, memory._space)
+    with memory._space.write() as writer:
+        space = writer.id
         unanswered.ask(writer, space, {one}, asker=1)
         unanswered.give_up(writer, space, {one}, asker=2)
         assert unanswered.take(writer, space, "chat", lambda asker: asker == 1) == frozenset()
@@ -405,7 +406,7 @@ def test_what_follows_a_complete_round_does_not_make_it_fail(
         raise JournalBusy("busy") if policy == "memo" else MissingExtra.of("tree-sitter", "code")
 
     memory._views.memos.settle = broken  # type: ignore[method-assign]
-    memory._views.code.follow = broken  # type: ignore[method-assign]
+    memory._views._follower.follow = broken  # type: ignore[method-assign]
     assert memory.chat("Hello?", policy=policy).text == "Yes."
     assert said(memory) == [("user", "Hello?"), ("assistant", "Yes.")]
     assert "delayed" in caplog.text

@@ -250,9 +250,7 @@ def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -
         memory.add({"role": "user", "content": text, "at": "2025-01-10"})
     memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
     memory.settle()
-    sources = MemorySources(
-        memory._database, memory._space, memory._views, estimate_tokens, frozenset()
-    )
+    sources = MemorySources(memory._space, memory._views, estimate_tokens, frozenset())
     assert [one.text for one in sources.nodes("river", 60)] == [
         "Summary of 3 texts: user lives by a river."
         " (possibly out of date since 2026-05-03: I moved to Porto.)"

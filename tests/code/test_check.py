@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tests.code.test_guard import GUARDED, PLAIN, RESHAPED
 from tests.code.working import commit, git, repository, write
+from tests.serve.live import serving
 from treering import Memory
 from treering.cli.failures import FOUND
 from treering.cli.main import app
@@ -209,6 +210,21 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     found = json.loads(run(root, "check", "--json").stdout)
     assert (found["name"], found["definition"]) == (sha, "half")
     assert not (root.parent / "memory.db").exists()
+
+
+def test_a_check_at_a_terminal_asks_a_memory_on_a_server(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)  # no --root: the folder is the caller's, not the server's
+    sha = commit(root, "Refuse negative numbers", m=GUARDED)
+    with serving(url=tmp_path / "memory.db", code_roots=(tmp_path,)) as url:
+        asked = ["code", "check", "--memory", url]
+        kept = CliRunner().invoke(app, asked)
+        assert (kept.exit_code, kept.stdout) == (0, "")
+        write(root, m=PLAIN)
+        result = CliRunner().invoke(app, asked)
+        assert result.exit_code == FOUND
+        assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
 
 
 def test_a_commit_message_hook_passes_what_the_message_cites(root: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.code.repositories import SHOP
 from treering import Memory
 from treering.code.collector import paused
-from treering.errors import InputError, JournalBusy, UnknownName
+from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
 from treering.relate.contract import Floats
 
 WAIT_S = 30
@@ -47,6 +47,19 @@ class Slow(Letters):
         self.asked.set()
         assert self.go.wait(WAIT_S)
         return super().embed(texts, query=query)
+
+
+class Spoilt(Letters):
+    """One whose vectors are of no use, or that raises what no caller expects."""
+
+    def __init__(self, vector: float | None, dimension: int = 26) -> None:
+        self.vector = vector
+        self.width = dimension
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        if self.vector is None:
+            raise RuntimeError("a plug-in of somebody else's")
+        return np.full((len(texts), self.width), self.vector, dtype=np.float32)
 
 
 @pytest.fixture
@@ -224,3 +237,28 @@ def test_the_cycle_collector_is_left_as_it_was(root: Path, file: Path) -> None:
     with paused(), paused():
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [Spoilt(float("nan")), Spoilt(None), Spoilt(1.0, dimension=3)],
+    ids=["not finite", "raises", "wrong shape"],
+)
+def test_a_model_that_misbehaves_is_refused_and_nothing_is_indexed(
+    tmp_path: Path, root: Path, embedder: Spoilt
+) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder=embedder) as memory:
+        with pytest.raises(EmbeddingError, match="'letters'"):
+            memory.code.index(root, embed=True)
+        assert memory.code.repositories() == []
+
+
+def test_a_query_that_the_model_cannot_embed_is_refused(tmp_path: Path, root: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder=Letters()) as memory:
+        memory.code.index(root, embed=True)
+    for spoilt in (Spoilt(float("nan")), Spoilt(None)):
+        with (
+            Memory.open(tmp_path / "memory.db", embedder=spoilt) as memory,
+            pytest.raises(EmbeddingError, match="'letters'"),
+        ):
+            memory.code.search("tax", mode="dense")

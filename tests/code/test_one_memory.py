@@ -16,9 +16,10 @@ from treering.code.joined import CodeNames, Definitions
 from treering.code.mentions import mentioned
 from treering.code.names import Names
 from treering.code.rounds import Rounds
-from treering.journal.contract import Database, Reader
 from treering.journal.open import open_database
+from treering.journal.space import Space, SpaceReader
 from treering.relate.contract import MISSING, Items
+from treering.views.erase import Eraser
 
 PARSER = """\
 import net
@@ -177,17 +178,17 @@ def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
 
 
 class Interrupted:
-    """A database in whose next reading another thread's work happens to come between."""
+    """A space in whose next reading another thread's work happens to come between."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, space: Space) -> None:
+        self._space = space
         self.between: Callable[[], object] = int
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self) -> Iterator[SpaceReader]:
         between, self.between = self.between, int
         between()
-        with self._database.read() as reader:
+        with self._space.read() as reader:
             yield reader
 
 
@@ -197,9 +198,10 @@ def test_a_search_is_told_its_own_names_while_another_one_asks_for_fewer(
     memory.add("parse() never retries.", source="one")
     memory.add("decode() is slow.", source="two")
     with closing(open_database(tmp_path / "memory.db")) as database:
-        interrupted = Interrupted(database)
-        reading = cast(Database, interrupted)
-        names = Names(reading, Rounds(reading, "default", lambda: None), lambda: ())
+        space = Space(database, "default")
+        interrupted = Interrupted(space)
+        rounds = Rounds(space, lambda: None, Eraser(space, ()))
+        names = Names(cast(Space, interrupted), rounds, lambda: ())
         names_of = names.relation(0).names_of
         first, second, both = np.array([1]), np.array([2]), np.array([1, 2])
         assert names_of(first) == [{"parse"}]

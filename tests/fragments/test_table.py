@@ -24,11 +24,12 @@ from hypothesis.stateful import (
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
-from treering import Memory, forgetting
-from treering.fragments import store
-from treering.fragments.table import Snapshot, Table
+from treering import Memory
+from treering.fragments.table import Table
 from treering.journal import entries
+from treering.journal.space import NOWHERE
 from treering.score.terms import terms
+from treering.search.snapshot import Snapshot
 
 WORDS = ("ana", "moved", "to", "porto", "her", "sister", "rows", "on", "the", "river", "daily")
 QUERY = "porto river sister"
@@ -36,7 +37,7 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
 def loaded(memory: Memory, table: Table | None = None) -> Snapshot:
-    with (table or Table()).reading(memory._database, memory._space) as (_, snapshot):
+    with (table or Table(memory._space)).reading() as (_, snapshot):
         assert snapshot is not None
         return snapshot
 
@@ -78,7 +79,7 @@ class IncrementalTable(RuleBasedStateMachine):
         self.embedder = HashingEmbedder()
         self.memory = Memory.open(path, embedder=self.embedder)
         self.other = Memory.open(path, space="other", embedder=HashingEmbedder())
-        self.table = Table()
+        self.table = Table(self.memory._space)
         self.models = 0
 
     def teardown(self) -> None:
@@ -136,9 +137,9 @@ class IncrementalTable(RuleBasedStateMachine):
 
     @invariant()
     def the_table_equals_one_freshly_loaded(self) -> None:
-        with self.memory._database.read() as reader:
-            known = store.state(reader, self.memory._space)
-        if known is not None:
+        with self.memory._space.read() as reader:
+            is_there = reader.id != NOWHERE
+        if is_there:
             assert_equal(loaded(self.memory, self.table), loaded(self.memory))
 
 
@@ -160,7 +161,7 @@ def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
         ):
             memory.add(first, source="novel")
             last = memory.add(f"{second} again", source="novel").ids[0]
-            table = Table()
+            table = Table(memory._space)
             before = loaded(memory, table)
             with memory._database.read():
                 assert memory.stats().entries == 2  # this is when the transaction begins
@@ -168,7 +169,9 @@ def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
                     _erase(other, last)
                 else:
                     other.add(f"{second} once more", source="novel")
+                table._space = other._space  # as a thread would that begins to read now
                 newer = loaded(other, table)
+                table._space = memory._space
                 old = loaded(memory, table)
             assert_equal(old, before)
             assert old.version not in (before.version, newer.version)
@@ -177,11 +180,9 @@ def test_a_reader_of_an_older_state_does_not_turn_the_table_back(
 
 def _erase(memory: Memory, entry: str) -> None:
     """Forget, without the scrubbing that would wait for the reader."""
-    with memory._database.write() as writer:
-        state = store.state(writer, memory._space)
-        assert state is not None
-        seq, _ = entries.find(writer, state.space, entry)
-        forgetting.remove(writer, state.space, [seq])
+    with memory._space.write() as writer:
+        seq, _ = entries.find(writer, writer.id, entry)
+        memory._eraser.remove(writer, [seq])
 
 
 def test_searching_while_others_add_and_forget_never_fails(open_memory: Open) -> None:

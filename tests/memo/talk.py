@@ -48,8 +48,8 @@ def place(
     seen: tuple[int, int] | None = None,
 ) -> Memo:
     """A memo as a model would have written it, over positions from ``first`` to ``last``."""
-    with memory._database.write() as writer:
-        space = entries.space_id(writer, memory._space)
+    with memory._space.write() as writer:
+        space = writer.id
         seqs = {place: seq for (place, _), seq in entries.places(writer, space, source).items()}
         begin, end = seen or (first, last)
         new = NewVersion(

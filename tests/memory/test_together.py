@@ -11,8 +11,9 @@ import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from treering import Memory, views
+from treering import Memory
 from treering.relate.contract import Floats
+from treering.views import registry as views
 
 WAIT_S = 30
 

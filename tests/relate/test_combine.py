@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.errors import InputError, UnknownName
-from treering.fragments.store import State
-from treering.fragments.table import Snapshot
+from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Items, Relation
@@ -19,6 +18,7 @@ from treering.relate.group import Session, Speaker
 from treering.relate.registry import Plan, plan, relation
 from treering.relate.semantic import Semantic
 from treering.score.lexical import Lexical
+from treering.search.snapshot import Snapshot
 
 
 def a_space(size: int, seed: int) -> Snapshot:
@@ -44,7 +44,7 @@ def a_space(size: int, seed: int) -> Snapshot:
         speakers=("Ana", "Ben", "Cem"),
         kinds=KINDS,
         version=1,
-        state=State(space=1, revision=1, model=None, next=None),
+        state=SpaceState(id=1, revision=1),
     )
 
 

@@ -25,7 +25,6 @@ from treering.bench.space import UNIT, Space
 from treering.bench.task import Question, Task
 from treering.embed.contract import Embedder
 from treering.errors import InputError
-from treering.fragments.table import Snapshot
 from treering.journal import entries
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -34,6 +33,7 @@ from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.score.confidence import FEATURES, ConfidenceModel
 from treering.score.own import Mode
+from treering.search.snapshot import Snapshot
 
 DEPTH = 20
 """Hits of each question that are looked at: what a context of 1,000 tokens holds of turns."""

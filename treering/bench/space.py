@@ -19,7 +19,6 @@ from treering.fragments.build import embedded_text
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit, Kind
-from treering.relate.registry import TOPIC
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -97,7 +96,7 @@ class Space:
         """
         if "level" in how:
             self._summarise()
-        if TOPIC in how.get("relations", ()):
+        if "topic" in how.get("relations", ()):
             self.once("memos", lambda _: self._memoise())
         return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Protocol
 
 from treering.answer import Answer, Answerer
-from treering.chat import shown, unanswered
+from treering.chat import shown
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
 from treering.chat.sources import MemorySources
@@ -24,15 +24,14 @@ from treering.errors import (
     ReplyDiscarded,
     TextEncodingError,
 )
-from treering.fragments import store
 from treering.ingest.intake import Intake
-from treering.journal import entries
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal import entries, unanswered
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.contract import Reply
 from treering.recall.context import CountTokens
 from treering.records import Entry
 from treering.split.stream import check_text
-from treering.views import Views
+from treering.views.registry import Views
 
 log = logging.getLogger("treering")
 
@@ -47,15 +46,15 @@ PROMPT_BUILDS = 3  # a prompt is built again where something in it was forgotten
 class RoundRecord(Protocol):
     """What a caller stores about a round, in the transactions that store the round itself."""
 
-    def earlier_message(self, reader: Reader) -> Sequence[int]:
+    def earlier_message(self, reader: SpaceReader) -> Sequence[int]:
         """The entries that hold the message because an earlier attempt stored it, in order."""
         ...
 
-    def keep_message(self, writer: Writer, message: Collection[str]) -> None:
+    def keep_message(self, writer: SpaceWriter, message: Collection[str]) -> None:
         """Note the ids of the entries that hold the message."""
         ...
 
-    def keep_answer(self, writer: Writer, answer: Answer) -> None:
+    def keep_answer(self, writer: SpaceWriter, answer: Answer) -> None:
         """Note the answer. What it raises keeps the reply from being stored."""
         ...
 
@@ -65,13 +64,11 @@ class Conversations:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         answerer: Answerer,
         views: Views,
         intake: Intake,
     ) -> None:
-        self._database = database
         self._space = space
         self._answerer = answerer
         self._views = views
@@ -130,8 +127,18 @@ class Conversations:
 
         return ChatStream(pieces, prompt, remember, lambda: self._give_up(said))
 
+    def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
+        """The digests of entries that a model is shown, and of those quoted as newer than them."""
+        with self._space.read() as reader:
+            return shown.digests(reader, ids_shown, self._views.marks)
+
+    def changed(self, digests: Mapping[str, bytes]) -> list[str]:
+        """The ids among those of ``digests`` that are gone since, or hold another text."""
+        with self._space.read() as reader:
+            return shown.changed(reader, digests)
+
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
-        return MemorySources(self._database, self._space, self._views, count, hidden)
+        return MemorySources(self._space, self._views, count, hidden)
 
     def _heard(self, message: str, source: str, budget: int, record: RoundRecord | None) -> _Heard:
         """A message, which is durable on return: it is kept before anything can fail.
@@ -143,10 +150,11 @@ class Conversations:
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
         self._views.catch_up()
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        database = self._space.database
+        with self._space.write() as writer:
+            space = writer.id
             history = entries.tail(writer, space, source, _lines_within(within))
-            is_present = self._database.is_present
+            is_present = database.is_present
             last = _last_of(history, unanswered.take(writer, space, source, is_present))
             stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
             if stored:
@@ -155,7 +163,7 @@ class Conversations:
             else:
                 receipt = self._intake.said(writer, source, _message("user", message))
                 stored = frozenset(receipt.ids)
-            unanswered.ask(writer, space, stored, self._database.presence())
+            unanswered.ask(writer, space, stored, database.presence())
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
@@ -172,8 +180,7 @@ class Conversations:
             sources = self._sources(count, said.entries)
             prompt = build(said.message, history, policy, sources, said.budget, count)
             ids_shown = prompt.entries | said.entries
-            with self._database.read() as reader:
-                digests = shown.digests(reader, self._space, ids_shown)
+            digests = self.digests(ids_shown)
             # A second prompt shows nothing that was forgotten while the first one was built. What
             # is missing again is the id of no entry, as a policy of the user's own may give it.
             if ids_shown - digests.keys() <= gone:
@@ -182,7 +189,7 @@ class Conversations:
             history = [entry for entry in history if entry.id not in gone]
         # What was rewritten since the message was heard may be shown as it was then.
         heard = {entry: said.digests[entry] for entry in (ids_shown - gone) & said.digests.keys()}
-        return prompt, digests | heard
+        return prompt, {**digests, **heard}
 
     @contextmanager
     def _given_up_if_failing(self, said: _Heard) -> Iterator[None]:
@@ -197,9 +204,9 @@ class Conversations:
 
     def _give_up(self, said: _Heard) -> None:
         try:
-            with self._database.write() as writer:
-                space, asker = entries.space_id(writer, self._space), self._database.presence()
-                unanswered.give_up(writer, space, said.entries, asker)
+            with self._space.write() as writer:
+                asker = self._space.database.presence()
+                unanswered.give_up(writer, writer.id, said.entries, asker)
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
@@ -216,11 +223,10 @@ class Conversations:
             usage=reply.usage,
             model=reply.model,
         )
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            _refuse_what_shows_forgotten(writer, self._space, replied)
+        with self._space.write() as writer:
+            _refuse_what_shows_forgotten(writer, replied)
             self._intake.said(writer, source, _message("assistant", answer.text))
-            unanswered.answered(writer, space, said.entries)
+            unanswered.answered(writer, writer.id, said.entries)
             if record is not None:
                 record.keep_answer(writer, answer)
         return answer
@@ -233,11 +239,8 @@ class Conversations:
 
     def _history(self, source: str, budget: int) -> list[Entry]:
         """The end of a conversation, at least as much of it as fits."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None:
-                return []
-            return entries.tail(reader, state.space, source, _lines_within(budget))
+        with self._space.read() as reader:
+            return entries.tail(reader, reader.id, source, _lines_within(budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +271,7 @@ def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
     return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
 
 
-def _earlier(reader: Reader, record: RoundRecord | None) -> list[Entry]:
+def _earlier(reader: SpaceReader, record: RoundRecord | None) -> list[Entry]:
     """The entries in which an earlier attempt at the round has stored its message."""
     seqs = record.earlier_message(reader) if record is not None else ()
     stored = entries.by_seq(reader, seqs)
@@ -280,9 +283,9 @@ def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 
-def _refuse_what_shows_forgotten(reader: Reader, space: str, replied: _Replied) -> None:
+def _refuse_what_shows_forgotten(reader: SpaceReader, replied: _Replied) -> None:
     """Raise ReplyDiscarded if an entry that the model was shown is gone, or holds another text."""
-    changed = shown.changed(reader, space, replied.shown)
+    changed = shown.changed(reader, replied.shown)
     if changed:
         raise ReplyDiscarded(
             f"the reply of {replied.reply.model} was not kept: {len(changed)} of the "

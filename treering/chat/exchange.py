@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from treering.chat.policy import Exchange
-from treering.facts import store as facts
 from treering.journal import entries
-from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader
 from treering.records import Entry, Hit
+from treering.search.marks import Mark, Marker, Quote
 
 MAX_MESSAGES = 4  # of a round: the user's, the model's, and what tools said between
 
 
 def exchanges(
-    reader: Reader, space: int, hits: Sequence[Hit], without: frozenset[str]
+    reader: SpaceReader, hits: Sequence[Hit], without: frozenset[str], marks: Marker
 ) -> list[Exchange]:
     """The exchanges that hits belong to, best first; messages in ``without`` are left out of them.
 
@@ -27,27 +27,32 @@ def exchanges(
     for hit in hits:
         before = members.get(hit.entry_id) if hit.role else None
         if before is None:
-            before = Exchange(_messages(reader, space, hit, without), 0.0)
+            before = Exchange(_messages(reader, hit, without, marks), 0.0)
             members |= dict.fromkeys(before.entries, before)
         score = found[before.key].score if before.key in found else 0.0
         found[before.key] = replace(before, score=score + max(hit.score, 0.0))
     return _newer_first(sorted(found.values(), key=lambda one: -one.score))
 
 
-def _messages(reader: Reader, space: int, hit: Hit, without: frozenset[str]) -> tuple[Hit, ...]:
+def _messages(
+    reader: SpaceReader, hit: Hit, without: frozenset[str], marks: Marker
+) -> tuple[Hit, ...]:
     if not hit.role:
         return (hit,)
-    seqs = entries.exchange(reader, space, hit.source, hit.position, MAX_MESSAGES)
-    marks = facts.marks(reader, seqs)
-    whole = tuple(
-        _whole(entry, hit, marks.get(seq, facts.NOTHING))
+    seqs = entries.exchange(reader, reader.id, hit.source, hit.position, MAX_MESSAGES)
+    quotes = [
+        Quote.whole(seq, entry)
         for seq, entry in sorted(entries.by_seq(reader, seqs).items())
         if entry.id not in without
+    ]
+    whole = tuple(
+        _whole(quote.entry, hit, mark)
+        for quote, mark in zip(quotes, marks(reader, quotes), strict=True)
     )
     return whole if any(one.entry_id == hit.entry_id for one in whole) else (hit,)
 
 
-def _whole(entry: Entry, found: Hit, against: facts.Marks) -> Hit:
+def _whole(entry: Entry, found: Hit, mark: Mark) -> Hit:
     """An entry of the round of a hit, as a hit."""
     return replace(
         found,
@@ -61,8 +66,8 @@ def _whole(entry: Entry, found: Hit, against: facts.Marks) -> Hit:
         role=entry.role,
         session=entry.session,
         metadata=entry.metadata,
-        superseded_by=against.superseded_by,
-        stale=against.stale,
+        superseded_by=mark.superseded_by,
+        stale=mark.stale,
     )
 
 

@@ -8,10 +8,8 @@ from itertools import islice
 
 from treering.chat.exchange import exchanges
 from treering.chat.policy import Evidence, Exchange, origin
-from treering.facts import store as facts
-from treering.fragments import store
 from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal.space import Space
 from treering.memo.choose import related
 from treering.memo.record import Evidence as MemoEvidence
 from treering.memo.record import Memo
@@ -19,8 +17,9 @@ from treering.recall.context import Candidate, CountTokens, assemble, outdated, 
 from treering.recall.search import by_words_if_down
 from treering.records import Context, Filter, Hit
 from treering.score.own import Mode
+from treering.search.marks import Quote
 from treering.tree.view import TreeView
-from treering.views import Views
+from treering.views.registry import Views
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
 
@@ -33,13 +32,11 @@ class MemorySources:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         views: Views,
         count: CountTokens,
         hidden: frozenset[str],
     ) -> None:
-        self._database = database
         self._space = space
         self._views = views
         self._count = count
@@ -63,9 +60,8 @@ class MemorySources:
                 return [candidate.hit for candidate in islice(found, k)]
 
         hits = by_words_if_down(best)
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            return exchanges(reader, state.space, hits, without | self._hidden) if state else []
+        with self._space.read() as reader:
+            return exchanges(reader, hits, without | self._hidden, self._views.marks)
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
@@ -73,7 +69,7 @@ class MemorySources:
         plan = self._views.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
         found = by_words_if_down(
-            lambda mode: tree.context(query, condition, mode, plan, budget, self._count)
+            lambda mode: tree._context(query, condition, mode, plan, budget, self._count)
         )
         hits = [hit for passage in found.passages for hit in passage.hits]
         return [self._evidence(hit, tree) for hit in hits]
@@ -111,10 +107,10 @@ class MemorySources:
 
     def _outdated(self, below: Sequence[str]) -> str:
         """What is known against the summary of some entries."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            seqs = entries.seqs_of(reader, state.space, below) if state else []
-            return outdated(facts.marks(reader, seqs).values())
+        with self._space.read() as reader:
+            found = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
+            quotes = [Quote.whole(seq, entry) for seq, entry in found.items()]
+            return outdated(self._views.marks(reader, quotes))
 
     def _candidates(
         self, query: str, without: frozenset[str], mode: Mode

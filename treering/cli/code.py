@@ -203,11 +203,13 @@ def check(
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
         message = f"{message}\n{files.read_replaced(message_file)}"
-    known = {}
     if _is_there(run):
         with run.memory(whole=True) as memory:
-            known = memory.code.rounds()
-    report = compare(root, known, staged=staged, commits=commits, message=message, depth=depth)
+            report = memory.code.check(
+                root=root, staged=staged, commits=commits, message=message, depth=depth
+            )
+    else:
+        report = compare(root, {}, staged=staged, commits=commits, message=message, depth=depth)
     for one in report.undone:
         run.out.emit(one, *_undone(one))
     note(

@@ -154,37 +154,43 @@ def _disk(run: Run) -> Iterator[Finding]:
 
 
 def _space(run: Run) -> Iterator[Finding]:
-    from treering.fragments import store
-    from treering.journal import ledger, work
+    from treering.journal import work
+    from treering.journal.space import Space
+    from treering.memory import Memory
 
     if not _is_there(run):
         return
-    with _database(run) as database, database.read() as reader:
-        found = ledger.stats(reader, run.space, database.size())
-        state = store.state(reader, run.space)
-        errors = {
-            view: work.last_error(reader, state.space, view) if state else None
-            for view in found.pending
-        }
-    told = f"{found.space!r}: {found.entries:,} entries, {found.fragments:,} fragments"
-    yield Finding("space", "ok", told)
-    for view, count in found.pending.items():
-        last = f"; last error: {errors[view]}" if errors[view] else ""
-        yield Finding("pending", "warn", f"{count:,} of {view}; run `treering settle`{last}")
+    with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=run.llm) as memory:
+        stats = memory.stats()
+    with _database(run) as database, Space(database, run.space).read() as reader:
+        errors = {kind: work.last_error(reader, reader.id, kind) for kind in stats.pending}
+    counted = f"{stats.space!r}: {stats.entries:,} entries, {stats.fragments:,} fragments"
+    yield Finding("space", "ok", counted)
+    for view in stats.outdated:
+        yield Finding(
+            "view",
+            "warn",
+            f"{view} was derived by another version of treering, or its rebuild was interrupted; "
+            "run `treering settle`, or `treering rebuild` with its name",
+        )
+    for kind, count in stats.pending.items():
+        last = f"; last error: {errors[kind]}" if errors[kind] else ""
+        yield Finding("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
 
 
 def _embedder(run: Run) -> Iterator[Finding]:
+    from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
-    from treering.fragments import store
-    from treering.fragments.build import checked, ensure_same_model
+    from treering.fragments.build import ensure_same_model
+    from treering.journal.space import NOWHERE, SpaceState, read_state
 
-    state = None
+    state = SpaceState(NOWHERE)
     # A damaged file is the finding of the file's check; the model can be checked all the same.
     with suppress(JournalError):
         if _is_there(run):
             with _database(run) as database, database.read() as reader:
-                state = store.state(reader, run.space)
-    built_with = state.model.name if state and state.model else None
+                state = read_state(reader, run.space)
+    built_with = state.model.name if state.model else None
     embedder = open_embedder(run.embedder or built_with)
     ensure_same_model(state, embedder, run.space)
     start = time.perf_counter()

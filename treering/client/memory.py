@@ -21,7 +21,6 @@ from treering.client.absent import without
 from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree, same_count, step
 from treering.errors import InputError, ServerError
-from treering.fragments.build import Progress
 from treering.ingest.intake import Message
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where
@@ -40,12 +39,13 @@ from treering.records import (
     Kind,
     Level,
     Page,
+    Progress,
     Receipt,
     Stats,
 )
 from treering.relate.registry import Chosen
 from treering.score.own import Mode
-from treering.views import Alpha
+from treering.views.registry import Alpha
 
 PAGE = 500
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from treering.code.generate import CONTEXT_BUDGET, Generated
 from treering.code.index import ALPHA, CodeHit
 from treering.code.indexing import CodeReceipt
 from treering.code.joined import About
-from treering.code.memory import CodeMemory, Progress
+from treering.code.memory import CodeMemory
 from treering.code.neighbours import Neighbourhood
 from treering.code.rounds import Files
 from treering.code.session import SessionBlock
@@ -27,7 +27,7 @@ from treering.facts.view import Change, Fact, FactView
 from treering.llm.tokens import estimate_tokens
 from treering.memo.record import Choice, Memo
 from treering.memo.view import Entries, Hits, Memos, MemoView, When
-from treering.records import Forgotten
+from treering.records import Forgotten, Progress
 from treering.score.own import Mode
 from treering.tree.node import TreeNode
 from treering.tree.search import TREE_ALPHA, Method
@@ -250,7 +250,8 @@ class RemoteFacts(FactView):
     }
 )
 class RemoteCode(CodeMemory):
-    """``memory.code`` of a memory on a server. Roots are folders on the server's disk."""
+    """``memory.code`` of a memory on a server. Roots are folders on the server's disk; a relative
+    one counts from the caller's folder, so that a server on the same machine reads it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -265,7 +266,7 @@ class RemoteCode(CodeMemory):
         progress: Progress | None = None,
     ) -> CodeReceipt:
         del progress  # a server reports none
-        wanted = {"root": str(root), "unit": unit, "embed": embed}
+        wanted = {"root": _absolute(root), "unit": unit, "embed": embed}
         return self._connection.post(CodeReceipt, "/code/repositories", wanted)
 
     @override
@@ -308,7 +309,7 @@ class RemoteCode(CodeMemory):
 
     @override
     def forget(self, root: str | Path) -> int:
-        path = f"/code/repositories?root={step(str(root))}"
+        path = f"/code/repositories?root={step(_absolute(root))}"
         return self._connection.send(int, "DELETE", path)
 
     @override
@@ -375,4 +376,11 @@ class RemoteCode(CodeMemory):
 
 
 def _at(root: str | Path | None) -> dict[str, Any]:
-    return {"root": None if root is None else str(root)}
+    return {"root": None if root is None else _absolute(root)}
+
+
+def _absolute(root: str | Path) -> str:
+    """A folder as a server is told it: what is relative is so to the caller's folder."""
+    kinds = (PurePosixPath, PureWindowsPath)  # the server's machine may be of the other one
+    is_absolute = any(kind(root).is_absolute() for kind in kinds)
+    return str(root if is_absolute else Path(root).absolute())

@@ -31,20 +31,18 @@ from treering.code.repository import SourceFile
 from treering.code.retrieve import best_blocks, block_of, blocks_named
 from treering.code.rounds import Build, Files, Round, Rounds, story_of
 from treering.code.session import SessionBlock
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError, JournalBusy, UnknownName
-from treering.journal import entries
-from treering.journal.contract import Database
+from treering.journal.space import Space
 from treering.llm.tokens import estimate_tokens
-from treering.records import Forgotten, Hit
+from treering.records import Forgotten, Hit, Progress
 from treering.relate.contract import Floats
 from treering.score.own import Mode
+from treering.views.erase import Eraser
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
-
-Progress = Callable[[int, int], None]
-"""Called with files done and files to do."""
 
 
 class CodeMemory:
@@ -52,18 +50,17 @@ class CodeMemory:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         embedder: Embedder,
         build: Build,
+        eraser: Eraser,
         recall: Recall,
         model: Model,
     ) -> None:
-        self._database = database
         self._space = space
         self._embedder = embedder
-        self._rounds = Rounds(database, space, build)
-        self._names = Names(database, self._rounds, self._indexes)
+        self._rounds = Rounds(space, build, eraser)
+        self._names = Names(space, self._rounds, self._indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
         self._indexing = threading.Lock()  # taken before the other, and held while files are read
@@ -95,7 +92,7 @@ class CodeMemory:
                 with self._lock:
                     index = self._index(known).copy()  # the one that is there is being searched
                 old = self._digests(known)
-            change = FileChange.of(top, old, Path(self._database.url))
+            change = FileChange.of(top, old, Path(self._space.database.url))
             if change.files or change.removed or known is None or not want.is_met_by(known):
                 self._apply(change, want, index, known, progress)
             return change.receipt()
@@ -123,7 +120,7 @@ class CodeMemory:
         vector = None
         if mode != "lexical":
             self._check_model(repository)
-            vector = _unit_rows(self._embedder.embed([query], query=True))[0]
+            vector = checked(self._embedder, [query], query=True)[0]
         place = None if near is None else Place.of(near)
         return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
 
@@ -278,10 +275,10 @@ class CodeMemory:
             depth=depth,
         )
 
-    def relation(self) -> CodeNames:
+    def _relation(self) -> CodeNames:
         """Speaking of the same code as a relation between fragments, for ``memory.search``."""
-        with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            found = store.repositories(reader, reader.id)
         revisions = tuple((one.id, one.revision) for one in found)
         return self._names.relation((revisions, self._rounds.state()))
 
@@ -291,7 +288,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
-        named = self.relation().definitions.meant(question)
+        named = self._relation().definitions.meant(question)
         found = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in found if not hit.source.startswith(SOURCE)]
         return About(
@@ -301,10 +298,6 @@ class CodeMemory:
             rounds=tuple(self._rounds.of(named)[:k]),
             code=tuple(self._definitions(named, question, k)[:k]),
         )
-
-    def follow(self) -> None:
-        """Note what recorded rounds have changed, so that what speaks of it is marked; cheap."""
-        self._rounds.follow()
 
     def _context(
         self, judge: Judge, root: str | Path | None, index: CodeIndex | None
@@ -317,7 +310,7 @@ class CodeMemory:
         """The cosine of two instructions."""
         if one == other:
             return 1.0
-        vectors = _unit_rows(self._embedder.embed([one, other]))
+        vectors = checked(self._embedder, [one, other])
         return float(vectors[0] @ vectors[1])
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
@@ -333,15 +326,15 @@ class CodeMemory:
         return list(found.values())
 
     def _indexes(self) -> list[CodeIndex]:
-        with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            found = store.repositories(reader, reader.id)
         with self._lock:
             return [self._index(one) for one in found]
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
-        with self._database.read() as reader:
-            return [one.root for one in store.repositories(reader, self._space)]
+        with self._space.read() as reader:
+            return [one.root for one in store.repositories(reader, reader.id)]
 
     def forget_rounds(self, definition: str) -> Forgotten:
         """Erase the recorded rounds of a definition, also from the file's bytes.
@@ -357,20 +350,20 @@ class CodeMemory:
         """
         with self._indexing, self._lock:
             repository = self._repository(root)  # its index may be damaged: it is not read
-            with self._database.write() as writer:
+            with self._space.write() as writer:
                 files = store.drop(writer, repository)
             self._loaded.pop(repository.id, None)
-            self._database.scrub([])
+            self._space.database.scrub([])
         return files
 
-    def use(self, embedder: Embedder) -> None:
+    def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
         with self._indexing, self._lock:
             self._embedder = embedder
 
     def _known(self, root: str) -> store.Repository | None:
-        with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            found = store.repositories(reader, reader.id)
         return next((one for one in found if one.root == root), None)
 
     def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
@@ -381,8 +374,8 @@ class CodeMemory:
 
     def _repository(self, root: str | Path | None) -> store.Repository:
         """The repository at ``root``, or the only one. Raises UnknownName."""
-        with self._database.read() as reader:
-            found = store.repositories(reader, self._space)
+        with self._space.read() as reader:
+            found = store.repositories(reader, reader.id)
         if root is not None:
             wanted = str(Path(root).resolve())
             found = [one for one in found if one.root == wanted]
@@ -394,7 +387,7 @@ class CodeMemory:
         """The repository's index, read again if another process has changed it."""
         revision, index = self._loaded.get(repository.id, (None, None))
         if index is None or revision != repository.revision:
-            with self._database.read() as reader, paused():
+            with self._space.read() as reader, paused():
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)
@@ -404,7 +397,7 @@ class CodeMemory:
         return index
 
     def _digests(self, repository: store.Repository) -> dict[str, bytes]:
-        with self._database.read() as reader:
+        with self._space.read() as reader:
             return store.digests(reader, repository)
 
     def _made(
@@ -424,7 +417,7 @@ class CodeMemory:
         texts = [file.fragment_text(lines) for lines in file.fragments]
         if not texts:
             return np.zeros((0, self._embedder.dimension), dtype=np.float32)
-        return _unit_rows(self._embedder.embed(texts))
+        return checked(self._embedder, texts)
 
     def _check_model(self, repository: store.Repository) -> None:
         if repository.model != self._embedder.name:
@@ -452,17 +445,16 @@ class CodeMemory:
             for path, calls in index.calls.items()
             if path not in made and before[path] is not calls
         }
-        with self._database.write() as writer:
+        with self._space.write() as writer:
             if known is not None and not want.is_met_by(known):
                 store.drop(writer, known)
-            space = entries.space_id(writer, self._space)
-            repository = store.add(writer, space, change.root, want.unit, want.model)
+            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
             if known is not None and repository.revision > known.revision:
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, made, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
-            marks.save_noticed(writer, space, repository.id, changed, gone)
+            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         with self._lock:
@@ -473,12 +465,6 @@ class CodeMemory:
 
 _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
-
-
-def _unit_rows(vectors: Floats) -> Floats:
-    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = (vectors / np.where(norm > 0, norm, 1)).astype(np.float32)
-    return unit
 
 
 def _not_the_one(root: str | Path | None, known: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from treering.code.joined import CodeNames, Definitions
 from treering.code.mentions import mentioned
 from treering.code.rounds import Rounds
 from treering.fragments import store
-from treering.journal.contract import Database
+from treering.journal.space import Space
 from treering.relate.contract import Codes
 
 
@@ -18,9 +18,9 @@ class Names:
     """Which definitions there are, and which fragments speak of which; safe to use from threads."""
 
     def __init__(
-        self, database: Database, rounds: Rounds, indexes: Callable[[], Iterable[CodeIndex]]
+        self, space: Space, rounds: Rounds, indexes: Callable[[], Iterable[CodeIndex]]
     ) -> None:
-        self._database = database
+        self._space = space
         self._rounds = rounds
         self._indexes = indexes
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class Names:
         wanted = fragments.tolist()
         known = self._known  # another thread may put another one there meanwhile
         new = [fragment for fragment in wanted if fragment not in known]
-        with self._database.read() as reader:
+        with self._space.read() as reader:
             read = {one: mentioned(text) for one, text, _ in store.texts(reader, new)}
         names = self._known = {one: known.get(one) or read.get(one, _NONE) for one in wanted}
         return [names[one] for one in wanted]

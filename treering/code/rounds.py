@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treering import forgetting
-from treering.code import marks, recorded
+from treering.code import recorded
 from treering.code.changes import DefinitionChange, Piece, all_pieces, changes
 from treering.code.check import DEPTH, Check
 from treering.code.diff import change
@@ -17,11 +16,12 @@ from treering.code.guard import Brought, piece_of
 from treering.code.recorded import Recorded
 from treering.code.session import Names, SessionBlock
 from treering.errors import InputError
-from treering.fragments import store
-from treering.journal import entries, work
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal import entries
+from treering.journal.contract import Writer
+from treering.journal.space import Space
 from treering.records import Forgotten
 from treering.split.stream import check_text
+from treering.views.erase import Eraser
 
 Files = Mapping[str, str]
 """Texts of source files by path, with slashes, relative to the repository."""
@@ -54,10 +54,10 @@ class Round:
 class Rounds:
     """The session memory of one space (CodeMEM 3.4), kept as entries of its journal."""
 
-    def __init__(self, database: Database, space: str, build: Build) -> None:
-        self._database = database
+    def __init__(self, space: Space, build: Build, eraser: Eraser) -> None:
         self._space = space
         self._build = build
+        self._eraser = eraser
 
     def record(
         self,
@@ -80,8 +80,8 @@ class Rounds:
         else:
             old, new, committed = before or {}, after, dict.fromkeys(before or ())
             _check_paths({*old, *new})
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             every = recorded.load(writer, space)
             known = recorded.sequences(every, among or _only(every))
             found = _found(all_pieces(old), {*old, *new}, committed, known)
@@ -94,8 +94,8 @@ class Rounds:
         """Store a block that a model has written; ``found`` is the code that it found, if that is
         not what the last block left, ``among`` the names of its repository."""
         block = replace(block, repository=among)
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
             previous = found or (older[-1].block.code if older else "")
             fresh = recorded.fresh_lines(block.code, previous)
@@ -120,38 +120,21 @@ class Rounds:
         """
         check_text(note, "the note")
         check_text(outcome, "the outcome")
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             known = recorded.sequences(recorded.load(writer, space), among)
             old = known[recorded.named(definition, known)][place]
             block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
             changed = recorded.draft(replace(old, block=block, noted=noted))
-            forgetting.rewrite(writer, space, old.seq, changed)
-            if old.block.note:
-                work.enqueue(writer, space, forgetting.VIEW, [0])
+            self._eraser.redraft(writer, old.seq, changed, scrub=bool(old.block.note))
         self._build()
         return block
-
-    def follow(self) -> None:
-        """Note what rounds have changed that were recorded or imported; cheap."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            if state is None or not recorded.is_any(
-                reader, state.space, marks.unread(reader, state.space)
-            ):
-                return
-        with self._database.write() as writer:
-            after = marks.unread(writer, state.space)
-            marks.save_recorded(writer, state.space, recorded.load(writer, state.space, after))
 
     def forget(self, definition: str) -> Forgotten:
         """Erase the rounds of a definition. Raises UnknownName."""
         known = self.known()
         seqs = [one.seq for one in known[recorded.named(definition, known)]]
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-        assert state is not None  # something is recorded
-        return forgetting.forget(self._database, state.space, seqs)
+        return self._eraser.forget(seqs)
 
     def of(self, keys: Iterable[str]) -> list[SessionBlock]:
         """The blocks that rounds left of some definitions, newest first."""
@@ -167,18 +150,13 @@ class Rounds:
 
     def state(self) -> tuple[int, int]:
         """What tells that rounds were recorded or forgotten."""
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            return recorded.extent(reader, state.space) if state else (0, 0)
+        with self._space.read() as reader:
+            return recorded.extent(reader, reader.id)
 
     def known(self, among: Names | None = None) -> dict[str, list[Recorded]]:
         """Sequences by what their definition is called now; see ``recorded.sequences``."""
-        with self._database.read() as reader:
-            return recorded.sequences(self._load(reader), among)
-
-    def _load(self, reader: Reader) -> list[Recorded]:
-        state = store.state(reader, self._space)
-        return recorded.load(reader, state.space) if state else []
+        with self._space.read() as reader:
+            return recorded.sequences(recorded.load(reader, reader.id), among)
 
     def _working_tree(self, git: Git, known: Iterable[str]) -> tuple[Files, Files, Committed]:
         """Files as committed and on disk: those that differ, and those that have sequences."""
@@ -193,7 +171,7 @@ class Rounds:
 
     def _store(self, writer: Writer, space: int, one: Recorded) -> str:
         source = entries.source_id(writer, space, recorded.source_of(one.block))
-        return entries.append(writer, space, source, [recorded.draft(one)], store.VIEW).ids[0]
+        return entries.append(writer, space, source, [recorded.draft(one)]).ids[0]
 
 
 def story_of(

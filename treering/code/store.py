@@ -38,11 +38,10 @@ AGAIN = "`treering code forget` and `treering code index` make it anew"
 _COLUMNS = "r.id, r.root, r.unit, r.model, r.revision"
 
 
-def repositories(reader: Reader, space: str) -> list[Repository]:
+def repositories(reader: Reader, space: int) -> list[Repository]:
     """The repositories of a space, in the order they were first indexed."""
     rows = reader.rows(
-        f"SELECT {_COLUMNS} FROM code_repository r JOIN space s ON s.id = r.space"
-        " WHERE s.name = ? ORDER BY r.id",
+        f"SELECT {_COLUMNS} FROM code_repository r WHERE r.space = ? ORDER BY r.id",
         (space,),
     )
     return [_repository(row) for row in rows]

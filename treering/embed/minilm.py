@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Encoding
 
 from treering import forks
+from treering.embed.checked import unit_rows
 from treering.errors import EmbeddingError
 from treering.relate.contract import Floats
 
@@ -98,9 +99,7 @@ def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -
     hidden, mask = _hidden(session, encodings)
     weights = mask[:, :, None].astype(np.float32)
     pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-    norms = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
-    unit: Floats = pooled / norms
-    return unit
+    return unit_rows(pooled)
 
 
 def _hidden(

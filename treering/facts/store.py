@@ -1,23 +1,21 @@
-"""The rows of the facts view, in portable SQL. All of them go with the entries they come from."""
+"""The rows of the facts view. All of them go with the entries they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from treering.facts.change import Known, superseded
 from treering.facts.statement import Statement
-from treering.journal import damage, entries, work
+from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Writer
 from treering.records import Hit, Newer
-
-VIEW: Final = "fact"
-"""Work whose targets are entries that have another text than when they were read."""
+from treering.search.marks import UNMARKED, Mark
 
 RULE: Final = "rule"
 STALE_SLOTS: Final = frozenset({"home", "employer"})
-"""Slots whose values are names: another message with an superseded name may be out of date too."""
+"""Slots whose values are names: another message with a superseded name may be out of date too."""
 
 MIN_NAME_CHARS: Final = 3
 MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
@@ -25,24 +23,6 @@ MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
 Group = tuple[str, str]
 """Subject and slot."""
 
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Up to which entry statements were read, and a language model was asked."""
-
-    read: int = 0
-    judged: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What is known against an entry: superseded by one, or possibly out of date with it."""
-
-    superseded_by: Newer | None = None
-    stale: Newer | None = None
-
-
-NOTHING: Final = Marks()
 
 _NEWER: Final = (
     "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
@@ -55,35 +35,26 @@ _OLDER: Final = (
 """What a model judged has no statement: it is said against the whole message."""
 
 
-def mark(reader: Reader, space: int) -> Mark:
-    """How far the view of a space has come."""
-    row = reader.row("SELECT read, judged FROM fact_mark WHERE space = ?", (space,))
-    return Mark(int(row[0]), int(row[1])) if row else Mark()
+def judged(reader: Reader, space: int) -> int:
+    """Up to which entry a language model was asked."""
+    row = reader.row("SELECT judged FROM fact_mark WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
 
 
-def save_mark(writer: Writer, space: int, found: Mark) -> None:
-    """Store how far the view of a space has come."""
+def set_judged(writer: Writer, space: int, seq: int) -> None:
+    """Store up to which entry a language model was asked."""
     writer.execute(
-        "INSERT INTO fact_mark (space, read, judged) VALUES (?, ?, ?)"
-        " ON CONFLICT (space) DO UPDATE SET read = excluded.read, judged = excluded.judged",
-        (space, found.read, found.judged),
+        "INSERT INTO fact_mark (space, judged) VALUES (?, ?)"
+        " ON CONFLICT (space) DO UPDATE SET judged = excluded.judged",
+        (space, seq),
     )
-
-
-def unread(reader: Reader, space: int, limit: int) -> list[int]:
-    """The next entries to be read: new ones, and those whose text has changed."""
-    rows = reader.rows(
-        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (space, mark(reader, space).read, limit),
-    )
-    return [*work.queued(reader, space, VIEW, limit), *(int(row[0]) for row in rows)]
 
 
 def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
     """The next entries that no model has judged."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (space, mark(reader, space).judged, limit),
+        (space, judged(reader, space), limit),
     )
     return [int(row[0]) for row in rows]
 
@@ -116,6 +87,24 @@ def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]
     )
     with damage.decoding("the stored statements"):
         return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+
+
+def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
+    """The entries that made the last statements."""
+    rows = reader.rows(
+        "SELECT entry FROM statement WHERE space = ? ORDER BY id DESC LIMIT ?", (space, limit)
+    )
+    return sorted({int(row[0]) for row in rows})
+
+
+def states_this(reader: Reader, entry: int, found: Sequence[Statement]) -> bool:
+    """Whether exactly these statements are stored of an entry."""
+    rows = reader.rows(
+        "SELECT subject, slot, value, sense, start, stop FROM statement WHERE entry = ?"
+        " ORDER BY id",
+        (entry,),
+    )
+    return [Statement(*row) for row in rows] == list(found)
 
 
 def has_end(reader: Reader, space: int, group: Group) -> bool:
@@ -181,9 +170,9 @@ def put_superseded(
     )
 
 
-def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Marks]:
+def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
     """What is known against entries; those with nothing are left out."""
-    found: dict[int, Marks] = {}
+    found: dict[int, Mark] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
@@ -193,7 +182,7 @@ def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Marks]:
             chunk,
         )
         for row in _whole(reader, rows):  # the newest counts
-            before, one = found.get(int(row[-1]), NOTHING), _newer(row)
+            before, one = found.get(int(row[-1]), UNMARKED), _newer(row)
             found[int(row[-1])] = (
                 replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
             )
@@ -242,12 +231,36 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
         rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
         groups |= {(str(row[0]), str(row[1])) for row in rows}
         count += writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
-        work.claim(writer, space, VIEW, [seq])
     for group in sorted(groups):
         decide(writer, space, group)
     for seq in erased:
         writer.execute("DELETE FROM superseded WHERE entry = ? OR newer = ?", (seq, seq))
     return count
+
+
+def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
+    """Drop what rules found in entries; return the subjects and slots to be decided anew.
+
+    With an entry goes all that its statement superseded or dated, or that did so to it: deciding
+    writes only what it finds missing. What a language model has judged stays; that was paid for.
+    """
+    groups, decided = set[Group](), set[tuple[str, str, int]]()
+    for seq in seqs:
+        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        groups |= {(str(row[0]), str(row[1])) for row in rows}
+        writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+        rows = writer.rows(
+            "SELECT subject, slot, newer FROM superseded"
+            " WHERE space = ? AND (entry = ? OR newer = ?) AND made_by = ?",
+            (space, seq, seq, RULE),
+        )
+        decided |= {(str(row[0]), str(row[1]), int(row[2])) for row in rows}
+    writer.many(
+        "DELETE FROM superseded"
+        " WHERE space = ? AND subject = ? AND slot = ? AND newer = ? AND made_by = ?",
+        ((space, *triple, RULE) for triple in decided),
+    )
+    return groups | {(subject, slot) for subject, slot, _ in decided}
 
 
 def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from treering.errors import LLMReplyError
@@ -19,13 +19,12 @@ from treering.facts.judge import (
     read_verdict,
     speaks_of_change,
 )
-from treering.facts.statement import Statement, statements
-from treering.fragments import store as fragments
-from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Reader, Writer
+from treering.facts.statement import Statement
+from treering.journal import entries, ledger
+from treering.journal.contract import Reader
 from treering.llm.contract import LLM, Usage
-from treering.recall.search import Searcher
 from treering.records import Entry, Filter, Hit, Newer, Spent
+from treering.views.contract import Resources
 
 log = logging.getLogger("treering")
 
@@ -69,24 +68,12 @@ class Change:
 class FactView:
     """The statements of one space. Safe to use from many threads."""
 
-    def __init__(
-        self, database: Database, space: str, searcher: Searcher, llm: Callable[[], LLM]
-    ) -> None:
-        self._database = database
-        self._space = space
-        self._searcher = searcher
-        self._llm = llm
+    def __init__(self, resources: Resources) -> None:
+        self._space = resources.space
+        self._searcher = resources.search
+        self._llm = resources.llm
+        self._catch_up = resources.catch_up
         self._controls: dict[str, int] = {}  # told right, by model
-
-    def follow(self) -> None:
-        """Read what was added or has changed; cheap, and without any model."""
-        while True:
-            with self._database.read() as reader:
-                state = fragments.state(reader, self._space)
-                if state is None or not store.unread(reader, state.space, 1):
-                    return
-            with self._database.write() as writer:
-                self._read(writer, state.space)
 
     def judge(self) -> int:
         """Let the language model judge what rules cannot: new messages that speak of a change,
@@ -97,7 +84,7 @@ class FactView:
         eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
         next time.
         """
-        self.follow()
+        self._catch_up()
         llm, changed = self._llm(), 0
         while batch := self._unjudged():
             for seq, entry in batch.items():
@@ -113,12 +100,9 @@ class FactView:
 
         Habits are found too, but only listed once something has superseded them.
         """
-        self.follow()
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            if state is None:
-                return []
-            facts = list(_facts(reader, state.space))
+        self._catch_up()
+        with self._space.read() as reader:
+            facts = list(_facts(reader, reader.id))
         wanted = subject.casefold() if subject else None
         return [
             fact
@@ -133,10 +117,9 @@ class FactView:
 
     def changes(self) -> list[Change]:
         """What was superseded by what, in the order of the newer statements."""
-        self.follow()
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            found = store.pairs(reader, state.space) if state else []
+        self._catch_up()
+        with self._space.read() as reader:
+            found = store.pairs(reader, reader.id)
             known = entries.there(reader, [entry for entry, *_ in found])
         return [
             Change(slot, known[seq].id, known[seq].text, known[seq].at, newer, made_by)
@@ -145,11 +128,8 @@ class FactView:
 
     def _unjudged(self) -> dict[int, Entry]:
         """The next messages a model has not judged, in the order they were added."""
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            if state is None:
-                return {}
-            seqs = store.unjudged(reader, state.space, BATCH_ENTRIES)
+        with self._space.read() as reader:
+            seqs = store.unjudged(reader, reader.id, BATCH_ENTRIES)
             return dict(sorted(entries.by_seq(reader, seqs).items()))
 
     def _candidate(self, entry: Entry) -> Hit | None:
@@ -172,17 +152,17 @@ class FactView:
 
     def _spend(self, model: str, usage: Usage) -> None:
         cost = Spent("fact", model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
-        with self._database.write() as writer:
-            ledger.spend(writer, entries.space_id(writer, self._space), cost)
+        with self._space.write() as writer:
+            ledger.spend(writer, writer.id, cost)
 
     def _judged(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
         """Note up to where was judged, and what a message supersedes, unless one of both has gone.
 
         Returns whether it does.
         """
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            store.save_mark(writer, space, replace(store.mark(writer, space), judged=seq))
+        with self._space.write() as writer:
+            space = writer.id
+            store.set_judged(writer, space, seq)
             if entry is None or older is None:
                 return False
             both = entries.by_seq(writer, [seq, store.seq_of(writer, space, older)])
@@ -193,20 +173,6 @@ class FactView:
             [place] = both.keys() - {seq}
             store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
             return True
-
-    def _read(self, writer: Writer, space: int) -> None:
-        seqs = store.unread(writer, space, BATCH_ENTRIES)
-        groups = set[store.Group]()
-        for seq, entry in sorted(entries.by_seq(writer, seqs).items()):
-            found = statements(entry)
-            store.put(writer, space, seq, entries.micros(entry.at or entry.added), found)
-            groups |= {(one.subject, one.slot) for one in found}
-        for group in sorted(groups):
-            if not group[1].startswith(DOES) or store.has_end(writer, space, group):
-                store.decide(writer, space, group)
-        work.claim(writer, space, store.VIEW, seqs)
-        before = store.mark(writer, space)
-        store.save_mark(writer, space, replace(before, read=max([before.read, *seqs])))
 
 
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:

@@ -1,4 +1,4 @@
-"""Building the view: entries to fragments, fragments to vectors, in batches that commit alone.
+"""The fragments view: entries to fragments with their terms and vectors, in batches.
 
 Splitting and counting terms need no model; an embedder that fails leaves fragments that lexical
 scoring finds, and the embedding as pending work.
@@ -6,48 +6,49 @@ scoring finds, and the embedding as pending work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
-from treering.errors import (
-    DimensionMismatch,
-    EmbeddingError,
-    InputError,
-    ModelMismatch,
-    TreeringError,
-)
+from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
 from treering.fragments import store
-from treering.fragments.store import Model, State
-from treering.journal import entries, work
-from treering.journal.contract import Database, Writer
-from treering.records import Entry
+from treering.journal import work
+from treering.journal.entries import OWN_SOURCES
+from treering.journal.space import (
+    EmbeddingModel,
+    Space,
+    SpaceReader,
+    SpaceState,
+    SpaceWriter,
+    register_model,
+)
+from treering.records import Entry, Progress
 from treering.relate.contract import Codes, Floats
-from treering.score.terms import Terms, dated, terms
-from treering.split import Span, split
+from treering.score.terms import Terms, dated, terms, terms_version
+from treering.split import SPLIT_VERSION, Span, split
+from treering.views.contract import Erased, View
 
-BATCH_ENTRIES = 64
+_QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
-
-Progress = Callable[[int, int], None]
-"""Called with how many pieces of work are done and how many there are in all."""
-
+SAMPLE = 64
+"""Fragments that are compared to tell whether rows of no known version are as they would be."""
 
 Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A fragment before it is stored."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A fragment before it is stored; without a vector it is to be embedded later."""
 
-    entry: int
     span: Span
-    text: str
     terms: Terms
+    vector: Floats | None = None
 
 
 def embedded_text(text: str, speaker: str | None) -> str:
@@ -55,209 +56,224 @@ def embedded_text(text: str, speaker: str | None) -> str:
     return f"{speaker}: {text}" if speaker else text
 
 
-class Builder:
-    """Does the pending work of one space's fragments view."""
+class Fragments(View):
+    """What is searched: pieces of entries, each with its terms and its vector."""
 
-    def __init__(self, database: Database, space: str, embedder: Embedder) -> None:
-        self._database = database
+    name: ClassVar[str] = "fragments"
+    tables: ClassVar[tuple[str, ...]] = ("fragment", "vector")
+
+    def __init__(self, space: Space, embedder: Callable[[], Embedder]) -> None:
         self._space = space
         self._embedder = embedder
+        self._refused: EmbeddingError | MissingExtra | None = None
+        self.dependents: Sequence[View] = ()
+        """The views whose rows refer to fragments."""
 
-    def build(self, progress: Progress | None = None) -> None:
-        """Split and embed until nothing is pending.
+    @property
+    def version(self) -> str:
+        """Of splitting and of counting terms; vectors are a model's, which the space knows."""
+        return f"{SPLIT_VERSION}.{terms_version()}"
 
-        Raises EmbeddingError when the embedder fails; by then every entry has been split, and the
-        embedding stays queued.
-        """
-        state = self._state()
-        if state is None:
+    # ------------------------------------------------------------------ following the journal
+
+    def begin(self) -> None:
+        """Ask the embedder again, though it may have failed before."""
+        self._refused = None
+
+    def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
+        """See ``View``. An embedder that has failed is not asked again before ``begin``."""
+        pieces = self.rederive(entries)
+        texts = [
+            embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
+            for seq, found in pieces.items()
+            for piece in found
+        ]
+        vectors = self._vectors(texts) if texts else None
+        if vectors is None:
+            return pieces
+        rows = iter(vectors)
+        return {
+            seq: [replace(piece, vector=next(rows)) for piece in found]
+            for seq, found in pieces.items()
+        }
+
+    def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
+        """As ``derive``, without vectors: a rebuild keeps those that still stand for their text."""
+        return {
+            seq: [
+                Piece((start, stop), _terms(entry, start, stop))
+                for start, stop in split(entry.text, entry.kind)
+            ]
+            for seq, entry in entries.items()
+            if not entry.source.startswith(OWN_SOURCES)
+        }
+
+    def store(self, writer: SpaceWriter, derived: Mapping[int, list[Piece]]) -> None:
+        """See ``View``."""
+        pieces = [(seq, piece) for seq, found in derived.items() for piece in found]
+        if not pieces:
             return
-        done, total = 0, self._pending(state)
-        failure: EmbeddingError | None = None
-        while batch := self._next_entries(state):
-            failure = self._index(state, batch, embed=failure is None) or failure
-            done += len(batch)
-            if progress:
-                progress(done, total)
-            state = self._state() or state
-        if state.model is None:  # no embedder has worked for this space so far
-            if failure is not None:
-                raise failure
-            self._decide_model(state.space, self._embedder.dimension)
-            state = self._state() or state
-        for model in (state.model, state.next):
-            if model is not None and model.name == self._embedder.name:
+        fragments = [store.insert(writer, seq, piece.span, piece.terms) for seq, piece in pieces]
+        self._store_vectors(writer, fragments, [piece.vector for _, piece in pieces])
+        writer.touch()
+
+    def catch_up(self, progress: Progress | None = None) -> None:
+        """Embed what is queued.
+
+        Raises EmbeddingError when the embedder fails; the embedding stays queued then.
+        """
+        if self._refused is not None:
+            raise self._refused
+        with self._space.read() as reader:
+            state, waiting = reader.state, store.unembedded(reader)
+        if state.model is None and waiting:  # no embedder has worked for this space so far
+            self._decide_model(self._embedder().dimension)
+            with self._space.read() as reader:
+                state, waiting = reader.state, store.unembedded(reader)
+        if not waiting:
+            return
+        for model in state.models:
+            if model.name == self._embedder().name:
                 self.embed(model, progress)
 
-    def embed(self, model: Model, progress: Progress | None = None) -> None:
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:  # noqa: ARG002
+        """See ``View``."""
+        self.begin()
+        self.catch_up(progress)
+
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """Fragments to be embedded, by model."""
+        counts = work.counts(reader, reader.id)
+        return {kind: size for kind, size in counts.items() if kind.startswith("embed:")}
+
+    # ------------------------------------------------------------------ embedding
+
+    def embed(self, model: EmbeddingModel, progress: Progress | None = None) -> None:
         """Embed every fragment queued for a model.
 
         Raises EmbeddingError when the model fails, or when it has made of some fragments what is
-        no vector; then all others are embedded and those stay queued.
+        not a vector; then all others are embedded and those stay queued.
         """
-        state = self._state()
-        if state is None:
-            return
-        with self._database.read() as reader:
-            total = work.counts(reader, state.space).get(model.view, 0)
-        done = spoilt = 0
+        done = spoilt = total = 0
+        if progress:
+            with self._space.read() as reader:
+                total = work.counts(reader, reader.id).get(model.work, 0)
         last = -1
-        while batch := self._next_texts(state.space, model, last):
-            wanted, texts = batch
-            spoilt += self._embed_batch(state.space, model, texts)
-            last = wanted[-1]
-            done += len(wanted)
+        while batch := self._next_texts(model, last):
+            queued, texts = batch
+            spoilt += self._embed_batch(model, texts)
+            last = queued[-1]
+            done += len(queued)
             if progress:
                 progress(done, total)
         if spoilt:
-            raise _not_finite(self._embedder, spoilt)
+            raise not_finite(self._embedder(), spoilt, _QUEUED)
 
     def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
         """Embed all fragments with another model, then let that one answer; resumes if repeated.
 
         Raises EmbeddingError; the old model goes on answering then.
         """
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            state = store.state(writer, self._space)
-            old = state.model if state else None
-            new = store.register_model(writer, embedder.name, embedder.dimension)
-            begun = state.next if state else None
+        with self._space.write() as writer:
+            old, begun = writer.state.model, writer.state.next
+            new = register_model(writer, embedder.name, embedder.dimension)
             if old == new and begun is None:
-                raise InputError(f"space {self._space!r} has the model {embedder.name!r} already")
+                raise InputError(f"space {writer.name!r} has the model {embedder.name!r} already")
             if begun and begun != new:
-                store.drop_vectors(writer, space, begun)
+                store.drop_vectors(writer, begun)
             if old == new:  # back to it from a change that was not finished
-                store.set_models(writer, space, old, None)
+                writer.set_models(old, None)
                 return
-            store.set_models(writer, space, old, new)
-            store.enqueue_all(writer, space, new)
-        Builder(self._database, self._space, embedder).embed(new, progress)
-        with self._database.write() as writer:
-            self._switch(writer, space, new)
+            writer.set_models(old, new)
+            store.enqueue_all(writer, new)
+        Fragments(self._space, lambda: embedder).embed(new, progress)
+        with self._space.write() as writer:
+            self._switch(writer, new)
 
-    def _switch(self, writer: Writer, space: int, new: Model) -> None:
+    def _switch(self, writer: SpaceWriter, new: EmbeddingModel) -> None:
         """Let a model that has embedded everything answer. Raises ModelMismatch."""
-        state = store.state(writer, self._space)
-        if state is None or new not in (state.model, state.next):
+        state = writer.state
+        if new not in state.models:
             raise ModelMismatch(
-                f"another reembed() of space {self._space!r} began after this one to {new.name!r}; "
+                f"another reembed() of space {writer.name!r} began after this one to {new.name!r}; "
                 "that one decides the model"
             )
         if state.next == new:
-            store.set_models(writer, space, new, None)
+            writer.set_models(new, None)
             if state.model is not None:
-                store.drop_vectors(writer, space, state.model)
+                store.drop_vectors(writer, state.model)
 
-    def _decide_model(self, space: int, dimension: int) -> None:
-        """Let this embedder's model be the one of a space that has none. Raises EmbeddingError."""
-        with self._database.write() as writer:
-            current = store.state(writer, self._space)
-            if current is None or current.model is None:
-                model = store.register_model(writer, self._embedder.name, dimension)
-                store.set_models(writer, space, model, None)
-                store.enqueue_all(writer, space, model)
+    def _decide_model(self, dimension: int) -> None:
+        """Let this embedder's model be the one of a space that has none.
 
-    def _state(self) -> State | None:
-        with self._database.read() as reader:
-            return store.state(reader, self._space)
-
-    def _pending(self, state: State) -> int:
-        with self._database.read() as reader:
-            return work.counts(reader, state.space).get(store.VIEW, 0)
-
-    def _next_entries(self, state: State) -> dict[int, Entry]:
-        with self._database.read() as reader:
-            seqs = work.queued(reader, state.space, store.VIEW, BATCH_ENTRIES)
-            return entries.by_seq(reader, seqs)
-
-    def _next_texts(
-        self, space: int, model: Model, last: int
-    ) -> tuple[list[int], list[Text]] | None:
-        with self._database.read() as reader:
-            wanted = work.queued(reader, space, model.view, BATCH_FRAGMENTS, last)
-            return (wanted, store.texts(reader, wanted)) if wanted else None
-
-    def _index(self, state: State, batch: dict[int, Entry], embed: bool) -> EmbeddingError | None:
-        """Split, count, embed and store a batch; return why it could not be embedded, if so."""
-        pieces = [
-            _Piece(seq, (start, stop), entry.text[start:stop], _terms(entry, start, stop))
-            for seq, entry in batch.items()
-            for start, stop in split(entry.text, entry.kind)
-        ]
-        speakers = {seq: entry.speaker for seq, entry in batch.items()}
-        vectors, failure = None, None
-        if embed:
-            read = [embedded_text(piece.text, speakers[piece.entry]) for piece in pieces]
-            try:
-                vectors = self._vectors(state, read)
-                if state.model is None:
-                    self._decide_model(state.space, vectors.shape[1])
-            except EmbeddingError as error:
-                vectors, failure = None, error
-        with self._database.write() as writer:
-            self._store(writer, state, batch, pieces, vectors)
-        return failure
-
-    def _vectors(self, state: State, texts: Sequence[str]) -> Floats:
-        """Unit vectors of texts, checked. Raises EmbeddingError, DimensionMismatch."""
-        known = {model.name: model for model in (state.model, state.next) if model}
-        model = known.get(self._embedder.name)
-        width = model.dimension if model else self._embedder.dimension
-        found = [
-            checked(self._embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
-            for start in range(0, len(texts), BATCH_FRAGMENTS)
-        ]
-        return np.concatenate(found) if found else np.zeros((0, width), dtype=np.float32)
-
-    def _store(
-        self,
-        writer: Writer,
-        state: State,
-        batch: dict[int, Entry],
-        pieces: Sequence[_Piece],
-        vectors: Floats | None,
-    ) -> None:
-        """Store what a batch became, but for the entries that others took, erased or replaced.
-
-        An entry replaced since it was read is queued under the same number for its new text.
+        What fragments there are already are queued for it. Raises DimensionMismatch.
         """
-        current = entries.by_seq(writer, list(batch))
-        as_read = [seq for seq, entry in batch.items() if current.get(seq) == entry]
-        ours = work.claim(writer, state.space, store.VIEW, as_read)
-        kept = [place for place, piece in enumerate(pieces) if piece.entry in ours]
-        fragments = [
-            store.insert(writer, state.space, pieces[at].entry, pieces[at].span, pieces[at].terms)
-            for at in kept
-        ]
-        for target in self._models(writer):
-            if vectors is not None and target.name == self._embedder.name:
-                store.insert_vectors(writer, state.space, target, fragments, vectors[kept])
-            else:
-                work.enqueue(writer, state.space, target.view, fragments)
-        store.touch(writer, state.space)
+        with self._space.write() as writer:
+            if writer.model is None:
+                model = register_model(writer, self._embedder().name, dimension)
+                writer.set_models(model, None)
+                store.enqueue_all(writer, model)
 
-    def _models(self, writer: Writer) -> list[Model]:
-        """The models whose vectors the space keeps; none before one has embedded something."""
-        current = store.state(writer, self._space)
-        return [model for model in (current.model, current.next) if model] if current else []
+    def _vectors(self, texts: Sequence[str]) -> Floats | None:
+        """Unit vectors of texts, checked; None where the embedder fails, which is noted."""
+        if self._refused is not None:
+            return None
+        embedder = self._embedder()
+        with self._space.read() as reader:
+            models = reader.state.models
+        known = {model.name: model.dimension for model in models}
+        try:
+            width = known.get(embedder.name) or embedder.dimension
+            found = [
+                checked(embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
+                for start in range(0, len(texts), BATCH_FRAGMENTS)
+            ]
+            if not models:
+                self._decide_model(width)
+        except (EmbeddingError, MissingExtra) as error:
+            self._refused = error
+            return None
+        return np.concatenate(found)
 
-    def _embed_batch(self, space: int, model: Model, texts: Sequence[Text]) -> int:
+    def _store_vectors(
+        self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
+    ) -> None:
+        """Store the vectors there are for the embedder's model; queue the rest for every model."""
+        for model in writer.state.models:
+            ours = model.name == self._embedder().name
+            known = [
+                (fragment, vector)
+                for fragment, vector in zip(fragments, vectors, strict=True)
+                if ours and vector is not None and len(vector) == model.dimension
+            ]
+            if known:
+                numbers, rows = zip(*known, strict=True)
+                store.insert_vectors(writer, model, numbers, np.array(rows))
+            embedded = {fragment for fragment, _ in known}
+            rest = [fragment for fragment in fragments if fragment not in embedded]
+            work.enqueue(writer, writer.id, model.work, rest)
+
+    def _next_texts(self, model: EmbeddingModel, last: int) -> tuple[list[int], list[Text]] | None:
+        with self._space.read() as reader:
+            queued = work.queued(reader, reader.id, model.work, BATCH_FRAGMENTS, last)
+            return (queued, store.texts(reader, queued)) if queued else None
+
+    def _embed_batch(self, model: EmbeddingModel, texts: Sequence[Text]) -> int:
         """Embed and store a batch; return how many of its vectors are not finite."""
         fragments = np.array([fragment for fragment, _, _ in texts], dtype=np.int64)
         read = [embedded_text(text, speaker) for _, text, speaker in texts]
         try:
             vectors = self._embed_each(read, model.dimension)
         except EmbeddingError as error:
-            with self._database.write() as writer:
-                work.failed(writer, space, model.view, fragments.tolist(), str(error))
+            with self._space.write() as writer:
+                work.failed(writer, writer.id, model.work, fragments.tolist(), str(error))
             raise
         finite = np.isfinite(vectors).all(axis=1)
         spoilt: list[int] = fragments[~finite].tolist()
-        with self._database.write() as writer:
-            self._store_vectors(writer, space, model, fragments[finite], _unit(vectors[finite]))
-            reason = str(_not_finite(self._embedder, len(spoilt)))
-            work.failed(writer, space, model.view, spoilt, reason)
+        with self._space.write() as writer:
+            _store_queued(writer, model, fragments[finite], unit_rows(vectors[finite]))
+            reason = str(not_finite(self._embedder(), len(spoilt), _QUEUED))
+            work.failed(writer, writer.id, model.work, spoilt, reason)
         return len(spoilt)
 
     def _embed_each(self, texts: Sequence[str], dimension: int) -> Floats:
@@ -266,7 +282,7 @@ class Builder:
         Raises EmbeddingError when it refuses any text whatever: it is down, or wrong.
         """
         try:
-            return _shaped(self._embedder, texts, dimension)
+            return shaped(self._embedder(), texts, dimension)
         except EmbeddingError as error:
             if not self._works(dimension):
                 raise error from None
@@ -278,80 +294,80 @@ class Builder:
 
     def _works(self, dimension: int) -> bool:
         try:
-            _shaped(self._embedder, [PROBE], dimension)
+            shaped(self._embedder(), [PROBE], dimension)
         except EmbeddingError:
             return False
         return True
 
-    def _store_vectors(
-        self, writer: Writer, space: int, model: Model, fragments: Codes, vectors: Floats
+    # ------------------------------------------------------------------ erasing and rebuilding
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``."""
+        return Erased(store.erase(writer, seqs))
+
+    def renew(
+        self, writer: SpaceWriter, derived: Mapping[int, list[Piece]], seqs: Sequence[int]
     ) -> None:
-        ours = work.claim(writer, space, model.view, fragments.tolist())
-        kept = np.isin(fragments, list(ours))
-        store.insert_vectors(writer, space, model, fragments[kept].tolist(), vectors[kept])
-        store.touch(writer, space)
+        """See ``View``. Where an entry is split as before, its fragments stay and get new terms.
+
+        So what refers to them stays, too, and a vector that is sound is not made again.
+        """
+        cut_anew: dict[int, list[Piece]] = {}
+        gone: list[int] = []
+        for seq in seqs:
+            pieces = derived.get(seq, [])
+            stored = store.spans(writer, seq)
+            if [(start, stop) for _, start, stop in stored] == [piece.span for piece in pieces]:
+                for (fragment, _, _), piece in zip(stored, pieces, strict=True):
+                    store.set_terms(writer, fragment, piece.terms)
+                store.drop_unsound(writer, [fragment for fragment, _, _ in stored])
+            else:
+                gone.append(seq)
+                cut_anew[seq] = pieces
+        if gone:
+            for view in self.dependents:
+                view.erase(writer, gone)
+            self.erase(writer, gone)
+            self.store(writer, cut_anew)
+
+    def end_rebuild(self, writer: SpaceWriter) -> None:
+        """Queue what has no vector, and have every process read the columns again."""
+        for model in writer.state.models:
+            store.enqueue_all(writer, model)
+        writer.renew()
+
+    def is_current(self, reader: SpaceReader) -> bool:
+        """See ``View``: whether some fragments, evenly chosen, are as they would be made now."""
+        entries = store.sample_of_entries(reader, SAMPLE)
+        pieces = self.rederive(entries)
+        return all(
+            store.is_as_stored(reader, seq, [(piece.span, piece.terms) for piece in found])
+            for seq, found in pieces.items()
+        )
+
+
+def _store_queued(
+    writer: SpaceWriter, model: EmbeddingModel, fragments: Codes, vectors: Floats
+) -> None:
+    """Store the vectors of those fragments that are still queued."""
+    ours = work.claim(writer, writer.id, model.work, fragments.tolist())
+    still = np.isin(fragments, list(ours))
+    store.insert_vectors(writer, model, fragments[still].tolist(), vectors[still])
+    writer.touch()
 
 
 def _terms(entry: Entry, start: int, stop: int) -> Terms:
     return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
 
 
-def checked(
-    embedder: Embedder, texts: Sequence[str], *, query: bool = False, dimension: int | None = None
-) -> Floats:
-    """Unit vectors of texts, shape (len(texts), dimension); by default the embedder's dimension.
-
-    Raises EmbeddingError when a vector is not finite, DimensionMismatch when the shape is wrong.
-    """
-    width = embedder.dimension if dimension is None else dimension
-    vectors = _shaped(embedder, texts, width, query=query)
-    spoilt = int((~np.isfinite(vectors)).any(axis=1).sum())
-    if spoilt:
-        raise _not_finite(embedder, spoilt)
-    return _unit(vectors)
-
-
-def _shaped(
-    embedder: Embedder, texts: Sequence[str], dimension: int, *, query: bool = False
-) -> Floats:
-    try:
-        vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
-    except TreeringError:
-        raise
-    except Exception as error:  # a plug-in may raise anything, and must not hold up the journal
-        raise EmbeddingError(
-            f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}"
-        ) from error
-    expected = (len(texts), dimension)
-    if vectors.shape != expected:
-        raise DimensionMismatch(
-            f"embedder {embedder.name!r} returned shape {vectors.shape}, expected {expected}; was "
-            "the model exchanged under the same name?"
-        )
-    return vectors
-
-
-def _unit(vectors: Floats) -> Floats:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = vectors / np.maximum(norms, np.float32(1e-12))
-    return unit
-
-
-def _not_finite(embedder: Embedder, count: int) -> EmbeddingError:
-    return EmbeddingError(
-        f"embedder {embedder.name!r} refused {count} texts or made vectors of them that are not "
-        "finite; they stay queued and are found by their words"
-    )
-
-
-def ensure_same_model(state: State | None, embedder: Embedder, space: str) -> None:
+def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:
     """Raises ModelMismatch when a space was built with another model than the one given.
 
     Its dimension is not asked for: an endpoint may be down, and vectors are checked as they come.
     """
-    if state is None or state.model is None:
+    if state.model is None:
         return
-    if embedder.name not in {model.name for model in (state.model, state.next) if model}:
+    if embedder.name not in {model.name for model in state.models}:
         raise ModelMismatch(
             f"space {space!r} was built with the embedding model {state.model.name!r}, opened with "
             f"{embedder.name!r}; open it with embedder={state.model.name!r} and change the model "

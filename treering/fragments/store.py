@@ -1,106 +1,46 @@
-"""The rows of the fragments view, in portable SQL."""
+"""The rows of the fragments view."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from treering.errors import DimensionMismatch
 from treering.journal import damage, work
-from treering.journal.contract import Reader, Row, Writer
-from treering.journal.entries import PAGE
+from treering.journal.contract import Reader, Row
+from treering.journal.entries import PAGE, by_seq
+from treering.journal.space import EmbeddingModel, SpaceReader, SpaceWriter
 from treering.records import Entry
 from treering.relate.contract import Floats
 from treering.score.terms import Terms
 from treering.split import Span
 
+UNIT_TOLERANCE = 1e-3
+"""How far the length of a stored vector may be from 1: float32 rounds far less."""
+
 LONGEST = 1.01
 """No component of a unit vector is longer, rounded or not."""
 
-VIEW = "fragments"
-"""Work whose targets are entries that have not been split."""
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """An embedding model as the database knows it."""
-
-    id: int
-    name: str
-    dimension: int
-
-    @property
-    def view(self) -> str:
-        """Work whose targets are fragments that this model has not embedded."""
-        return f"embed:{self.id}"
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a space's view looks like from outside: compare to notice a change."""
-
-    space: int
-    revision: int
-    model: Model | None
-    next: Model | None
-
-
-def state(reader: Reader, name: str) -> State | None:
-    """The state of a space, or None if nothing has been added to it."""
-    row = reader.row("SELECT id, revision, model, next FROM space WHERE name = ?", (name,))
-    if row is None:
-        return None
-    return State(int(row[0]), int(row[1]), _model(reader, row[2]), _model(reader, row[3]))
-
-
-def _model(reader: Reader, identity: int | None) -> Model | None:
-    if identity is None:
-        return None
-    row = reader.row("SELECT id, name, dimension FROM model WHERE id = ?", (identity,))
-    return None if row is None else Model(int(row[0]), str(row[1]), int(row[2]))
-
-
-def register_model(writer: Writer, name: str, dimension: int) -> Model:
-    """The model of that name, made known on first use. Raises DimensionMismatch."""
-    writer.execute(
-        "INSERT INTO model (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        (name, dimension),
-    )
-    row = writer.row("SELECT id, dimension FROM model WHERE name = ?", (name,))
-    assert row is not None  # just inserted
-    if int(row[1]) != dimension:
-        raise DimensionMismatch(
-            f"model {name!r} gives {dimension} dimensions, this file knows it with {row[1]}; "
-            "give the changed model another name and call reembed()"
-        )
-    return Model(int(row[0]), name, dimension)
-
-
-def set_models(writer: Writer, space: int, model: Model | None, following: Model | None) -> None:
-    """Set which model answers and which one is being built."""
-    writer.execute(
-        "UPDATE space SET model = ?, next = ?, revision = revision + 1 WHERE id = ?",
-        (model.id if model else None, following.id if following else None, space),
-    )
-
-
-def touch(writer: Writer, space: int) -> None:
-    """Let every process notice that the view has changed."""
-    writer.execute("UPDATE space SET revision = revision + 1 WHERE id = ?", (space,))
-
-
-def insert(writer: Writer, space: int, entry: int, span: Span, terms: Terms) -> int:
+def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
     """Store a fragment; return its id."""
     return writer.insert(
         "INSERT INTO fragment (space, entry, start, stop, terms) VALUES (?, ?, ?, ?, ?)",
-        (space, entry, *span, terms.astype("<u4").tobytes()),
+        (writer.id, entry, *span, _packed(terms)),
     )
 
 
+def set_terms(writer: SpaceWriter, fragment: int, terms: Terms) -> None:
+    """Give a fragment other terms."""
+    writer.execute("UPDATE fragment SET terms = ? WHERE id = ?", (_packed(terms), fragment))
+
+
+def _packed(terms: Terms) -> bytes:
+    return terms.astype("<u4").tobytes()
+
+
 def insert_vectors(
-    writer: Writer, space: int, model: Model, fragments: Sequence[int], vectors: Floats
+    writer: SpaceWriter, model: EmbeddingModel, fragments: Sequence[int], vectors: Floats
 ) -> None:
     """Store one vector a fragment."""
     data = vectors.astype("<f4", copy=False)
@@ -108,7 +48,7 @@ def insert_vectors(
         "INSERT INTO vector (model, space, fragment, data) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
-            (model.id, space, fragment, row.tobytes())
+            (model.id, writer.id, fragment, row.tobytes())
             for fragment, row in zip(fragments, data, strict=True)
         ),
     )
@@ -141,7 +81,7 @@ def rows(reader: Reader, space: int, after: int) -> Iterator[Row]:
     )
 
 
-def vectors(reader: Reader, space: int, model: Model, after: int) -> Iterator[Row]:
+def vectors(reader: Reader, space: int, model: EmbeddingModel, after: int) -> Iterator[Row]:
     """Vector id, fragment id and bytes of the vectors above a vector id."""
     return reader.rows(
         "SELECT id, fragment, data FROM vector WHERE space = ? AND model = ? AND id > ?"
@@ -156,7 +96,7 @@ def count(reader: Reader, space: int) -> int:
     return int(row[0]) if row else 0
 
 
-def count_vectors(reader: Reader, space: int, model: Model) -> int:
+def count_vectors(reader: Reader, space: int, model: EmbeddingModel) -> int:
     """How many fragments of a space a model has embedded."""
     row = reader.row("SELECT count(*) FROM vector WHERE space = ? AND model = ?", (space, model.id))
     return int(row[0]) if row else 0
@@ -192,37 +132,42 @@ def last_gone(reader: Reader, space: int) -> int:
     return int(row[0]) if row else 0
 
 
-def untried(reader: Reader, state: State) -> int:
-    """How much work of this view nobody has tried; what has failed waits for ``settle``."""
-    views = [VIEW] + [model.view for model in (state.model, state.next) if model]
-    marks = ", ".join("?" * len(views))
+def untried(reader: SpaceReader) -> int:
+    """How many fragments nobody has tried to embed; what has failed waits for ``settle``."""
+    kinds = [model.work for model in reader.state.models]
     row = reader.row(
-        f"SELECT count(*) FROM work WHERE space = ? AND attempts = 0 AND view IN ({marks})",
-        (state.space, *views),
+        "SELECT count(*) FROM work WHERE space = ? AND attempts = 0"
+        f" AND view IN ({', '.join('?' * len(kinds))})",
+        (reader.id, *kinds),
     )
     return int(row[0]) if row else 0
 
 
-def unfinished(reader: Reader, state: State) -> int:
-    """How many entries are not split, or not embedded by the model that answers."""
-    row = reader.row("SELECT count(*) FROM work WHERE space = ? AND view = ?", (state.space, VIEW))
-    unsplit = int(row[0]) if row else 0
-    if state.model is None:
-        row = reader.row(
-            "SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (state.space,)
-        )
+def unembedded(reader: SpaceReader) -> bool:
+    """Whether there are fragments that a model of the space has still to embed."""
+    if not reader.state.models:
+        row = reader.row("SELECT 1 FROM fragment WHERE space = ? LIMIT 1", (reader.id,))
+        return row is not None
+    return any(work.queued(reader, reader.id, model.work, 1) for model in reader.state.models)
+
+
+def unfinished(reader: SpaceReader) -> int:
+    """How many entries that are split are not embedded by the model that answers."""
+    if reader.model is None:
+        row = reader.row("SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (reader.id,))
     else:
         row = reader.row(
             "SELECT count(DISTINCT f.entry) FROM work w JOIN fragment f ON f.id = w.target"
             " WHERE w.space = ? AND w.view = ?",
-            (state.space, state.model.view),
+            (reader.id, reader.model.work),
         )
-    return unsplit + (int(row[0]) if row else 0)
+    return int(row[0]) if row else 0
 
 
-def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
+def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
     """Delete what was derived from entries; return how many rows of each kind went."""
     gone = {"fragments": 0, "vectors": 0}
+    space = writer.id
     # An endpoint may have quoted the text in its error.
     writer.execute("UPDATE work SET error = NULL WHERE space = ? AND error IS NOT NULL", (space,))
     models = [int(row[0]) for row in writer.rows("SELECT id FROM model")]
@@ -235,36 +180,70 @@ def erase(writer: Writer, space: int, entries: Iterable[int]) -> dict[str, int]:
                 "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
                 ((space, f"embed:{model}", fragment) for model in models),
             )
-        writer.execute(
-            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?", (space, VIEW, entry)
-        )
-    touch(writer, space)
+    writer.touch()
     return gone
 
 
-def drop_vectors(writer: Writer, space: int, model: Model) -> None:
+def drop_vectors(writer: SpaceWriter, model: EmbeddingModel) -> None:
     """Delete what a model embedded, and what it had still to do."""
-    writer.execute("DELETE FROM vector WHERE space = ? AND model = ?", (space, model.id))
-    work.drop(writer, space, model.view)
+    writer.execute("DELETE FROM vector WHERE space = ? AND model = ?", (writer.id, model.id))
+    work.drop(writer, writer.id, model.work)
 
 
-def enqueue_all(writer: Writer, space: int, model: Model) -> None:
+def enqueue_all(writer: SpaceWriter, model: EmbeddingModel) -> None:
     """Queue every fragment that a model has not embedded."""
     writer.execute(
         "INSERT INTO work (space, view, target) SELECT ?, ?, f.id FROM fragment f"
         " WHERE f.space = ? AND NOT EXISTS"
         " (SELECT 1 FROM vector v WHERE v.fragment = f.id AND v.model = ?)"
         " ON CONFLICT DO NOTHING",
-        (space, model.view, space, model.id),
+        (writer.id, model.work, writer.id, model.id),
     )
 
 
-def cut(entry: Entry, span: Span | None) -> str:
-    """The text of a fragment of an entry. Raises JournalCorrupt if that has no such place."""
-    with damage.decoding(f"the fragments of entry {entry.id!r}"):
-        if span is None or not 0 <= span[0] < span[1] <= len(entry.text):
-            raise ValueError(span)
-        return entry.text[slice(*span)]
+def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
+    """Delete the vectors of fragments that are not what their model makes: unit rows."""
+    for model in writer.state.models:
+        for fragment in fragments:
+            row = writer.row(
+                "SELECT data FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
+            )
+            if row is not None and not _is_sound(bytes(row[0]), model.dimension):
+                writer.execute(
+                    "DELETE FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
+                )
+
+
+def _is_sound(data: bytes, dimension: int) -> bool:
+    if len(data) != 4 * dimension:
+        return False
+    length = float(np.linalg.norm(np.frombuffer(data, dtype="<f4")))
+    return abs(length - 1) < UNIT_TOLERANCE or length == 0  # of a text that has no direction
+
+
+def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
+    """Some entries that have fragments, spread over the space, by sequence number."""
+    row = reader.row("SELECT min(id), max(id) FROM fragment WHERE space = ?", (reader.id,))
+    if row is None or row[0] is None:
+        return {}
+    places = np.linspace(int(row[0]), int(row[1]), size).astype(np.int64).tolist()
+    chosen = (
+        reader.row(
+            "SELECT entry FROM fragment WHERE space = ? AND id >= ? ORDER BY id LIMIT 1",
+            (reader.id, place),
+        )
+        for place in places
+    )
+    return by_seq(reader, [int(found[0]) for found in chosen if found is not None])
+
+
+def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
+    """Whether an entry is stored as these fragments."""
+    rows = reader.rows(
+        "SELECT start, stop, terms FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+    )
+    stored = [(int(row[0]), int(row[1]), bytes(row[2])) for row in rows]
+    return stored == [(*span, _packed(terms)) for span, terms in pieces]
 
 
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:

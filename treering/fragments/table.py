@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Generic, TypeVar
 
@@ -13,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.fragments import store
-from treering.fragments.store import State
-from treering.fragments.times import carried
 from treering.journal import damage
-from treering.journal.contract import Database, Reader, Row
-from treering.records import KINDS, Kind
+from treering.journal.contract import Row
+from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
+from treering.records import KINDS
 from treering.relate.contract import MISSING, Codes, Items
 from treering.score.lexical import Lexical
+from treering.search.snapshot import Snapshot
+from treering.search.times import carried
+from treering.split import Span
 
 GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
 LOAD_ROWS = 2_048  # rows turned into columns at a time: the Python objects stay few
@@ -68,50 +69,35 @@ class Column(Generic[T]):
         self._size = len(self._data)
 
 
-@dataclass(slots=True)
-class Snapshot:
-    """What a search works on: a state of the table that does not change under it."""
-
-    fragment: Codes
-    entry: Codes
-    kind: NDArray[np.int8]
-    items: Items
-    lexical: Lexical
-    embedded: NDArray[np.bool_]
-    speakers: tuple[str, ...]  # by speaker code
-    kinds: tuple[Kind, ...]  # those that occur
-    version: int  # no two snapshots of this process share it
-    state: State
-
-    def __len__(self) -> int:
-        return len(self.fragment)
-
-
 class Table:
     """The columns of a space. ``reading`` refreshes them first; safe to call from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, space: Space) -> None:
+        self._space = space
         self._lock = threading.Lock()
-        self._state: State | None = None
+        self._state: SpaceState | None = None
         self._snapshot: Snapshot | None = None
         self._clear(width=0)
 
     @contextmanager
-    def reading(self, database: Database, space: str) -> Iterator[tuple[Reader, Snapshot | None]]:
+    def reading(self) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
         """A read transaction and the table as of it; None while nothing was added to the space."""
         with ExitStack() as stack:
             with self._lock:  # else a thread might bring an older state than the table has
-                reader = stack.enter_context(database.read())
-                state = store.state(reader, space)
-                snapshot = self._snapshot_of(reader, state) if state else None
+                reader = stack.enter_context(self._space.read())
+                snapshot = self._snapshot_of(reader, reader.state) if reader.id else None
             yield reader, snapshot
 
-    def _snapshot_of(self, reader: Reader, state: State) -> Snapshot:
+    def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
+        """Start and stop of fragments in the texts of their entries, by id."""
+        return store.locate(reader, fragments)
+
+    def _snapshot_of(self, reader: SpaceReader, state: SpaceState) -> Snapshot:
         if self._state is not None and state.revision < self._state.revision:
             # Inside a transaction that the thread began earlier: a table of its own.
-            return Table()._snapshot_of(reader, state)
+            return Table(self._space)._snapshot_of(reader, state)
         known, self._state = self._state, None  # what an error leaves behind is loaded anew
-        if known is None or known.model != state.model:
+        if known is None or (known.model, known.edition) != (state.model, state.edition):
             self._load(reader, state)
         elif known.revision != state.revision:
             self._update(reader, state)
@@ -154,16 +140,16 @@ class Table:
             self._embedded,
         )
 
-    def _load(self, reader: Reader, state: State) -> None:
+    def _load(self, reader: SpaceReader, state: SpaceState) -> None:
         self._clear(width=state.model.dimension if state.model else 0)
-        total = store.count(reader, state.space)
+        total = store.count(reader, state.id)
         for column in self._columns():
             column.reserve(total)
-        self._last_gone = store.last_gone(reader, state.space)
+        self._last_gone = store.last_gone(reader, state.id)
         self._read(reader, state)
 
-    def _update(self, reader: Reader, state: State) -> None:
-        self._last_gone, gone = store.gone_since(reader, state.space, self._last_gone)
+    def _update(self, reader: SpaceReader, state: SpaceState) -> None:
+        self._last_gone, gone = store.gone_since(reader, state.id, self._last_gone)
         if gone:
             kept = ~np.isin(self._fragment.values, gone)
             for column in self._columns():
@@ -172,16 +158,16 @@ class Table:
         self._read(reader, state)
         self._snapshot = None
 
-    def _read(self, reader: Reader, state: State) -> None:
+    def _read(self, reader: SpaceReader, state: SpaceState) -> None:
         """Take in the fragments and vectors that are new in the database."""
         last = int(self._fragment.values[-1]) if len(self._fragment.values) else 0
-        rows = store.rows(reader, state.space, last)
+        rows = store.rows(reader, state.id, last)
         while chunk := list(islice(rows, LOAD_ROWS)):
             # What is too large for a column raises too, where numpy would only warn.
             with damage.decoding("the search index"), np.errstate(invalid="raise"):
                 self._append(chunk)
         if state.model is not None:
-            vectors = store.vectors(reader, state.space, state.model, self._last_vector)
+            vectors = store.vectors(reader, state.id, state.model, self._last_vector)
             while chunk := list(islice(vectors, LOAD_ROWS)):
                 self._place_vectors(chunk, state.model)
 
@@ -209,7 +195,7 @@ class Table:
         flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
         self._lexical = self._lexical.extended(flat, sizes)
 
-    def _place_vectors(self, chunk: Sequence[Row], model: store.Model) -> None:
+    def _place_vectors(self, chunk: Sequence[Row], model: EmbeddingModel) -> None:
         identities, fragments, data = zip(*chunk, strict=True)
         vectors = store.to_vectors(data, model.dimension)
         with damage.decoding("the search index"):
@@ -220,7 +206,7 @@ class Table:
         self._embedded.values[places] = True
         self._last_vector = identities[-1]
 
-    def _freeze(self, state: State) -> Snapshot:
+    def _freeze(self, state: SpaceState) -> Snapshot:
         source = self._source.values.astype(np.int64)
         order = np.lexsort((self._start.values, self._position.values, source))
         kind = self._kind.values.copy()

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treering import exchange, forgetting
+from treering import exchange
 from treering.errors import InputError, UnknownName
-from treering.facts import store as facts
-from treering.fragments import store
 from treering.ingest import files
 from treering.ingest.drafts import (
     Envelope,
@@ -20,14 +18,16 @@ from treering.ingest.drafts import (
     numbered,
     text_drafts,
 )
-from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Writer
+from treering.journal import entries, ledger
+from treering.journal.contract import Writer
 from treering.journal.entries import Draft
+from treering.journal.space import Space, SpaceWriter
 from treering.memo import changes
 from treering.records import Receipt, Skipped
 from treering.relate import settings as fitted
 from treering.split.stream import check_text
 from treering.tree import planting
+from treering.views.erase import Eraser
 
 Message = Mapping[str, Any]
 
@@ -35,9 +35,9 @@ Message = Mapping[str, Any]
 class Intake:
     """Adds to one space of a journal. What it returns is durable; what it refuses left no trace."""
 
-    def __init__(self, database: Database, space: str) -> None:
-        self._database = database
+    def __init__(self, space: Space, eraser: Eraser) -> None:
         self._space = space
+        self._eraser = eraser
 
     def add(
         self,
@@ -63,7 +63,7 @@ class Intake:
             return self._append(source or "chat", list(message_drafts(content, envelope)))
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
-    def said(self, writer: Writer, source: str, message: Message) -> Receipt:
+    def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
 
         Raises InputError.
@@ -77,9 +77,8 @@ class Intake:
 
         Raises UnknownName, EmptyText, TextEncodingError, InputError.
         """
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            seq, old = entries.find(writer, space, entry_id)
+        with self._space.write() as writer:
+            seq, old = entries.find(writer, writer.id, entry_id)
             changes.refuse(old.source)
             envelope = Envelope(old.kind, old.at, old.speaker, old.session, old.metadata)
             drafts = list(text_drafts([check_text(text, "the text")], envelope, "the text"))
@@ -91,11 +90,7 @@ class Intake:
             draft = replace(drafts[0], role=old.role)
             if entries.has_digest(writer, seq, draft.digest()):
                 draft = replace(draft, key=old.id)
-            forgetting.remove_derived(writer, space, [seq])
-            entries.rewrite(writer, seq, draft)
-            work.enqueue(writer, space, store.VIEW, [seq])
-            work.enqueue(writer, space, facts.VIEW, [seq])
-            work.enqueue(writer, space, forgetting.VIEW, [0])
+            self._eraser.redraft(writer, seq, draft, scrub=True)
 
     def restore(self, lines: Iterable[str]) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
@@ -109,8 +104,8 @@ class Intake:
         planting.load(settings)
         numbering = Numbering()
         receipts: list[Receipt] = []
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             for source, found in exchange.read_entries(stream):
                 if isinstance(found, Draft):
                     if header.keeps and entries.seqs_of(writer, space, [found.id or ""]):
@@ -156,36 +151,34 @@ class Intake:
         checked_name(source, "source")
         digest = files.digest(path, envelope)
         resolved = str(path.resolve())
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-            before = entries.source_path(reader, state.space, source) if state else None
+        with self._space.read() as reader:
+            before = entries.source_path(reader, reader.id, source)
             if before not in (None, resolved):
                 raise InputError(
                     f"source {source!r} was read from {before}; {resolved} would replace it. Give "
                     "the file another source"
                 )
-            if state and entries.source_digest(reader, state.space, source) == digest:
-                return Receipt(unchanged=entries.size(reader, state.space, source))
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+            if entries.source_digest(reader, reader.id, source) == digest:
+                return Receipt(unchanged=entries.size(reader, reader.id, source))
+        with self._space.write() as writer:
+            space = writer.id
             gone = _outdated(writer, space, path, source, envelope.uncounted())
-            forgetting.remove(writer, space, gone)
+            self._eraser.remove(writer, gone)
             receipt = _store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)
             entries.set_source_path(writer, space, source, resolved)
             if gone:
-                work.enqueue(writer, space, forgetting.VIEW, [0])
+                self._eraser.queue_scrub(writer)
         return replace(receipt, removed=len(gone))
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
-        with self._database.write() as writer:
+        with self._space.write() as writer:
             return self._appended(writer, source, drafts)
 
-    def _appended(self, writer: Writer, source: str, drafts: Iterable[Draft]) -> Receipt:
-        space = entries.space_id(writer, self._space)
-        receipt = _store(writer, space, source, numbered(drafts, source))
+    def _appended(self, writer: SpaceWriter, source: str, drafts: Iterable[Draft]) -> Receipt:
+        receipt = _store(writer, writer.id, source, numbered(drafts, source))
         if receipt.ids:
-            entries.set_source_digest(writer, space, source, None)
+            entries.set_source_digest(writer, writer.id, source, None)
         return receipt
 
 
@@ -210,6 +203,6 @@ def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
 
 def _store(writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
     place = entries.source_id(writer, space, source)
-    view = changes.VIEW if source == changes.SOURCE else store.VIEW
-    done = entries.append(writer, space, place, drafts, view)
+    queue = changes.VIEW if source == changes.SOURCE else None
+    done = entries.append(writer, space, place, drafts, queue)
     return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)

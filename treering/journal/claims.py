@@ -18,8 +18,9 @@ from typing import Final
 
 from treering.errors import JournalError, RequestUnderWay
 from treering.journal import entries, replies
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal.contract import Database, Writer
 from treering.journal.replies import KEPT, Reply
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 
 log = logging.getLogger("treering")
 
@@ -38,16 +39,13 @@ UNDER_WAY: Final = (
 class RequestClaim:
     """The right to do a request. ``key`` and ``request`` are digests."""
 
-    space: str
     key: bytes
     request: bytes
     attempt: int
 
 
 @contextmanager
-def claimed(
-    database: Database, space: str, key: str, request: bytes
-) -> Iterator[RequestClaim | Reply]:
+def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | Reply]:
     """The claim on a request for the time of the block, or the reply that it got before.
 
     A claim that has no reply at the end of the block is given up.
@@ -59,35 +57,34 @@ def claimed(
     attempt = secrets.randbits(_ATTEMPT_BITS)
     _at_work.add(attempt)
     try:
-        claim = _begin(database, RequestClaim(space, *digests, attempt))
+        claim = _begin(space, RequestClaim(*digests, attempt))
         try:
             yield claim
         except BaseException:
             if isinstance(claim, RequestClaim):
-                _give_up(database, claim)
+                _give_up(space, claim)
             raise
     finally:
         _at_work.discard(attempt)
 
 
-def complete(writer: Writer, claim: RequestClaim, reply: Reply, *, quotes: bool) -> None:
+def complete(writer: SpaceWriter, claim: RequestClaim, reply: Reply, *, quotes: bool) -> None:
     """Put the reply in the place of the claim; ``quotes``: it may hold text of entries.
 
     Raises RequestUnderWay if the claim was taken over: what is stored with it must not stay.
     """
-    space = entries.space_id(writer, claim.space)
     ended = writer.execute(
         "DELETE FROM claim WHERE space = ? AND key = ? AND attempt = ?",
-        (space, claim.key, claim.attempt),
+        (writer.id, claim.key, claim.attempt),
     )
     if not ended:
         raise RequestUnderWay(UNDER_WAY)
-    replies.keep(writer, space, claim.key, claim.request, reply, quotes=quotes)
+    replies.keep(writer, writer.id, claim.key, claim.request, reply, quotes=quotes)
 
 
-def note_message(writer: Writer, claim: RequestClaim, message: Collection[str]) -> None:
+def note_message(writer: SpaceWriter, claim: RequestClaim, message: Collection[str]) -> None:
     """Note the entries of the request's message, which are no other request's any more."""
-    space = entries.space_id(writer, claim.space)
+    space = writer.id
     writer.many(
         "INSERT INTO claim_entry (entry, space, key) VALUES (?, ?, ?)"
         " ON CONFLICT (entry) DO UPDATE SET space = excluded.space, key = excluded.key",
@@ -95,12 +92,11 @@ def note_message(writer: Writer, claim: RequestClaim, message: Collection[str]) 
     )
 
 
-def message(reader: Reader, claim: RequestClaim) -> list[int]:
+def message(reader: SpaceReader, claim: RequestClaim) -> list[int]:
     """The entries of the message that an earlier attempt has stored, in order; empty if none."""
     rows = reader.rows(
-        "SELECT c.entry FROM claim_entry c JOIN space s ON s.id = c.space"
-        " WHERE s.name = ? AND c.key = ? ORDER BY c.entry",
-        (claim.space, claim.key),
+        "SELECT entry FROM claim_entry WHERE space = ? AND key = ? ORDER BY entry",
+        (reader.id, claim.key),
     )
     return [int(row[0]) for row in rows]
 
@@ -110,26 +106,25 @@ def erase(writer: Writer, erased: Collection[int]) -> None:
     writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
 
 
-def _begin(database: Database, claim: RequestClaim) -> RequestClaim | Reply:
-    with database.read() as reader:  # a reply, or somebody at work, is seen without writing
-        reply = _reply(reader, database, claim)
+def _begin(space: Space, claim: RequestClaim) -> RequestClaim | Reply:
+    with space.read() as reader:  # a reply, or somebody at work, is seen without writing
+        reply = _reply(reader, space.database, claim)
     if reply is None:
-        with database.write() as writer:
-            reply = _reply(writer, database, claim)  # again: somebody may have been faster
+        with space.write() as writer:
+            reply = _reply(writer, space.database, claim)  # again: somebody may have been faster
             if reply is None:
-                _take(writer, database, claim)
+                _take(writer, space.database, claim)
     return reply or claim
 
 
-def _reply(reader: Reader, database: Database, claim: RequestClaim) -> Reply | None:
+def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Reply | None:
     """The reply that a request got. Raises RequestUnderWay, InputError."""
-    reply = replies.find(reader, claim.space, claim.key, claim.request)
+    reply = replies.find(reader, reader.id, claim.key, claim.request)
     if reply is not None:
         return reply
     row = reader.row(
-        "SELECT c.request, c.claimer, c.attempt FROM claim c JOIN space s ON s.id = c.space"
-        " WHERE s.name = ? AND c.key = ?",
-        (claim.space, claim.key),
+        "SELECT request, claimer, attempt FROM claim WHERE space = ? AND key = ?",
+        (reader.id, claim.key),
     )
     if row is not None:
         replies.refuse_another(bytes(row[0]), claim.request)
@@ -144,7 +139,7 @@ def _is_at_work(database: Database, claimer: int, attempt: int) -> bool:
     return database.is_present(claimer)
 
 
-def _take(writer: Writer, database: Database, claim: RequestClaim) -> None:
+def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
     now = datetime.now(UTC)
     writer.execute("DELETE FROM claim WHERE at < ?", (entries.micros(now - KEPT),))
     writer.execute(
@@ -152,7 +147,7 @@ def _take(writer: Writer, database: Database, claim: RequestClaim) -> None:
         " ON CONFLICT (space, key) DO UPDATE SET"
         " attempt = excluded.attempt, claimer = excluded.claimer, at = excluded.at",
         (
-            entries.space_id(writer, claim.space),
+            writer.id,
             claim.key,
             claim.request,
             claim.attempt,
@@ -162,13 +157,12 @@ def _take(writer: Writer, database: Database, claim: RequestClaim) -> None:
     )
 
 
-def _give_up(database: Database, claim: RequestClaim) -> None:
+def _give_up(space: Space, claim: RequestClaim) -> None:
     """Let the next attempt begin at once; what this one has stored stays noted."""
     try:
-        with database.write() as writer:
-            space = entries.space_id(writer, claim.space)
+        with space.write() as writer:
             mine = "space = ? AND key = ? AND attempt = ?"
-            values = (space, claim.key, claim.attempt)
+            values = (writer.id, claim.key, claim.attempt)
             writer.execute(f"UPDATE claim SET claimer = NULL WHERE {mine}", values)
             writer.execute(
                 f"DELETE FROM claim WHERE {mine} AND NOT EXISTS (SELECT 1 FROM claim_entry e"

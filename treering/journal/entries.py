@@ -57,14 +57,6 @@ class Appended:
     unchanged: int
 
 
-def space_id(writer: Writer, name: str) -> int:
-    """The number of a space, made on first use."""
-    writer.execute("INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
-    row = writer.row("SELECT id FROM space WHERE name = ?", (name,))
-    assert row is not None  # just inserted
-    return int(row[0])
-
-
 def source_id(writer: Writer, space: int, name: str) -> int:
     """The number of a source within a space, made on first use."""
     writer.execute(
@@ -128,8 +120,10 @@ def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
     writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
 
 
-def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], view: str) -> Appended:
-    """Append drafts to a source and queue each new entry as work for ``view``.
+def append(
+    writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
+) -> Appended:
+    """Append drafts to a source; views find them there. ``queue`` names work to be done of each.
 
     A draft whose content the source already holds is left alone.
     """
@@ -145,10 +139,11 @@ def append(writer: Writer, space: int, source: int, drafts: Iterable[Draft], vie
         if new is None:
             unchanged += 1
             continue
-        writer.execute(
-            "INSERT INTO work (space, view, target) VALUES (?, ?, last_insert_rowid())",
-            (space, view),
-        )
+        if queue is not None:
+            writer.execute(
+                "INSERT INTO work (space, view, target) VALUES (?, ?, last_insert_rowid())",
+                (space, queue),
+            )
         ids.append(new)
         position = max(position, place + 1)
     return Appended(ids, unchanged)

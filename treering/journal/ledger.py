@@ -5,34 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from treering.fragments import store
-from treering.journal import damage, entries, work
+from treering.journal import damage, entries
 from treering.journal.contract import Reader, Writer
-from treering.records import Spent, Stats
+from treering.journal.space import SpaceReader
+from treering.records import Spent
 
 
-def stats(reader: Reader, space: str, size: int) -> Stats:
-    """The state of a space; zeros if nothing was added to it."""
-    state = store.state(reader, space)
-    if state is None:
-        return Stats(space, 0, 0, 0, 0, {}, None, None, size, ())
-    model = state.model
-    return Stats(
-        space=space,
-        entries=entries.count(reader, "entry", state.space),
-        sources=entries.count(reader, "source", state.space),
-        fragments=store.count(reader, state.space),
-        embedded=store.count_vectors(reader, state.space, model) if model else 0,
-        pending=work.counts(reader, state.space),
-        model=model.name if model else None,
-        dimension=model.dimension if model else None,
-        bytes=size,
-        spent=spent(reader, state.space),
-    )
+def counts(reader: SpaceReader) -> dict[str, int]:
+    """How many entries and sources a space has."""
+    return {table: entries.count(reader, table, reader.id) for table in ("entry", "source")}
 
 
 def settings(reader: Reader, space: int) -> dict[str, Any]:
-    """What ``fit`` found for a space."""
+    """The settings of a space: what ``fit`` found, and how its tree grows."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
     with damage.decoding("what `treering fit` found"):
         found: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
@@ -40,7 +25,7 @@ def settings(reader: Reader, space: int) -> dict[str, Any]:
 
 
 def save_settings(writer: Writer, space: int, found: dict[str, Any]) -> None:
-    """Keep what ``fit`` found."""
+    """Keep the settings of a space."""
     writer.execute("UPDATE space SET settings = ? WHERE id = ?", (json.dumps(found), space))
 
 

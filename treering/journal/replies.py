@@ -28,14 +28,13 @@ class Reply:
     body: bytes | None
 
 
-def find(reader: Reader, space: str, key: bytes, request: bytes) -> Reply | None:
+def find(reader: Reader, space: int, key: bytes, request: bytes) -> Reply | None:
     """The reply to a request, both given by digest and ``mac`` of the key.
 
     Raises InputError if the key came with another request.
     """
     row = reader.row(
-        "SELECT r.request, r.status, r.body FROM reply r JOIN space s ON s.id = r.space"
-        " WHERE s.name = ? AND r.key = ?",
+        "SELECT request, status, body FROM reply WHERE space = ? AND key = ?",
         (space, key),
     )
     if row is None:

@@ -82,3 +82,11 @@ def entry_of(row: Row) -> Entry:
             session=session,
             metadata=json.loads(metadata),
         )
+
+
+def cut(entry: Entry, span: tuple[int, int] | None) -> str:
+    """The text of a fragment of an entry. Raises JournalCorrupt if that has no such place."""
+    with damage.decoding(f"the fragments of entry {entry.id!r}"):
+        if span is None or not 0 <= span[0] < span[1] <= len(entry.text):
+            raise ValueError(span)
+        return entry.text[slice(*span)]

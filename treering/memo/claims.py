@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError
-from treering.fragments.build import checked
 from treering.memo.record import Claim
 from treering.score.terms import terms
 from treering.split.text import sentences

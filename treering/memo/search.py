@@ -15,9 +15,8 @@ import numpy as np
 
 from treering.errors import InputError
 from treering.fragments import store as fragments
-from treering.fragments.table import Snapshot
-from treering.fragments.widen import widened
 from treering.journal.contract import Reader
+from treering.journal.space import EmbeddingModel
 from treering.memo import store
 from treering.memo.record import MemoHit
 from treering.memo.store import Stored
@@ -29,6 +28,8 @@ from treering.relate.group import GroupOperator
 from treering.relate.registry import Plan
 from treering.score.own import Mode
 from treering.score.terms import Terms, terms
+from treering.search.snapshot import Snapshot
+from treering.search.widen import widened
 
 TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
@@ -71,7 +72,7 @@ class _Memos:
     """The memos as they are at ``mark``, with what they are ranked by; vectors of ``model``."""
 
     mark: store.Mark
-    model: fragments.Model | None
+    model: EmbeddingModel | None
     stored: tuple[Stored, ...]
     counted: tuple[Terms, ...]
     vectors: Floats

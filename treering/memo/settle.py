@@ -7,7 +7,7 @@ queue, and only if the lines are still as the model saw them; a crash before tha
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,9 +15,9 @@ from typing import Final
 
 from treering.embed.contract import Embedder
 from treering.errors import LLMError, UnknownName
-from treering.fragments import store as fragments
 from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal.contract import Reader, Writer
+from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.memo import store
 from treering.memo.claims import Check
@@ -26,7 +26,7 @@ from treering.memo.lines import spoken
 from treering.memo.record import NOTO, Claim
 from treering.memo.store import NewVersion, Stored
 from treering.memo.write import Part, Partition, Wording, partition
-from treering.records import Spent
+from treering.records import Progress, Spent
 from treering.score.terms import terms
 
 CALLS_IN_FLIGHT: Final = 8
@@ -36,7 +36,6 @@ MOST_LINES: Final = 60
 """Of one memo: about what a 2,048-token window can show. A topic that goes on begins another."""
 
 Batch = tuple[Line, ...]
-Progress = Callable[[int, int], None]
 Key = frozenset[int] | str
 Known = dict[Key, str]
 """The latest memo of each topic of a conversation, by id."""
@@ -61,13 +60,11 @@ class Settler:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         llm: LLM,
         embedder: Embedder,
         wording: Wording = "plain",
     ) -> None:
-        self._database = database
         self._space = space
         self._llm = llm
         self._check = Check(embedder)
@@ -111,19 +108,16 @@ class Settler:
         What is queued is read with the lines: what another settler queues while tokens are counted
         is not taken for stale.
         """
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            if state is None:
-                return []
-            found = dialogues(reader, state.space, source, upgrade=upgrade)
-            queued = set(work.queued(reader, state.space, store.VIEW, store.ALL))
+        with self._space.read() as reader:
+            found = dialogues(reader, reader.id, source, upgrade=upgrade)
+            queued = set(work.queued(reader, reader.id, store.VIEW, store.ALL))
         queues = [list(batches(one, self._llm.count_tokens)) for one in found]
         firsts = {batch[0].seq for queue in queues for batch in queue}
         stale = queued - firsts if source is None else set()
         if firsts - queued or stale:
-            with self._database.write() as writer:
-                work.claim(writer, state.space, store.VIEW, stale)
-                work.enqueue(writer, state.space, store.VIEW, sorted(firsts))
+            with self._space.write() as writer:
+                work.claim(writer, writer.id, store.VIEW, stale)
+                work.enqueue(writer, writer.id, store.VIEW, sorted(firsts))
         return [queue for queue in queues if queue]
 
     def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
@@ -147,16 +141,15 @@ class Settler:
 
     def _note(self, batch: Batch, error: LLMError) -> None:
         """Note why a call failed; the reason may quote lines, so that of erased ones is dropped."""
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             if not _as_seen(writer, batch):
                 return
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
     def _known(self, batch: Batch) -> Known:
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            found = store.beside(reader, state.space, batch[0].seq) if state else []
+        with self._space.read() as reader:
+            found = store.beside(reader, reader.id, batch[0].seq)
         return {_key(topic): name for name, topic in found}
 
     def _store(
@@ -167,8 +160,8 @@ class Settler:
         Who was faster is told by the memos: the queue is not enough, since a slower settler may
         have put a batch on it again that was written meanwhile.
         """
-        with self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
+        with self._space.write() as writer:
+            space = writer.id
             ledger.spend(writer, space, _cost(made))
             if not _as_seen(writer, batch):
                 return

@@ -1,4 +1,4 @@
-"""The rows of the memo view, in portable SQL."""
+"""The rows of the memo view."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Final
 
 from treering.errors import UnknownName
-from treering.fragments import store as fragments
 from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
+from treering.journal.space import EmbeddingModel
 from treering.memo.record import Claim, Memo, Origin, Span
 from treering.records import Entry
 from treering.relate.contract import Floats
@@ -258,7 +258,7 @@ def mark(reader: Reader, space: int) -> Mark:
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
-def unembedded(reader: Reader, space: int, model: fragments.Model) -> list[Stored]:
+def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored]:
     """The memos that have no vector of that model."""
     return _load(
         reader,
@@ -267,7 +267,7 @@ def unembedded(reader: Reader, space: int, model: fragments.Model) -> list[Store
     )
 
 
-def vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, bytes]:
+def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
     """The vectors of current versions by version, of those that have one of that model."""
     rows = reader.rows(
         "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
@@ -278,7 +278,7 @@ def vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, byt
 
 
 def save_vectors(
-    writer: Writer, model: fragments.Model, versions: Sequence[int], made: Floats
+    writer: Writer, model: EmbeddingModel, versions: Sequence[int], made: Floats
 ) -> None:
     """Store one vector a version; what has been erased meanwhile is left out."""
     data = made.astype("<f4", copy=False)
@@ -337,6 +337,20 @@ def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
         (json.dumps(lines),),
     )
     _drop_memos(writer, [int(row[0]) for row in rows])
+
+
+_WRITTEN: Final = "origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
+
+
+def any_written(reader: Reader, space: int) -> bool:
+    """Whether the current version of some memo is a language model's."""
+    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space,))
+    return row is not None
+
+
+def let_rewrite(writer: Writer, space: int) -> None:
+    """Have a model write again what one wrote: as a fallback it goes once that is done."""
+    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space,))
 
 
 def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:

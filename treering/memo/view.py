@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from treering.embed.contract import Embedder
+from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
-from treering.facts import store as facts
-from treering.fragments import store as fragments
-from treering.fragments.build import checked
 from treering.ingest.drafts import parse_time
 from treering.journal import entries, ledger
-from treering.journal.contract import Database, Reader, Writer
-from treering.llm.contract import LLM
+from treering.journal.contract import Writer
+from treering.journal.space import SpaceReader, SpaceWriter
 from treering.memo import changes, choose, due, search, store
 from treering.memo.choose import Picked
 from treering.memo.claims import claims_of
 from treering.memo.lines import shown, spoken
 from treering.memo.record import Choice, Chooser, Claim, Evidence, Memo, MemoHit, Span
 from treering.memo.search import MemoSearch, Topic
-from treering.memo.settle import Progress, Settler
+from treering.memo.settle import Settler
 from treering.memo.store import Stored
 from treering.memo.write import Wording
 from treering.recall.context import against, outdated
-from treering.recall.search import Searcher, by_words_if_down, check_queries
-from treering.records import Entry, Spent
+from treering.recall.search import by_words_if_down, check_queries
+from treering.records import Entry, Progress, Spent
 from treering.relate.contract import Codes
-from treering.relate.registry import Plan
 from treering.score.own import Mode
+from treering.search.marks import Mark, Quote
+from treering.views.contract import Resources
 
 log = logging.getLogger("treering")
 
@@ -48,21 +46,13 @@ Entries = list[Entry]
 class MemoView:
     """The memos of one space. Safe to use from many threads."""
 
-    def __init__(
-        self,
-        database: Database,
-        space: str,
-        embedder: Callable[[], Embedder],
-        llm: Callable[[], LLM],
-        searcher: Searcher,
-        defaults: Callable[[], Plan],
-    ) -> None:
-        self._database = database
-        self._space = space
-        self._embedder = embedder
-        self._llm = llm
-        self._searcher = searcher
-        self._defaults = defaults
+    def __init__(self, resources: Resources) -> None:
+        self._space = resources.space
+        self._embedder = resources.embedder
+        self._llm = resources.llm
+        self._searcher = resources.search
+        self._defaults = resources.defaults
+        self._marker = resources.marks
         self._search = MemoSearch()
 
     # ------------------------------------------------------------------ looking at them
@@ -127,7 +117,7 @@ class MemoView:
             raise InputError(f"k is {k}; it must be at least 1")
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:
-            self.embed()
+            self._embed()
         base = self._searcher.snapshot()
         if base is None or not len(base):
             return []
@@ -157,9 +147,9 @@ class MemoView:
         with self._reading() as (reader, space):
             pinned = _of_source(store.pinned(reader, space), source)
             evidences = tuple(
-                _evidence(reader, one, lines)
-                for one in dict.fromkeys((*pinned, *chosen))
-                if (lines := store.lines(reader, space, one))
+                _evidence(memo, lines, self._marks_of(reader, lines))
+                for memo in dict.fromkeys((*pinned, *chosen))
+                if (lines := store.lines(reader, space, memo))
             )
         by: Chooser = "search" if picked.memos is None else "model"
         return Choice(query, evidences, by, picked.usage)
@@ -180,7 +170,7 @@ class MemoView:
             found = due.dialogues(reader, space, source)
         return [line.entry for one in found for line in one.recent]
 
-    def relation(self) -> Topic:
+    def _relation(self) -> Topic:
         """Membership of one memo as a relation between fragments, for ``memory.search``."""
         with self._reading() as (reader, space):
             return Topic(self._topics, store.mark(reader, space))
@@ -304,37 +294,36 @@ class MemoView:
         try:
             llm = self._llm()
         except LLMNotConfigured:
-            return self.embed()
-        settler = Settler(self._database, self._space, llm, self._embedder(), wording)
+            return self._embed()
+        settler = Settler(self._space, llm, self._embedder(), wording)
         settler.run(source, progress, upgrade=upgrade)
-        return self.embed()
+        return self._embed()
 
-    def embed(self) -> None:
+    def _embed(self) -> None:
         """Embed what is not embedded by the space's model. Raises EmbeddingError."""
-        with self._reading() as (reader, _):
-            state = fragments.state(reader, self._space)
-            if state is None or state.model is None or state.model.name != self._embedder().name:
+        with self._space.read() as reader:
+            model = reader.model
+            if model is None or model.name != self._embedder().name:
                 return
-            waiting = store.unembedded(reader, state.space, state.model)
+            waiting = store.unembedded(reader, reader.id, model)
         if waiting:
             texts = [search.text_of(one) for one in waiting]
-            vectors = checked(self._embedder(), texts, dimension=state.model.dimension)
-            with self._database.write() as writer:
-                store.save_vectors(writer, state.model, [one.version for one in waiting], vectors)
+            vectors = checked(self._embedder(), texts, dimension=model.dimension)
+            with self._space.write() as writer:
+                store.save_vectors(writer, model, [one.version for one in waiting], vectors)
 
     # ------------------------------------------------------------------ inside
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Reader, int]]:
+    def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
         """A read transaction and the number of the space; 0, which none has, if it is empty."""
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            yield reader, state.space if state else 0
+        with self._space.read() as reader:
+            yield reader, reader.id
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Writer, int]]:
-        with self._database.write() as writer:
-            yield writer, entries.space_id(writer, self._space)
+    def _writing(self) -> Iterator[tuple[SpaceWriter, int]]:
+        with self._space.write() as writer:
+            yield writer, writer.id
 
     def _picked(self, query: str, ranked: Sequence[Memo]) -> Picked:
         """What the model chooses; nothing to be read if there is none or it does not answer."""
@@ -362,6 +351,9 @@ class MemoView:
         changes.apply(writer, space)
         return store.history(writer, space, memo.id)[-1].memo
 
+    def _marks_of(self, reader: SpaceReader, lines: Mapping[int, Entry]) -> Sequence[Mark]:
+        return self._marker(reader, [Quote.whole(seq, entry) for seq, entry in lines.items()])
+
     def _topics(self, fragment: Codes) -> Codes:
         with self._reading() as (reader, space):
             return search.topics(reader, space, fragment)
@@ -372,14 +364,13 @@ def _of_source(found: Sequence[Stored], source: str | None) -> Memos:
     return [m for m in memos if source is None or any(one.source == source for one in m.spans)]
 
 
-def _evidence(reader: Reader, memo: Memo, lines: Mapping[int, Entry]) -> Evidence:
+def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> Evidence:
     """A memo with its lines, and what is known against any of them."""
-    marks = facts.marks(reader, [*lines])
     dialogues = (
-        f"{spoken(line)} {shown(against(marks.get(seq, facts.NOTHING)))}".rstrip()
-        for seq, line in lines.items()
+        f"{spoken(line)} {shown(against(mark))}".rstrip()
+        for line, mark in zip(lines.values(), marks, strict=True)
     )
-    doubt = shown(outdated(marks.values()))
+    doubt = shown(outdated(marks))
     return Evidence(memo, memo.topic, f"{memo.stated} {doubt}".strip(), tuple(dialogues))
 
 

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.fragments.times import carried
 from treering.records import Context, Hit, Newer, Passage
 from treering.relate.contract import Floats
+from treering.search.times import carried
 from treering.split.text import spans
 
 CountTokens = Callable[[str], int]

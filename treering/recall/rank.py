@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.fragments.table import Snapshot
 from treering.records import KINDS, Why
 from treering.relate.combine import Relations, relation_terms
 from treering.relate.contract import Codes, Floats
@@ -17,6 +16,7 @@ from treering.relate.registry import Plan
 from treering.score.confidence import BUNDLED, Standings, confidence
 from treering.score.own import Mode, Raw, fuse, raw_scores
 from treering.score.terms import Terms, terms, words
+from treering.search.snapshot import Snapshot
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 

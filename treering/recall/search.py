@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -12,15 +12,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
-from treering.facts import store as facts
-from treering.fragments import store
-from treering.fragments.build import checked
-from treering.fragments.store import Model
-from treering.fragments.table import Snapshot, Table
 from treering.journal import entries
-from treering.journal.contract import Database, Reader
+from treering.journal.contract import Reader
+from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.recall.context import Candidate, CountTokens, assemble
 from treering.recall.hits import hits
 from treering.recall.rank import Ranking, rank
@@ -29,6 +26,8 @@ from treering.relate.combine import Relations
 from treering.relate.contract import Floats
 from treering.relate.registry import Plan
 from treering.score.own import MODES, Mode
+from treering.search.marks import Marker, unmarked
+from treering.search.snapshot import Corpus, Snapshot
 from treering.split.stream import check_text
 
 log = logging.getLogger("treering")
@@ -44,16 +43,20 @@ CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 class Searcher:
     """Ranks the fragments of one space. Safe to use from many threads."""
 
-    def __init__(self, database: Database, space: str, embedder: Embedder) -> None:
-        self._database = database
+    def __init__(
+        self,
+        space: Space,
+        corpus: Corpus,
+        embedder: Callable[[], Embedder],
+        marks: Marker = unmarked,
+        newer: Callable[[SpaceReader], Mapping[int, int]] = lambda _: {},
+    ) -> None:
         self._space = space
+        self._corpus = corpus
         self._embedder = embedder
-        self._table = Table()
+        self._marks = marks
+        self._newer = newer
         self._relations = Relations()
-
-    def use(self, embedder: Embedder) -> None:
-        """Embed queries with another model from now on."""
-        self._embedder = embedder
 
     def search(
         self, queries: Sequence[str], k: int, condition: Filter, mode: Mode, plan: Plan
@@ -65,13 +68,13 @@ class Searcher:
         if not queries:
             return []
         vectors = self.embedded(queries, mode)
-        with self._table.reading(self._database, self._space) as (reader, snapshot):
+        with self._corpus.reading() as (reader, snapshot):
             ranking = self._rank(snapshot, queries, vectors, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
             found = [ranking.best(at, k, allowed) for at in range(len(queries))]
-            return [hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
@@ -79,17 +82,17 @@ class Searcher:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
         vectors = self.embedded([query], mode)
-        with self._table.reading(self._database, self._space) as (reader, snapshot):
+        with self._corpus.reading() as (reader, snapshot):
             ranking = self._rank(snapshot, [query], vectors, mode, plan)
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
-            order = _newer_first(reader, ranking.snapshot, order)
+            order = _newer_first(self._newer(reader), ranking.snapshot, order)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
-                read = hits(reader, ranking, 0, rows)
+                read = self.hits(reader, ranking, 0, rows)
                 for row, hit in zip(rows.tolist(), read, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     yield Candidate(hit, place, session, items.vectors[row])
@@ -117,9 +120,16 @@ class Searcher:
         sure = [candidate for candidate in first if candidate.hit.confidence >= least]
         return replace(assemble(query, sure, budget, count_tokens), surest=surest)
 
+    def hits(
+        self, reader: SpaceReader, ranking: Ranking, query: int, rows: NDArray[np.int64]
+    ) -> list[Hit]:
+        """The fragments at ``rows`` of a ranking as marked hits for a query, in the order given."""
+        spans = self._corpus.spans(reader, ranking.snapshot.fragment[rows].tolist())
+        return hits(reader, ranking, query, rows, spans, self._marks)
+
     def snapshot(self) -> Snapshot | None:
         """The fragments as they are now; None if the space is empty."""
-        with self._table.reading(self._database, self._space) as (_, snapshot):
+        with self._corpus.reading() as (_, snapshot):
             return snapshot
 
     def embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
@@ -128,13 +138,13 @@ class Searcher:
         Outside the read transaction: an embedder may be slow, and a long one keeps the WAL growing.
         """
         check_choice("mode", mode, MODES)
-        with self._database.read() as reader:
-            state = store.state(reader, self._space)
-        if mode == "lexical" or state is None or state.model is None:
+        with self._space.read() as reader:
+            model = reader.model
+        if mode == "lexical" or model is None:
             return None
-        self._ensure_model(state.model)
+        self._ensure_model(model)
         try:
-            return checked(self._embedder, queries, query=True, dimension=state.model.dimension)
+            return checked(self._embedder(), queries, query=True, dimension=model.dimension)
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
@@ -156,12 +166,13 @@ class Searcher:
         if vectors is not None and snapshot.state.model is not None:
             self._ensure_model(snapshot.state.model)
 
-    def _ensure_model(self, model: Model) -> None:
-        if model.name != self._embedder.name:
+    def _ensure_model(self, model: EmbeddingModel) -> None:
+        ours = self._embedder().name
+        if model.name != ours:
             raise ModelMismatch(
-                f"space {self._space!r} is answered by the model {model.name!r} now, this "
-                f"memory was opened with {self._embedder.name!r}; open it with {model.name!r}, or "
-                f"call reembed({self._embedder.name!r}) to change to that"
+                f"space {self._space.name!r} is answered by the model {model.name!r} now, this "
+                f"memory was opened with {ours!r}; open it with {model.name!r}, or call "
+                f"reembed({ours!r}) to change to that"
             )
 
 
@@ -183,19 +194,20 @@ def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArr
     """Which rows meet a filter; None if all do."""
     if condition == Filter():
         return None
-    space = snapshot.state.space
+    space = snapshot.state.id
     if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
         return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
     meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
     return np.isin(snapshot.entry, meeting)
 
 
-def _newer_first(reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _newer_first(
+    newer: Mapping[int, int], snapshot: Snapshot, order: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Rows, best first, with those of a newer statement before those of the one it supersedes.
 
     Only among the first rows: what comes later fits no context.
     """
-    newer = facts.newer_entries(reader, snapshot.state.space)
     if not newer:
         return order
     front = order[:MOVED_ROWS]

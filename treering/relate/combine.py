@@ -10,10 +10,10 @@ from math import inf
 import numpy as np
 
 from treering.errors import InputError
-from treering.fragments.table import Snapshot
 from treering.records import KINDS, Kind
 from treering.relate.contract import Floats, Items, Operator, Relation
 from treering.relate.defaults import Weighted
+from treering.search.snapshot import Snapshot
 
 OWN_TERMS = frozenset({"lexical", "dense", "named"})
 """Keys of ``Hit.why`` that no relation may take."""

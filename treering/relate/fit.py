@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.fragments import store
-from treering.fragments.build import Progress, checked, embedded_text
-from treering.fragments.table import Snapshot
+from treering.fragments.build import embedded_text
 from treering.journal.contract import Reader
-from treering.records import KINDS, Kind
+from treering.records import KINDS, Kind, Progress
 from treering.relate.combine import Relations
 from treering.relate.contract import Codes, Floats, Relation
 from treering.relate.decay import Context
@@ -29,6 +29,7 @@ from treering.relate.registry import Plan
 from treering.relate.semantic import Semantic
 from treering.score.own import fuse, raw_scores
 from treering.score.terms import Terms, terms
+from treering.search.snapshot import Snapshot
 
 QUERIES = 400  # half to choose by, half to test on
 MIN_QUERIES = 40

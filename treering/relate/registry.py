@@ -25,31 +25,37 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "speaker": Speaker,
 }
 
-TREE, TOPIC, CODE = "tree", "topic", "code"
-"""The relations that need to know the space: a memory makes them, and their names alone do not."""
-
 Plan = Mapping[Kind, Sequence[Weighted]]
 Named = str | Relation | Weighted
 Chosen = Sequence[Named]
 
 
-def relation(name: str) -> Relation:
-    """The relation of that name with its default parameters. Raises UnknownName."""
+def relation(name: str, others: Sequence[str] = ()) -> Relation:
+    """The relation of that name with its default parameters. Raises UnknownName.
+
+    ``others`` are names that a memory knows beside: the relations of its views.
+    """
     factory = BUILT_IN.get(name)
     if factory is None:
         found = entry_points(group=GROUP, name=name)
         if not found:
-            known = sorted({*BUILT_IN, TREE, TOPIC, CODE, *entry_points(group=GROUP).names})
+            known = sorted({*BUILT_IN, *others, *entry_points(group=GROUP).names})
             raise UnknownName(f"no relation {name!r}; there are {', '.join(known)}")
         factory = next(iter(found)).load()
     return factory()
 
 
-def plan(defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, float] | None) -> Plan:
+def plan(
+    defaults: Plan,
+    chosen: Chosen | None,
+    alpha: float | Mapping[str, float] | None,
+    others: Sequence[str] = (),
+) -> Plan:
     """What a search uses: the defaults or the relations chosen, with the weights given.
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
-    content, if they name it. ``alpha`` sets the weight of all relations, or of each by name.
+    content, if they name it. ``alpha`` sets the weight of all relations, or of each by name;
+    ``others`` are further names that there are.
     Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
@@ -57,7 +63,7 @@ def plan(defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, floa
     by_kind = {
         kind: list(defaults.get(kind, ()))
         if chosen is None
-        else [_resolve(one, defaults.get(kind, ())) for one in chosen]
+        else [_resolve(one, defaults.get(kind, ()), others) for one in chosen]
         for kind in KINDS
     }
     if alpha is not None:
@@ -66,12 +72,14 @@ def plan(defaults: Plan, chosen: Chosen | None, alpha: float | Mapping[str, floa
     return by_kind
 
 
-def _resolve(one: str | Relation | Weighted, defaults: Sequence[Weighted]) -> Weighted:
+def _resolve(
+    one: str | Relation | Weighted, defaults: Sequence[Weighted], others: Sequence[str]
+) -> Weighted:
     if isinstance(one, Weighted):
         return one
     if isinstance(one, str):
         known = next((default for default in defaults if default.relation.name == one), None)
-        return known or Weighted(relation(one), ALPHA)
+        return known or Weighted(relation(one, others), ALPHA)
     if not isinstance(one, Relation):
         raise InputError(f"relation {one!r}; give a name, a Relation or a Weighted")
     return Weighted(one, ALPHA)

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from treering.fragments.table import Snapshot
 from treering.relate.contract import Floats, cosines
 from treering.score.terms import Terms
+from treering.search.snapshot import Snapshot
 
 Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")

@@ -6,6 +6,7 @@ a hash with probability about V²/2³³: one pair in a vocabulary of 100,000.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import zlib
@@ -24,6 +25,13 @@ Terms = NDArray[np.uint32]
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"\w+(?:'\w+)*")
 _STOP_WORD = -1
+_PROBES = (
+    "running runs ran runner happily happiness generously generalizations relational conditional",
+    "hopping hoped hopeful skies dying lying news cats ponies caresses agreed plastered motoring",
+    "conflated troubled sized falling hissing failing filing adjustable adoption communism skis",
+    "Ana's we'll O'Brien don't parseHTTPResponse retry_when_busy café Straße 東京 Москва 2026 3.14",
+)
+"""Words with the endings that stemmers differ in, and those of the shapes that splitting knows."""
 # strftime would follow the machine's language.
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -50,6 +58,17 @@ def terms(text: str) -> Terms:
     counts = Counter(map(_term, _WORD.findall(_plain(text))))
     counts.pop(_STOP_WORD, None)
     return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
+
+
+@lru_cache(maxsize=1)
+def terms_version() -> str:
+    """What terms are made by, as a short digest: another stemmer, stop list or hash changes it.
+
+    It is told by what becomes of the probes, so that a release of the stemming library that
+    changes nothing makes no rebuild due.
+    """
+    probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, " ".join(sorted(_stop_words))))
+    return hashlib.sha256(probed).hexdigest()[:12]
 
 
 def stem(word: str) -> str:

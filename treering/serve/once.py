@@ -15,8 +15,8 @@ from pydantic_core import to_json
 from treering.errors import RequestUnderWay
 from treering.journal import claims
 from treering.journal.claims import RequestClaim
-from treering.journal.contract import Database, Reader, Writer
 from treering.journal.replies import Reply
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.serve import problems
 from treering.serve.settings import Settings
 from treering.serve.tenant import Asking, Tenant
@@ -43,24 +43,22 @@ Key = Annotated[
 class ClaimedRequest:
     """A request that is being done: its reply is kept with what it stores, or after it."""
 
-    def __init__(
-        self, database: Database, claim: RequestClaim, status: int, *, quotes: bool
-    ) -> None:
-        self._database = database
+    def __init__(self, space: Space, claim: RequestClaim, status: int, *, quotes: bool) -> None:
+        self._space = space
         self._claim = claim
         self._status = status
         self._quotes = quotes
         self._reply: Reply | None = None
 
-    def earlier_message(self, reader: Reader) -> Sequence[int]:
+    def earlier_message(self, reader: SpaceReader) -> Sequence[int]:
         """See ``RoundRecord``."""
         return claims.message(reader, self._claim)
 
-    def keep_message(self, writer: Writer, message: Collection[str]) -> None:
+    def keep_message(self, writer: SpaceWriter, message: Collection[str]) -> None:
         """See ``RoundRecord``."""
         claims.note_message(writer, self._claim, message)
 
-    def keep_answer(self, writer: Writer, answer: object) -> None:
+    def keep_answer(self, writer: SpaceWriter, answer: object) -> None:
         """Keep the reply in the transaction that stores what the request is for."""
         self._reply = Reply(self._status, to_json(answer))
         claims.complete(writer, self._claim, self._reply, quotes=self._quotes)
@@ -68,7 +66,7 @@ class ClaimedRequest:
     def kept(self, result: object) -> Reply:
         """The reply, which is kept now if the work has not done so."""
         if self._reply is None:
-            with self._database.write() as writer:
+            with self._space.write() as writer:
                 self.keep_answer(writer, result)
         assert self._reply is not None  # kept, or an error was raised
         return self._reply
@@ -139,11 +137,11 @@ class Once:
         """In one thread from claim to reply: a client that hangs up does not end the work."""
         if self.key is None:
             return GivenReply(Reply(status, to_json(work(None))))
-        database = self.tenant.database
-        with claims.claimed(database, self.tenant.space, self.key, self.request) as claim:
+        space = Space(self.tenant.database, self.tenant.space)
+        with claims.claimed(space, self.key, self.request) as claim:
             if isinstance(claim, Reply):
                 return GivenReply(claim, replayed=True)
-            request = ClaimedRequest(database, claim, status, quotes=quotes)
+            request = ClaimedRequest(space, claim, status, quotes=quotes)
             return GivenReply(request.kept(work(request)))
 
 

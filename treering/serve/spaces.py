@@ -12,6 +12,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import LLMNotConfigured
 from treering.journal.contract import Database
 from treering.journal.open import open_database
+from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
 from treering.memory import Memory
@@ -20,7 +21,7 @@ from treering.serve.settings import Settings
 from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
 from treering.serve.traces import Traces
-from treering.views import space_embedder
+from treering.views.registry import space_embedder
 
 log = logging.getLogger("treering.serve")
 
@@ -72,7 +73,7 @@ class Spaces:
             reader.row("SELECT 1 FROM space LIMIT 1")
 
     def _open(self, space: str) -> Tenant:
-        model = space_embedder(self.database, space, self._embedder, self._model)
+        model = space_embedder(Space(self.database, space), self._embedder, self._model)
         memory = Memory(self.database, space, model, self._llm)
         return Tenant(space, memory, self.database, self._threads, self._metrics.batches.observe)
 

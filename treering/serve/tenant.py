@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from treering.journal import entries, ledger
+from treering.journal import ledger
 from treering.journal.contract import Database
+from treering.journal.space import SpaceWriter
 from treering.memory import Memory
 from treering.recall.search import check_queries
 from treering.records import Hit, Spent
@@ -77,7 +78,7 @@ class Tenant:
     def spend(self, cost: Spent) -> None:
         """Add to the ledger what was spent on the space's behalf."""
         with self.database.write() as writer:
-            ledger.spend(writer, entries.space_id(writer, self.space), cost)
+            ledger.spend(writer, SpaceWriter(writer, self.space).id, cost)
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:

@@ -6,7 +6,10 @@ from treering.records import Kind
 from treering.split.lines import windows
 from treering.split.text import Span, spans
 
-__all__ = ["Span", "split"]
+__all__ = ["SPLIT_VERSION", "Span", "split"]
+
+SPLIT_VERSION = 1
+"""Raised with every change of where texts are cut: what was cut otherwise is then cut anew."""
 
 
 def split(text: str, kind: Kind) -> list[Span]:

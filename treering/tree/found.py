@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader
 from treering.recall.context import Candidate, CountTokens, arranged, assemble, cost_of
-from treering.recall.hits import hits as text_hits
 from treering.recall.rank import Ranking
+from treering.recall.search import Searcher
 from treering.records import Context, Hit, Level
 from treering.tree import store
 from treering.tree.cover import candidates, cover
@@ -28,7 +28,8 @@ TOKENS_A_TEXT: Final = 32
 class Ranked(NamedTuple):
     """Texts and summaries ranked for some queries, all of one state; ``allowed`` rows, or None."""
 
-    reader: Reader
+    searcher: Searcher
+    reader: SpaceReader
     tree: Tree
     wide: Wide
     ranking: Ranking
@@ -95,15 +96,13 @@ def mixed_context(
 
 def _hits(ranked: Ranked, query: int, speaks_for: Mapping[int, int]) -> dict[int, Hit]:
     """A hit for every row; a summary's place is that of the text it is given with."""
-    reader, tree, wide, ranking, _ = ranked
+    searcher, reader, tree, wide, ranking, _ = ranked
     places = sorted(set(speaks_for.values()))
     texts = dict(
-        zip(places, text_hits(reader, ranking, query, np.array(places, np.int64)), strict=True)
+        zip(places, searcher.hits(reader, ranking, query, np.array(places, np.int64)), strict=True)
     )
     rows = [row for row in speaks_for if row >= wide.texts]
-    made = store.summaries(
-        reader, ranking.snapshot.state.space, [int(wide.node[row]) for row in rows]
-    )
+    made = store.summaries(reader, ranking.snapshot.state.id, [int(wide.node[row]) for row in rows])
     found = {row: texts[row] for row in speaks_for if row < wide.texts}
     for row in rows:
         number = int(wide.node[row])

@@ -10,11 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from treering.fragments import store as fragments
-from treering.fragments.store import Model, State
-from treering.fragments.table import Snapshot
-from treering.journal import damage, entries, ledger, work
-from treering.journal.contract import Database, Reader, Writer
+from treering.journal import damage, ledger, work
+from treering.journal.contract import Reader, Writer
+from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
+from treering.search.snapshot import Snapshot
 from treering.tree import planting, store
 from treering.tree.rows import Rows
 from treering.tree.shape import ROOT, Node, Settings, Tree
@@ -33,11 +32,9 @@ class Grower:
 
     def __init__(
         self,
-        database: Database,
-        space: str,
+        space: Space,
         snapshot: Callable[[], Snapshot | None],
     ) -> None:
-        self._database = database
         self._space = space
         self._snapshot = snapshot
         self._lock = threading.RLock()
@@ -52,47 +49,46 @@ class Grower:
         while self._grow_batch():
             pass
 
+    def is_grown(self) -> bool:
+        """Whether there is a tree that has ever been grown."""
+        with self._space.read() as reader:
+            return store.state(reader, reader.id) is not None
+
     def settings(self) -> Settings:
         """How the space's tree grows."""
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            return planting.load(ledger.settings(reader, state.space) if state else {})
+        with self._space.read() as reader:
+            return planting.load(ledger.settings(reader, reader.id))
 
     def replant(self, settings: Settings) -> None:
         """Drop the tree and its summaries; from now on it grows so, from the first text on."""
-        with self._lock, self._database.write() as writer:
-            space = entries.space_id(writer, self._space)
-            before = ledger.settings(writer, space)
-            ledger.save_settings(writer, space, planting.updated(before, settings))
-            known = store.state(writer, space)
-            store.clear(writer, space)
-            if known is not None:
-                again = replace(known, mark=0, revision=known.revision + 1)
-                store.save_state(writer, space, again)
+        with self._lock, self._space.write() as writer:
+            before = ledger.settings(writer, writer.id)
+            ledger.save_settings(writer, writer.id, planting.updated(before, settings))
+            store.fell(writer, writer.id)
         self.grow()
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[Reader, State, Tree] | None]:
+    def reading(self) -> Iterator[tuple[SpaceReader, SpaceState, Tree] | None]:
         """The tree and the transaction it agrees with; None if the space has no vectors yet."""
-        with self._lock, self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            if state is None or state.model is None:
+        with self._lock, self._space.read() as reader:
+            state = reader.state
+            if state.model is None:
                 yield None
             else:
                 base = self._snapshot() if self._tree is None else None
-                yield reader, state, self._synced(reader, state.space, state.model, base)
+                yield reader, state, self._synced(reader, state.id, state.model, base)
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Writer, State, Tree] | None]:
+    def writing(self) -> Iterator[tuple[SpaceWriter, SpaceState, Tree] | None]:
         """As ``reading``, for changes; those in memory are dropped if the rows are not kept."""
         with self._lock:
             try:
-                with self._database.write() as writer:
-                    state = fragments.state(writer, self._space)
-                    if state is None or state.model is None:
+                with self._space.write() as writer:
+                    state = writer.state
+                    if state.model is None:
                         yield None
                     else:
-                        yield writer, state, self._synced(writer, state.space, state.model)
+                        yield writer, state, self._synced(writer, state.id, state.model)
             except BaseException:
                 self._tree = None
                 raise
@@ -122,32 +118,32 @@ class Grower:
             writer, state, tree = found
             assert state.model is not None  # checked by writing()
             assert self._state is not None  # set by _synced
-            erased = work.queued(writer, state.space, store.ERASED, BATCH_VECTORS)
+            erased = work.queued(writer, state.id, store.ERASED, BATCH_VECTORS)
             for leaf in erased:
-                _take_out(writer, state.space, tree, leaf)
-            work.claim(writer, state.space, store.ERASED, erased)
+                _take_out(writer, state.id, tree, leaf)
+            work.claim(writer, state.id, store.ERASED, erased)
             mark, new = store.new_leaves(
-                writer, state.space, state.model, self._state.mark, BATCH_VECTORS
+                writer, state.id, state.model, self._state.mark, BATCH_VECTORS
             )
-            _attach(writer, state.space, tree, new)
-            self.commit(writer, state.space, tree, mark)
+            _attach(writer, state.id, tree, new)
+            self.commit(writer, state.id, tree, mark)
         return True
 
     def _anything(self) -> bool:
-        with self._database.read() as reader:
-            state = fragments.state(reader, self._space)
-            if state is None or state.model is None:
+        with self._space.read() as reader:
+            state = reader.state
+            if state.model is None:
                 return False
-            known = store.state(reader, state.space)
+            known = store.state(reader, state.id)
             mark = known.mark if known and known.model == state.model.id else 0
             newer = reader.row(
                 "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
-                (state.space, state.model.id, mark),
+                (state.id, state.model.id, mark),
             )
-            return newer is not None or bool(work.queued(reader, state.space, store.ERASED, 1))
+            return newer is not None or bool(work.queued(reader, state.id, store.ERASED, 1))
 
     def _synced(
-        self, reader: Reader, space: int, model: Model, base: Snapshot | None = None
+        self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
     ) -> Tree:
         """The tree as it is stored, with the vectors of the model that answers.
 
@@ -167,7 +163,7 @@ class Grower:
 def _load(
     reader: Reader,
     space: int,
-    model: Model,
+    model: EmbeddingModel,
     settings: Settings,
     bound: int,
     base: Snapshot | None,

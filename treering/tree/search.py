@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.errors import InputError
-from treering.fragments.table import Snapshot
-from treering.fragments.widen import widened
 from treering.journal.contract import Reader
 from treering.recall.rank import Ranking, rank
 from treering.recall.search import check_choice
@@ -24,6 +22,8 @@ from treering.relate.registry import Plan
 from treering.relate.tree import TreeOperator, TreeRelation
 from treering.score.own import Mode
 from treering.score.terms import Terms, terms
+from treering.search.snapshot import Snapshot
+from treering.search.widen import widened
 from treering.tree import store
 from treering.tree.retrieve import collapsed, traversal
 from treering.tree.shape import NOWHERE, ROOT, Tree

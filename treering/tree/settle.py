@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import LLMError
-from treering.fragments.build import checked
 from treering.journal import ledger, work
 from treering.journal.contract import Reader
-from treering.records import Spent
+from treering.records import Progress, Spent
 from treering.tree import store
 from treering.tree.aggregate import Aggregate, Aggregator
 from treering.tree.grow import Grower
@@ -27,8 +27,6 @@ MOST_TEXTS: Final = 64
 thousands would otherwise be read in full for every change below it."""
 
 ALL: Final = 1 << 62
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +107,8 @@ class Settler:
             if found is None:
                 return _Queue()
             reader, state, tree = found
-            waiting = set(work.queued(reader, state.space, store.SUMMARIES, ALL))
-            known = store.summaries(reader, state.space, sorted(waiting))
+            waiting = set(work.queued(reader, state.id, store.SUMMARIES, ALL))
+            known = store.summaries(reader, state.id, sorted(waiting))
         queue = _Queue(total=len(known))
         # The deepest last, so that it is taken first and its ancestors are not kept waiting.
         for number in sorted(known, key=tree.depth):
@@ -129,7 +127,7 @@ class Settler:
             if found is None or number not in found[2]:
                 return None
             reader, state, tree = found
-            summary = store.summaries(reader, state.space, [number])[number]
+            summary = store.summaries(reader, state.id, [number])[number]
             current, entries = None, 1
             if self._from_children(summary):
                 wanted = tree.central(number, MOST_TEXTS)
@@ -137,7 +135,7 @@ class Settler:
                 wanted = tree.arrived(number, summary.taken)
                 current = summary.text
                 entries = max(len(set(tree.children(number)).difference(wanted)), 1)
-            news = _texts(reader, state.space, tree, wanted)
+            news = _texts(reader, state.id, tree, wanted)
             if current is None and not news:
                 return None
             return _Job(replace(summary, taken=tree.bound - 1), current, news, entries)
@@ -175,13 +173,13 @@ class Settler:
             for (job, result), vector in zip(made, vectors, strict=True):
                 summary = replace(job.summary, text=result.text, made_by=result.made_by)
                 number = summary.number
-                if store.save_summary(writer, state.space, summary, state.model, vector):
+                if store.save_summary(writer, state.id, summary, state.model, vector):
                     tree.set_content(number, vector)
                     if tree.newest(number) <= summary.taken:
-                        work.claim(writer, state.space, store.SUMMARIES, [number])
+                        work.claim(writer, state.id, store.SUMMARIES, [number])
                 if result.usage.calls:
-                    ledger.spend(writer, state.space, _cost(result))
-            self._grower.commit(writer, state.space, tree)
+                    ledger.spend(writer, state.id, _cost(result))
+            self._grower.commit(writer, state.id, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
         """Note why calls failed; a reason may quote what the call was given."""
@@ -191,11 +189,11 @@ class Settler:
             if found is None:
                 return
             writer, state, _ = found
-            known = store.summaries(writer, state.space, [job.summary.number for job, _ in failed])
+            known = store.summaries(writer, state.id, [job.summary.number for job, _ in failed])
             for job, error in failed:
                 number = job.summary.number
                 if number in known and known[number].generation == job.summary.generation:
-                    work.failed(writer, state.space, store.SUMMARIES, [number], str(error))
+                    work.failed(writer, state.id, store.SUMMARIES, [number], str(error))
 
 
 def _texts(reader: Reader, space: int, tree: Tree, wanted: list[int]) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""The rows of the tree view, in portable SQL."""
+"""The rows of the tree view."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -13,6 +13,8 @@ from treering.fragments.build import embedded_text
 from treering.journal import entries, work
 from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
+from treering.journal.space import EmbeddingModel
+from treering.journal.stored import cut
 from treering.tree.family import Vector
 from treering.tree.shape import ROOT, Node
 
@@ -84,6 +86,23 @@ def clear(writer: Writer, space: int) -> None:
         work.drop(writer, space, view)
 
 
+def fell(writer: Writer, space: int) -> None:
+    """Drop the tree, if there is one, so that it grows anew from the first text on."""
+    known = state(writer, space)
+    clear(writer, space)
+    if known is not None:
+        save_state(writer, space, replace(known, mark=0, revision=known.revision + 1))
+
+
+def count_written(reader: Reader, space: int, extractive: str) -> int:
+    """How many summaries a language model has made."""
+    row = reader.row(
+        "SELECT count(*) FROM node WHERE space = ? AND made_by IS NOT NULL AND made_by <> ?",
+        (space, extractive),
+    )
+    return int(row[0]) if row else 0
+
+
 def nodes(reader: Reader, space: int) -> list[Node]:
     """Every node of a space's tree."""
     rows = reader.rows(
@@ -108,7 +127,7 @@ def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
         work.claim(writer, space, SUMMARIES, [number])
 
 
-def leaf_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, Vector]:
+def leaf_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
     """The vector of every leaf by its number, from the first of its fragments."""
     rows = reader.rows(
         "SELECT l.number, v.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
@@ -118,7 +137,7 @@ def leaf_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int
     return _by_number(rows, model.dimension)
 
 
-def summary_vectors(reader: Reader, space: int, model: fragments.Model) -> dict[int, Vector]:
+def summary_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
     """The vectors of the summaries that have one of that model."""
     rows = reader.rows(
         "SELECT number, vector FROM node WHERE space = ? AND model = ? AND vector IS NOT NULL",
@@ -137,7 +156,7 @@ def _by_number(rows: Iterable[Row], dimension: int) -> dict[int, Vector]:
 
 
 def new_leaves(
-    reader: Reader, space: int, model: fragments.Model, mark: int, limit: int
+    reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
 ) -> tuple[int, list[NewLeaf]]:
     """Fragments of texts and chats embedded since a mark without a leaf, and the new mark."""
     rows = reader.rows(
@@ -215,7 +234,7 @@ def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
         told = entries.there(reader, [seq for _, _, seq, _, _ in standing])
         for number, more, seq, start, stop in standing:
             entry = told[seq]
-            leaf = embedded_text(fragments.cut(entry, (start, stop)), entry.speaker)
+            leaf = embedded_text(cut(entry, (start, stop)), entry.speaker)
             found[int(number)] = Said(leaf, entry.id, entry.source, int(more))
     return found
 
@@ -264,7 +283,7 @@ def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, S
 
 
 def save_summary(
-    writer: Writer, space: int, made: Summary, model: fragments.Model, vector: Vector
+    writer: Writer, space: int, made: Summary, model: EmbeddingModel, vector: Vector
 ) -> bool:
     """Store a new text of a summary; False if what is below was erased while it was written."""
     return bool(
@@ -299,7 +318,7 @@ def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]
     return [(int(row[0]), str(row[1]), vector) for row, vector in zip(found, vectors, strict=True)]
 
 
-def texts_of_others(reader: Reader, space: int, model: fragments.Model) -> list[tuple[int, str]]:
+def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[tuple[int, str]]:
     """Summaries whose vector is of another model, with their texts."""
     rows = reader.rows(
         "SELECT number, text FROM node WHERE space = ? AND text IS NOT NULL AND model != ?",
@@ -309,7 +328,7 @@ def texts_of_others(reader: Reader, space: int, model: fragments.Model) -> list[
 
 
 def save_vector(
-    writer: Writer, space: int, number: int, text: str, model: fragments.Model, vector: Vector
+    writer: Writer, space: int, number: int, text: str, model: EmbeddingModel, vector: Vector
 ) -> None:
     """Store another model's vector of a summary, unless its text has changed since."""
     writer.execute(

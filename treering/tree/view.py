@@ -9,17 +9,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from treering.embed.contract import Embedder
+from treering.embed.checked import checked
 from treering.errors import InputError, LLMNotConfigured, UnknownName
-from treering.fragments.build import checked
-from treering.fragments.store import State
 from treering.journal import entries, ledger, work
-from treering.journal.contract import Database, Reader
-from treering.llm.contract import LLM
+from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
 from treering.recall.context import CountTokens
-from treering.recall.search import Searcher, allowed_rows, check_choice, check_queries
-from treering.records import Context, Filter, Hit, Level, Why
+from treering.recall.search import allowed_rows, check_choice, check_queries
+from treering.records import Context, Filter, Hit, Level, Progress, Why
 from treering.relate.contract import MISSING, Codes
 from treering.relate.registry import Plan
 from treering.score.own import Mode
@@ -43,9 +40,10 @@ from treering.tree.search import (
     places,
     with_tree,
 )
-from treering.tree.settle import ALL, Progress, Settler
+from treering.tree.settle import ALL, Settler
 from treering.tree.shape import ROOT, Route, Settings, Tree
 from treering.tree.threshold import Form
+from treering.views.contract import Resources
 
 Format = Literal["outline", "dot", "mermaid", "html", "json"]
 FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
@@ -80,25 +78,17 @@ class Quality:
 class TreeView:
     """A tree of summaries that grows with every entry. Safe to use from many threads."""
 
-    def __init__(
-        self,
-        database: Database,
-        space: str,
-        embedder: Callable[[], Embedder],
-        llm: Callable[[], LLM],
-        searcher: Searcher,
-        defaults: Callable[[], Plan],
-    ) -> None:
-        self._embedder = embedder
-        self._llm = llm
-        self._searcher = searcher
-        self._defaults = defaults
-        self._grower = Grower(database, space, searcher.snapshot)
+    def __init__(self, resources: Resources) -> None:
+        self._embedder = resources.embedder
+        self._llm = resources.llm
+        self._searcher = resources.search
+        self._defaults = resources.defaults
+        self._grower = Grower(resources.space, resources.search.snapshot)
         self._search = TreeSearch()
 
     # ------------------------------------------------------------------ keeping it up to date
 
-    def grow(self) -> None:
+    def _grow(self) -> None:
         """Give every embedded text its leaf; the summaries this touches become pending work."""
         self._grower.grow()
 
@@ -108,7 +98,7 @@ class TreeView:
 
         Raises LLMError and EmbeddingError; what is not done stays queued.
         """
-        self.grow()
+        self._grow()
         aggregator = self._aggregator()
         if upgrade:
             self._queue_upgrade(aggregator)
@@ -173,9 +163,9 @@ class TreeView:
             if found is None:
                 raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
             reader, state, tree = found
-            seq, _ = entries.find(reader, state.space, entry_id)
-            numbers = store.leaves_of_entry(reader, state.space, seq)
-            return _nodes(reader, state.space, tree, [one for one in numbers if one in tree])
+            seq, _ = entries.find(reader, state.id, entry_id)
+            numbers = store.leaves_of_entry(reader, state.id, seq)
+            return _nodes(reader, state.id, tree, [one for one in numbers if one in tree])
 
     def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
@@ -183,16 +173,16 @@ class TreeView:
             if found is None:
                 return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
             reader, state, tree = found
-            nodes = _nodes(reader, state.space, tree, [one for one in tree.walk() if one != ROOT])
+            nodes = _nodes(reader, state.id, tree, [one for one in tree.walk() if one != ROOT])
             tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
             made: dict[str, int] = {}
             for node in nodes:
                 if node.made_by:
                     made[node.made_by] = made.get(node.made_by, 0) + 1
-            costs = [one for one in ledger.spent(reader, state.space) if one.operation == "tree"]
+            costs = [one for one in ledger.spent(reader, state.id) if one.operation == "tree"]
             count = max(tree.leaf_count, 1)
             spent = sum(one.prompt_tokens + one.completion_tokens for one in costs)
-            pending = work.counts(reader, state.space).get(store.SUMMARIES, 0)
+            pending = work.counts(reader, state.id).get(store.SUMMARIES, 0)
             calls = sum(one.calls for one in costs)
             return TreeStats(shape(tree, tokens), pending, made, calls / count, spent / count)
 
@@ -203,7 +193,7 @@ class TreeView:
                 raise InputError("the tree is empty; add something first")
             reader, state, tree = found
             assert state.model is not None  # checked by reading()
-            made = store.summary_vectors(reader, state.space, state.model)
+            made = store.summary_vectors(reader, state.id, state.model)
             return Quality(
                 revenue(tree),
                 otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
@@ -261,19 +251,23 @@ class TreeView:
             else:
                 cosines = wide.snapshot.items.vectors @ vectors[0]
                 picked = pick(tree, wide, cosines, k, method, least)
-            shown = _nodes(reader, state.space, tree, [node for node, _ in picked])
+            shown = _nodes(reader, state.id, tree, [node for node, _ in picked])
             return [
                 replace(node, score=score, why=why.get(node.number))
                 for node, (_, score) in zip(shown, picked, strict=True)
             ]
 
-    def relation(self) -> InTree:
+    def _is_grown(self) -> bool:
+        """Whether the tree has ever been used, so that it has to be kept up to date."""
+        return self._grower.is_grown()
+
+    def _relation(self) -> InTree:
         """The tree as a relation between fragments, for ``memory.search``."""
-        self.grow()
+        self._grow()
         with self._grower.reading():
             return InTree(self._places, self._grower.revision())
 
-    def hits(
+    def _hits(
         self,
         queries: Sequence[str],
         k: int,
@@ -292,7 +286,7 @@ class TreeView:
             return self._searcher.search(queries, k, condition, mode, plan)
         return [[] for _ in queries]
 
-    def context(
+    def _context(
         self,
         query: str,
         condition: Filter,
@@ -324,7 +318,7 @@ class TreeView:
             )
         with self._grower.writing() as found:
             if found is not None:
-                store.queue_upgrade(found[0], found[1].space, EXTRACTIVE)
+                store.queue_upgrade(found[0], found[1].id, EXTRACTIVE)
 
     def _reembed(self) -> None:
         """Embed the summaries' texts again after the space has changed its embedding model."""
@@ -332,7 +326,7 @@ class TreeView:
             if found is None or found[1].model is None:
                 return
             reader, state, _ = found
-            stale = store.texts_of_others(reader, state.space, found[1].model)
+            stale = store.texts_of_others(reader, state.id, found[1].model)
         if not stale or found[1].model.name != self._embedder().name:
             return
         vectors = checked(self._embedder(), [text for _, text in stale])
@@ -341,8 +335,8 @@ class TreeView:
                 return
             writer, state, tree = writing
             for (number, text), vector in zip(stale, vectors, strict=True):
-                store.save_vector(writer, state.space, number, text, found[1].model, vector)
-            self._grower.commit(writer, state.space, tree)
+                store.save_vector(writer, state.id, number, text, found[1].model, vector)
+            self._grower.commit(writer, state.id, tree)
 
     def _places(self, fragment: Codes) -> tuple[Codes, Codes]:
         with self._grower.reading() as found:
@@ -350,7 +344,7 @@ class TreeView:
                 nowhere = np.full(len(fragment), MISSING, dtype=np.int64)
                 return np.zeros(0, dtype=np.int64), nowhere
             reader, state, tree = found
-            return places(reader, state.space, tree, fragment)
+            return places(reader, state.id, tree, fragment)
 
     @contextmanager
     def _ranked(
@@ -368,21 +362,21 @@ class TreeView:
             self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
             texts = allowed_rows(reader, wide.snapshot, condition)
-            yield Ranked(reader, tree, wide, ranking, wide.meeting(texts))
+            yield Ranked(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
 
-    def _wide(self, found: tuple[Reader, State, Tree] | None) -> Wide | None:
+    def _wide(self, found: tuple[SpaceReader, SpaceState, Tree] | None) -> Wide | None:
         base = self._searcher.snapshot()
         if found is None or base is None or not len(base):
             return None
         reader, state, tree = found
-        return self._search.wide(reader, state.space, tree, self._grower.revision(), base)
+        return self._search.wide(reader, state.id, tree, self._grower.revision(), base)
 
     def _shown(self, choose: Callable[[Tree], Sequence[int]]) -> list[TreeNode]:
         with self._grower.reading() as found:
             if found is None:
                 return []
             reader, state, tree = found
-            return _nodes(reader, state.space, tree, choose(tree))
+            return _nodes(reader, state.id, tree, choose(tree))
 
     def _branches(self, root: int) -> list[Branch]:
         with self._grower.reading() as found:
@@ -392,13 +386,13 @@ class TreeView:
             below = list(tree.walk(root))
             wanted = [number for number in below if number != ROOT]
             made: dict[int, Branch] = {}
-            for node in reversed(_nodes(reader, state.space, tree, wanted)):
+            for node in reversed(_nodes(reader, state.id, tree, wanted)):
                 children = tuple(made.pop(child) for child in tree.children(node.number))
                 made[node.number] = _branch(node, children)
             return [made[root]] if root != ROOT else [made[one] for one in tree.children(ROOT)]
 
 
-def _nodes(reader: Reader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
+def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
     """What is shown of nodes, in the order given."""
     wanted = list(numbers)
     pending = set(work.queued(reader, space, store.SUMMARIES, ALL))

@@ -18,7 +18,7 @@ from tests.serve.conftest import MakeKey
 from tests.serve.live import serving
 from tests.serve.page.test_routes import shop
 from treering import Memory
-from treering.journal import entries, ledger
+from treering.journal import ledger
 from treering.records import Spent
 
 EVIL = (
@@ -62,9 +62,8 @@ def filled(path: Path, folder: Path) -> None:
         place(memory, "Boat <b>sail</b>", "The boat needs a sail.", 4, 7)
         memory.code.index(shop(folder))
         memory.settle()
-        with memory._database.write() as writer:
-            space = entries.space_id(writer, "default")
-            ledger.spend(writer, space, Spent("ask", "served-model", 3, 4200, 70))
+        with memory._space.write() as writer:
+            ledger.spend(writer, writer.id, Spent("ask", "served-model", 3, 4200, 70))
         memory.add("One more text, after the tree was settled.", source="late")
 
 

@@ -24,8 +24,7 @@ from treering.bench.perf.timing import (
 from treering.code.language import language_of
 from treering.code.parse import syntax_root
 from treering.code.repository import SourceFile, scan
-from treering.fragments.store import State
-from treering.fragments.table import Snapshot
+from treering.journal.space import SpaceState
 from treering.memory import Memory
 from treering.recall.rank import rank
 from treering.records import KINDS
@@ -36,6 +35,7 @@ from treering.relate.defaults import Weighted
 from treering.relate.registry import Plan
 from treering.relate.semantic import Semantic
 from treering.score.lexical import Lexical
+from treering.search.snapshot import Snapshot
 from treering.tree.shape import Settings, Tree
 from treering.tree.threshold import Threshold
 
@@ -150,7 +150,7 @@ def _snapshot(size: int) -> Snapshot:
     )
     kind = np.full(size, KINDS.index("text"), dtype=np.int8)
     embedded = np.ones(size, dtype=np.bool_)
-    state = State(space=1, revision=1, model=None, next=None)
+    state = SpaceState(id=1, revision=1)
     return Snapshot(rows, rows, kind, items, Lexical(), embedded, (), ("text",), 1, state)
 
 

@@ -16,11 +16,11 @@ from treering.errors import InputError, UnknownName
 from treering.records import Kind
 from treering.relate.decay import Context
 from treering.relate.defaults import DEFAULTS, Weighted
-from treering.relate.registry import ALPHA, BUILT_IN, TOPIC, TREE
+from treering.relate.registry import ALPHA, BUILT_IN
 
 PREFIX = "with:"
 DEFAULT_RELATIONS = "default"
-OF_A_SPACE = (TREE, TOPIC)
+OF_A_SPACE = ("tree", "topic")
 """Relations that a memory makes itself, of its summaries and of its memos."""
 
 _RELATION = re.compile(
@@ -104,7 +104,7 @@ def with_relations(text: str) -> Policy:
 
 def draws_on_memos(text: str) -> bool:
     """Whether the policy that ``text`` spells relates the lines of a memo."""
-    return any(part.name == TOPIC for part in _parts(text))
+    return any(part.name == "topic" for part in _parts(text))
 
 
 def _parts(text: str) -> list[_Part]:

@@ -35,7 +35,7 @@ from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
 
 if TYPE_CHECKING:
-    from treering.fragments.build import Progress
+    from treering.records import Progress
 
 BATCH = 500
 """Messages taken in at a time: what is interrupted goes on from there."""

@@ -21,8 +21,8 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from treering.chat import shown
 from treering.errors import EmbeddingError
+from treering.memory import conversations
 from treering.recall.search import MAX_QUERY_CHARS
 from treering.records import Entry, Spent
 from treering.serve.access import name_in
@@ -162,8 +162,8 @@ class Proxy:
             else:
                 hits = (hit for passage in context.passages for hit in passage.hits)
                 ids, text = list(dict.fromkeys(hit.entry_id for hit in hits)), context.text
-        with turn.tenant.database.read() as reader:
-            return AddedMemories(ids, text, shown.digests(reader, turn.tenant.space, {*ids, *said}))
+        talks = conversations(turn.tenant.memory)
+        return AddedMemories(ids, text, talks.digests({*ids, *said}))
 
     def _remember(self, turn: Turn, said: Sequence[Said], model: str | None) -> set[str]:
         """Add what is new of a history; return the ids of the entries that hold it."""
@@ -179,8 +179,7 @@ class Proxy:
     def _remember_reply(self, turn: Turn, reply: Reply) -> None:
         """Add the reply, unless it may bring back what was forgotten while it was written."""
         said = reply.said()
-        with turn.tenant.database.read() as reader:
-            changed = shown.changed(reader, turn.tenant.space, turn.shown)
+        changed = conversations(turn.tenant.memory).changed(turn.shown)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
         elif said is not None:

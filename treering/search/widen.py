@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.fragments.table import Snapshot
 from treering.relate.contract import MISSING, Floats, Items, Stacked
 from treering.score.lexical import Lexical
 from treering.score.terms import Terms
+from treering.search.snapshot import Snapshot
 
 
 def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:

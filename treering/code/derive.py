@@ -1,0 +1,60 @@
+"""The code view: what recorded rounds changed, so that talk of that code can be marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from treering.code import marks, recorded
+from treering.code.joined import CodeNames
+from treering.code.memory import CodeMemory
+from treering.code.recorded import Recorded
+from treering.journal.entries import Draft
+from treering.journal.space import SpaceReader, SpaceWriter
+from treering.records import Entry
+from treering.search.marks import Mark, Quote
+from treering.views.contract import Erased, View
+
+
+class CodeChanges(View):
+    """When definitions changed or went. What is indexed of repositories is not of the journal."""
+
+    name: ClassVar[str] = "code"
+    tables: ClassVar[tuple[str, ...]] = ("code_change",)
+    relation_name: ClassVar[str | None] = "code"
+
+    def __init__(self, memory: CodeMemory) -> None:
+        self._memory = memory
+
+    def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, Recorded]:
+        """See ``View``."""
+        rounds = {
+            seq: recorded.read(entry, seq)
+            for seq, entry in entries.items()
+            if entry.source.startswith(recorded.SOURCE)
+        }
+        return {seq: round_ for seq, round_ in rounds.items() if round_ is not None}
+
+    def store(self, writer: SpaceWriter, derived: Mapping[int, Recorded]) -> None:
+        """See ``View``."""
+        marks.save_recorded(writer, writer.id, derived.values())
+
+    def redrafts(self, reader: SpaceReader, seqs: Sequence[int]) -> Sequence[tuple[int, Draft]]:
+        """See ``View``: rounds whose note was written from one that goes, without the note."""
+        return recorded.without_notes(reader, reader.id, seqs)
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``."""
+        marks.erase(writer, writer.id, seqs)
+        return Erased()
+
+    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
+        """See ``View``: what has changed of the code that a quote speaks of."""
+        entries = {place: quote.entry for place, quote in enumerate(quotes)}
+        texts = {place: quote.text for place, quote in enumerate(quotes)}
+        against = marks.against(reader, reader.id, entries, texts)
+        return {place: Mark(stale=newer) for place, newer in against.items()}
+
+    def relation(self) -> CodeNames:
+        """See ``View``."""
+        return self._memory._relation()

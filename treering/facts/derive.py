@@ -1,0 +1,105 @@
+"""The facts view: what entries state, and which statement supersedes which; needs no model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from treering.errors import LLMReplyError
+from treering.facts import store
+from treering.facts.forms import DOES
+from treering.facts.statement import Statement, statements
+from treering.facts.store import Group
+from treering.journal import entries
+from treering.journal.space import SpaceReader, SpaceWriter
+from treering.records import Entry, Progress
+from treering.score.terms import terms_version
+from treering.search.marks import Mark, Quote
+from treering.views.contract import Erased, View
+
+log = logging.getLogger("treering")
+
+FORMS_VERSION = 1
+"""Raised with every change of the forms or of what supersedes what: facts are then read anew."""
+
+Stated = tuple[int, list[Statement]]
+"""When an entry was said, in microseconds since the epoch, and what it states."""
+
+
+class Facts(View):
+    """Statements, and which of them later ones supersede."""
+
+    name: ClassVar[str] = "facts"
+    tables: ClassVar[tuple[str, ...]] = ("statement", "superseded")
+
+    def __init__(self, judge: Callable[[], int]) -> None:
+        self._judge = judge
+
+    @property
+    def version(self) -> str:
+        """Of the forms, and of the stems that values are compared by."""
+        return f"{FORMS_VERSION}.{terms_version()}"
+
+    def derive(self, entries_: Mapping[int, Entry]) -> Mapping[int, Stated]:
+        """See ``View``."""
+        stated = {seq: statements(entry) for seq, entry in entries_.items()}
+        return {
+            seq: (entries.micros(entries_[seq].at or entries_[seq].added), found)
+            for seq, found in stated.items()
+            if found
+        }
+
+    def store(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
+        """See ``View``."""
+        self._decide(writer, self._put(writer, derived))
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:  # noqa: ARG002
+        """See ``View``: ``upgrade`` asks the model what the rules cannot tell."""
+        if not upgrade:
+            return
+        try:
+            self._judge()
+        except LLMReplyError as error:  # a model that is not up to it is no failure of the memory
+            log.warning("what has changed is left to the rules: %s", error)
+
+    def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> set[Group]:
+        groups = set[Group]()
+        for seq, (at, found) in derived.items():
+            store.put(writer, writer.id, seq, at, found)
+            groups |= {(statement.subject, statement.slot) for statement in found}
+        return groups
+
+    def _decide(self, writer: SpaceWriter, groups: Iterable[Group]) -> None:
+        for group in sorted(groups):
+            if not group[1].startswith(DOES) or store.has_end(writer, writer.id, group):
+                store.decide(writer, writer.id, group)
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``."""
+        return Erased({"statements": store.erase(writer, writer.id, seqs)})
+
+    def renew(
+        self, writer: SpaceWriter, derived: Mapping[int, Stated], seqs: Sequence[int]
+    ) -> None:
+        """See ``View``. What a language model has judged stays."""
+        groups = store.drop_rules(writer, writer.id, seqs)
+        self._decide(writer, groups | self._put(writer, derived))
+
+    def is_current(self, reader: SpaceReader) -> bool:
+        """See ``View``: whether the newest statements are those that would be read now."""
+        newest = store.newest_entries(reader, reader.id)
+        stated = self.derive(entries.by_seq(reader, newest))
+        return all(
+            store.states_this(reader, seq, stated[seq][1] if seq in stated else [])
+            for seq in newest
+        )
+
+    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
+        """See ``View``: what supersedes the entry of a quote, or dates it."""
+        known = store.marks(reader, [quote.seq for quote in quotes])
+        return {place: known[quote.seq] for place, quote in enumerate(quotes) if quote.seq in known}
+
+    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
+        """See ``View``."""
+        return store.newer_entries(reader, reader.id)

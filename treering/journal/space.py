@@ -1,0 +1,201 @@
+"""An open space of a database: whoever works on it gets transactions that know which one it is.
+
+A space is named from outside and numbered inside. It has no row before something is written to it;
+until then it reads as one that holds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from treering.errors import DimensionMismatch
+from treering.journal.contract import Database, Reader, Row, Value, Writer
+
+NOWHERE = 0
+"""The number of a space without a row: no row of any table has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """An embedding model as the database knows it."""
+
+    id: int
+    name: str
+    dimension: int
+
+    @property
+    def work(self) -> str:
+        """Work whose targets are fragments that this model has not embedded."""
+        return f"embed:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceState:
+    """A space as of one transaction: compare to notice a change.
+
+    ``revision`` grows whenever fragments or models change, ``edition`` when fragments that were
+    there already do. ``model`` answers searches; ``next`` is the one that is being built beside
+    it, if any.
+    """
+
+    id: int
+    revision: int = 0
+    edition: int = 0
+    model: EmbeddingModel | None = None
+    next: EmbeddingModel | None = None
+
+    @property
+    def models(self) -> tuple[EmbeddingModel, ...]:
+        """The models whose vectors the space keeps; none before one has embedded something."""
+        return tuple(model for model in (self.model, self.next) if model is not None)
+
+
+_UNWRITTEN = SpaceState(NOWHERE)
+
+
+class SpaceReader:
+    """A read transaction of one space; a ``Reader`` of its database."""
+
+    def __init__(self, reader: Reader, name: str) -> None:
+        self._reader = reader
+        self._read_state: SpaceState | None = None
+        self.name = name
+
+    @property
+    def id(self) -> int:
+        """The number of the space; ``NOWHERE`` while nothing has been written to it."""
+        return self.state.id
+
+    @property
+    def state(self) -> SpaceState:
+        """Revision and models, as of this transaction."""
+        if self._read_state is None:
+            self._read_state = read_state(self._reader, self.name)
+        return self._read_state
+
+    @property
+    def model(self) -> EmbeddingModel | None:
+        """The embedding model that answers; None before one has embedded something."""
+        return self.state.model
+
+    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
+        """See ``Reader``."""
+        return self._reader.rows(sql, params)
+
+    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
+        """See ``Reader``."""
+        return self._reader.row(sql, params)
+
+
+class SpaceWriter(SpaceReader):
+    """The write transaction of one space; a ``Writer`` of its database."""
+
+    def __init__(self, writer: Writer, name: str) -> None:
+        super().__init__(writer, name)
+        self._writer = writer
+
+    @property
+    def id(self) -> int:
+        """The number of the space, which is given one if it has none yet."""
+        if self.state.id == NOWHERE:
+            self._writer.execute(
+                "INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING", (self.name,)
+            )
+            self._read_state = None
+        return self.state.id
+
+    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """See ``Writer``."""
+        return self._writer.execute(sql, params)
+
+    def insert(self, sql: str, params: Sequence[Value]) -> int:
+        """See ``Writer``."""
+        return self._writer.insert(sql, params)
+
+    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
+        """See ``Writer``."""
+        self._writer.many(sql, params)
+
+    def touch(self) -> None:
+        """Let every process notice that fragments have changed."""
+        self._writer.execute("UPDATE space SET revision = revision + 1 WHERE id = ?", (self.id,))
+        self._read_state = None
+
+    def renew(self) -> None:
+        """Let every process read all fragments again: rows that were there have changed."""
+        self._writer.execute(
+            "UPDATE space SET revision = revision + 1, edition = edition + 1 WHERE id = ?",
+            (self.id,),
+        )
+        self._read_state = None
+
+    def set_models(
+        self, answering: EmbeddingModel | None, following: EmbeddingModel | None
+    ) -> None:
+        """Set which model answers and which one is being built."""
+        identities = [model.id if model else None for model in (answering, following)]
+        self._writer.execute(
+            "UPDATE space SET model = ?, next = ?, revision = revision + 1 WHERE id = ?",
+            (*identities, self.id),
+        )
+        self._read_state = None
+
+
+class Space:
+    """An open space. Safe to use from many threads: it holds no state but what it is called."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.database = database
+        self.name = name
+
+    @contextmanager
+    def read(self) -> Iterator[SpaceReader]:
+        """A read transaction: everything seen inside is one state. Nested, it is the outer one."""
+        with self.database.read() as reader:
+            yield SpaceReader(reader, self.name)
+
+    @contextmanager
+    def write(self) -> Iterator[SpaceWriter]:
+        """A write transaction, durable once the block has ended without an exception.
+
+        Raises JournalBusy, JournalFull, JournalCorrupt: see ``Database.write``.
+        """
+        with self.database.write() as writer:
+            yield SpaceWriter(writer, self.name)
+
+
+def read_state(reader: Reader, name: str) -> SpaceState:
+    """The state of the space of that name; that of an empty one if it has no row."""
+    row = reader.row(
+        "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension"
+        " FROM space s LEFT JOIN model m ON m.id = s.model LEFT JOIN model n ON n.id = s.next"
+        " WHERE s.name = ?",
+        (name,),
+    )
+    if row is None:
+        return _UNWRITTEN
+    identity, revision, edition = (int(number) for number in row[:3])
+    return SpaceState(identity, revision, edition, _model(row[3:6]), _model(row[6:9]))
+
+
+def _model(columns: Row) -> EmbeddingModel | None:
+    identity, name, dimension = columns
+    return None if identity is None else EmbeddingModel(int(identity), str(name), int(dimension))
+
+
+def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:
+    """The model of that name, made known on first use. Raises DimensionMismatch."""
+    writer.execute(
+        "INSERT INTO model (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        (name, dimension),
+    )
+    row = writer.row("SELECT id, dimension FROM model WHERE name = ?", (name,))
+    assert row is not None  # just inserted
+    if int(row[1]) != dimension:
+        raise DimensionMismatch(
+            f"model {name!r} gives {dimension} dimensions, this file knows it with {row[1]}; "
+            "give the changed model another name and call reembed()"
+        )
+    return EmbeddingModel(int(row[0]), name, dimension)

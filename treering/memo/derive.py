@@ -1,0 +1,77 @@
+"""The memo view: nothing is derived of single entries; a language model writes what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from treering.errors import LLMNotConfigured
+from treering.journal import work
+from treering.journal.space import SpaceReader, SpaceWriter
+from treering.llm.tokens import estimate_tokens
+from treering.memo import changes, due, store
+from treering.memo.search import Topic
+from treering.memo.view import MemoView
+from treering.records import Progress
+from treering.views.contract import Erased, View
+
+
+class Memos(View):
+    """Memos: what has been talked about, topic by topic."""
+
+    name: ClassVar[str] = "memo"
+    tables: ClassVar[tuple[str, ...]] = ("memo",)
+    relation_name: ClassVar[str | None] = "topic"
+
+    def __init__(self, memos: MemoView, has_llm: Callable[[], bool]) -> None:
+        self._memos = memos
+        self._has_llm = has_llm
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """See ``View``."""
+        self._memos.settle(progress, upgrade=upgrade)
+
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """Batches that a model would write now, queued or not; without one, those queued.
+
+        Tokens are estimated: a count for a person must not wait for a model, nor fail with it.
+        """
+        counts = work.counts(reader, reader.id)
+        batches = (
+            due.waiting(reader, reader.id, estimate_tokens)
+            if self._has_llm()
+            else counts.get(store.VIEW, 0)
+        )
+        return {store.VIEW: batches, changes.VIEW: counts.get(changes.VIEW, 0)}
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``. A person's changes of what goes are entries, which go, too."""
+        memos, said = store.erase(writer, seqs)
+        return Erased({"memos": memos}, said)
+
+    def renew(
+        self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
+    ) -> None:
+        """See ``View``: nothing is derived of single entries."""
+
+    def begin_rebuild(self, writer: SpaceWriter) -> None:
+        """Have all that a model wrote be written again; it stays until that is done.
+
+        Raises LLMNotConfigured where memos were written and there is no model to do it again.
+        """
+        if not store.any_written(writer, writer.id):
+            return
+        if not self._has_llm():
+            raise LLMNotConfigured(
+                "memos that a language model wrote can only be written again by one; configure "
+                "one, see `treering doctor`"
+            )
+        store.let_rewrite(writer, writer.id)
+
+    def finish_rebuild(self, progress: Progress | None = None) -> None:
+        """See ``View``."""
+        self._memos.settle(progress, upgrade=True)
+
+    def relation(self) -> Topic:
+        """See ``View``."""
+        return self._memos._relation()

@@ -1,0 +1,56 @@
+"""What is known against a text that is about to be shown, asked of whoever may know something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from treering.journal.space import SpaceReader
+from treering.records import Entry, Newer
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A piece of an entry that is about to be shown; ``fragment`` is its number, if it is one."""
+
+    seq: int
+    entry: Entry
+    text: str
+    fragment: int | None = None
+
+    @classmethod
+    def whole(cls, seq: int, entry: Entry) -> Quote:
+        """An entry that is shown as it is."""
+        return cls(seq, entry, entry.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is known of a quote beside its text.
+
+    ``superseded_by`` is the statement that holds instead, ``stale`` one that dates it, ``level``
+    its depth in the tree of summaries.
+    """
+
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
+    level: int | None = None
+
+    def joined(self, other: Mark) -> Mark:
+        """This mark, and of the other what this one does not say."""
+        return Mark(
+            superseded_by=self.superseded_by or other.superseded_by,
+            stale=self.stale or other.stale,
+            level=other.level if self.level is None else self.level,
+        )
+
+
+UNMARKED = Mark()
+
+Marker = Callable[[SpaceReader, Sequence[Quote]], Sequence[Mark]]
+"""Gives every quote its mark, in the order of the quotes."""
+
+
+def unmarked(_reader: SpaceReader, quotes: Sequence[Quote]) -> Sequence[Mark]:
+    """A marker where nothing is known against anything."""
+    return [UNMARKED] * len(quotes)

@@ -1,0 +1,48 @@
+"""What a search works on: the fragments of a space as columns, at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.journal.space import SpaceReader, SpaceState
+from treering.records import Kind
+from treering.relate.contract import Codes, Items
+from treering.score.lexical import Lexical
+from treering.split import Span
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What a search works on: a state of the fragments that does not change under it."""
+
+    fragment: Codes
+    entry: Codes
+    kind: NDArray[np.int8]
+    items: Items
+    lexical: Lexical
+    embedded: NDArray[np.bool_]
+    speakers: tuple[str, ...]  # by speaker code
+    kinds: tuple[Kind, ...]  # those that occur
+    version: int  # no two snapshots of this process share it
+    state: SpaceState
+
+    def __len__(self) -> int:
+        return len(self.fragment)
+
+
+class Corpus(Protocol):
+    """Where the fragments of a space come from: columns held in memory, kept in step with it."""
+
+    def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """A read transaction and the fragments as of it; None while the space has none."""
+        ...
+
+    def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
+        """Start and stop of fragments in the texts of their entries, by id."""
+        ...

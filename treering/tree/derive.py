@@ -1,0 +1,79 @@
+"""The tree view: it grows from fragments when it is used, and follows no entry by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from treering.errors import LLMNotConfigured
+from treering.journal import work
+from treering.journal.space import SpaceReader, SpaceWriter
+from treering.records import Progress
+from treering.search.marks import Mark, Quote
+from treering.tree import store
+from treering.tree.aggregate import EXTRACTIVE
+from treering.tree.search import InTree
+from treering.tree.view import TreeView
+from treering.views.contract import Erased, View
+
+
+class Summaries(View):
+    """Summaries of fragments, and of summaries: the nodes of the tree."""
+
+    name: ClassVar[str] = "tree"
+    tables: ClassVar[tuple[str, ...]] = ("node", "leaf")
+    relation_name: ClassVar[str | None] = "tree"
+    rests_on: ClassVar[str | None] = "fragments"
+
+    def __init__(self, tree: TreeView, has_llm: Callable[[], bool]) -> None:
+        self._tree = tree
+        self._has_llm = has_llm
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """See ``View``."""
+        self._tree.settle(progress, upgrade=upgrade)
+
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """Summaries to be made, and leaves to be taken out."""
+        counts = work.counts(reader, reader.id)
+        return {kind: counts.get(kind, 0) for kind in (store.SUMMARIES, store.ERASED)}
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``."""
+        return Erased({"summaries": store.erase(writer, writer.id, seqs)})
+
+    def renew(
+        self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
+    ) -> None:
+        """See ``View``: nothing is derived of single entries."""
+
+    def begin_rebuild(self, writer: SpaceWriter) -> None:
+        """Drop the tree; it grows anew by the settings of the space.
+
+        Raises LLMNotConfigured where a model made summaries and there is none to make them again.
+        """
+        if store.count_written(writer, writer.id, EXTRACTIVE) and not self._has_llm():
+            raise LLMNotConfigured(
+                "summaries that a language model made can only be made again by one; configure "
+                "one, see `treering doctor`"
+            )
+        store.fell(writer, writer.id)
+
+    def finish_rebuild(self, progress: Progress | None = None) -> None:
+        """See ``View``; a tree that nobody has used stays unused."""
+        if self._tree._is_grown():
+            self._tree.settle(progress)
+
+    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
+        """See ``View``: how deep in the tree a fragment stands."""
+        fragments = [quote.fragment for quote in quotes if quote.fragment is not None]
+        levels = store.levels(reader, reader.id, fragments)
+        return {
+            place: Mark(level=levels[quote.fragment])
+            for place, quote in enumerate(quotes)
+            if quote.fragment in levels
+        }
+
+    def relation(self) -> InTree:
+        """See ``View``."""
+        return self._tree._relation()

@@ -1,0 +1,165 @@
+"""Erasing entries: from the journal, from everything derived, and from the bytes of the file."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+from treering.errors import JournalFull
+from treering.journal import claims, entries, replies, unanswered, work
+from treering.journal.contract import Reader
+from treering.journal.entries import Draft
+from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.records import Filter, Forgotten
+from treering.views import progress
+from treering.views.contract import View
+
+log = logging.getLogger("treering")
+
+SCRUB = "scrub"
+"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
+
+MAX_NEEDLES = (
+    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+)
+NEEDLE_CHARS = 32
+MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+
+
+class Eraser:
+    """Erases entries of one space, with all that its views derived from them."""
+
+    def __init__(self, space: Space, views: Sequence[View]) -> None:
+        self._space = space
+        self._views = views
+
+    def forget(self, seqs: Sequence[int]) -> Forgotten:
+        """Erase entries for good; ``scrubbed`` tells whether the file was rewritten.
+
+        The rows go in one transaction. Rewriting the file comes after it and stays queued as
+        pending work until it has been done.
+        """
+        with self._space.write() as writer:
+            erased = entries.identities(writer, seqs)
+            pieces = _pieces(writer, seqs)
+            rows = self.remove(writer, seqs)
+            sources = entries.drop_empty_sources(writer, writer.id)
+            self.queue_scrub(writer)
+            needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
+        try:
+            scrubbed = self.scrub(needles)
+        except JournalFull as error:  # rewriting needs as much room again as the file has
+            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+            scrubbed = False
+        return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
+
+    def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
+        """Delete entries and what every view derived of them; return the derived rows by kind."""
+        views = self._followed(writer)
+        for view in views:
+            for seq, draft in view.redrafts(writer, seqs):
+                self.redraft(writer, seq, draft, scrub=False)
+        rows, further = self._remove_derived(writer, seqs)
+        work.forget_errors(writer, writer.id)
+        entries.erase(writer, [*seqs, *further])
+        return rows
+
+    def redraft(self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool) -> None:
+        """Give an entry another content; what was derived from the old one is made anew.
+
+        With ``scrub`` the old content is to leave the file's bytes, too.
+        """
+        _, further = self._remove_derived(writer, [seq])
+        entries.erase(writer, further)
+        entries.rewrite(writer, seq, draft)
+        for view in self._views:
+            if view.reads:
+                work.enqueue(writer, writer.id, view.rereading, [seq])
+        if scrub:
+            self.queue_scrub(writer)
+
+    def queue_scrub(self, writer: SpaceWriter) -> None:
+        """Note that something was erased which may still be in the file's bytes."""
+        work.enqueue(writer, writer.id, SCRUB, [0])
+
+    def scrub(self, needles: Sequence[bytes] = ()) -> bool:
+        """Rewrite the file without what was erased. False if a reader stood in the way."""
+        clean = self._space.database.scrub(needles)
+        if clean:
+            with self._space.write() as writer:
+                work.claim(writer, writer.id, SCRUB, [0])
+        return clean
+
+    def scrub_pending(self) -> bool:
+        """Rewrite the file if that is due. False if a reader stood in the way."""
+        with self._space.read() as reader:
+            due = work.queued(reader, reader.id, SCRUB, 1)
+        return not due or self.scrub()
+
+    def _followed(self, reader: SpaceReader) -> list[View]:
+        """The views that have stored anything, those that rest on others first."""
+        known = progress.states(reader, reader.id)
+        return [view for view in reversed(self._views) if view.name in known]
+
+    def _remove_derived(
+        self, writer: SpaceWriter, seqs: Sequence[int]
+    ) -> tuple[dict[str, int], list[int]]:
+        """Delete what every view derived of entries that are about to go or to change.
+
+        Returns the rows by kind, and the entries that are to go with them. Of these, too, all that
+        was derived is deleted.
+        """
+        rows: Counter[str] = Counter()
+        further: list[int] = []
+        waiting = list(seqs)
+        while waiting:
+            erased = [view.erase(writer, waiting) for view in self._followed(writer)]
+            for one in erased:
+                rows.update(one.rows)
+            replies.erase(writer, writer.id, waiting)
+            unanswered.erase(writer, waiting)
+            claims.erase(writer, waiting)
+            for view in self._views:
+                work.claim(writer, writer.id, view.rereading, waiting)
+            waiting = [seq for one in erased for seq in one.entries if seq not in seqs]
+            further += waiting
+        return dict(rows), further
+
+
+def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:
+    """The entries of these ids that meet a filter; with no id, all that meet it.
+
+    Raises UnknownName for an id that is not there.
+    """
+    seqs = list(entries.matching(reader, reader.id, condition))
+    if not entry_ids:
+        return seqs
+    wanted = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
+    return [seq for seq in seqs if seq in wanted]
+
+
+def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
+    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards.
+
+    As bytes: a damaged entry is to be forgotten, too.
+    """
+    step = max(len(seqs) // MAX_NEEDLES, 1)
+    rows = (
+        reader.row("SELECT CAST(text AS BLOB) FROM entry WHERE seq = ?", (seq,))
+        for seq in seqs[::step][:MAX_NEEDLES]
+    )
+    texts = (bytes(row[0]).decode(errors="ignore") for row in rows if row is not None)
+    pieces = [_middle(text) for text in texts]
+    return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
+
+
+def _middle(text: str) -> str:
+    start = max((len(text) - NEEDLE_CHARS) // 2, 0)
+    return text[start : start + NEEDLE_CHARS]
+
+
+def _occurs(reader: Reader, piece: str) -> bool:
+    """Whether an entry that stays holds a piece; then finding it proves nothing."""
+    row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
+    return row is not None

@@ -1,0 +1,70 @@
+"""How far each view of a space has come, and of which version its rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treering.journal.contract import Reader, Writer
+
+UNKNOWN = ""
+"""The version of rows that were made before versions were noted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """Up to which entry a view has ``read``, by which ``version`` of itself.
+
+    While it is rebuilt, ``target`` is the version that makes its rows anew, and ``rebuilt`` the
+    entry up to which it has.
+    """
+
+    version: str
+    read: int = 0
+    target: str | None = None
+    rebuilt: int = 0
+
+    def is_outdated(self, version: str) -> bool:
+        """Whether a rebuild is due or under way."""
+        return self.target is not None or self.version != version
+
+
+def states(reader: Reader, space: int) -> dict[str, ViewState]:
+    """The states of the views of a space by name; one that has read nothing is left out."""
+    rows = reader.rows(
+        "SELECT name, version, read, target, rebuilt FROM view WHERE space = ?", (space,)
+    )
+    return {
+        str(row[0]): ViewState(
+            str(row[1]), int(row[2]), None if row[3] is None else str(row[3]), int(row[4])
+        )
+        for row in rows
+    }
+
+
+def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
+    """Store how far a view has come."""
+    writer.execute(
+        "INSERT INTO view (space, name, version, read, target, rebuilt) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (space, name) DO UPDATE SET version = excluded.version,"
+        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt",
+        (space, name, state.version, state.read, state.target, state.rebuilt),
+    )
+
+
+def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
+    """Up to ``limit`` entries of a space behind one, in the order they were added."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (space, seq, limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def count(reader: Reader, space: int, *, after: int, until: int | None = None) -> int:
+    """How many entries of a space there are behind one, and up to another."""
+    condition, params = ("", ()) if until is None else (" AND seq <= ?", (until,))
+    row = reader.row(
+        f"SELECT count(*) FROM entry WHERE space = ? AND seq > ?{condition}",
+        (space, after, *params),
+    )
+    return int(row[0]) if row else 0

@@ -1,0 +1,73 @@
+"""Rebuilding a view: its rows made again from the journal, while the rest goes on as ever.
+
+Batches commit alone, each with how far the rebuild has come, so that one which is interrupted is
+gone on with. Until the end an entry has either its old rows or its new ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treering.journal import entries
+from treering.journal.space import Space
+from treering.records import Progress
+from treering.views import progress as places
+from treering.views.contract import View
+from treering.views.follow import BATCH_ENTRIES
+from treering.views.progress import ViewState
+
+
+def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
+    """Make the rows of a view again, or go on with a rebuild that was interrupted.
+
+    Raises LLMNotConfigured, before anything is changed, where only a language model could do that;
+    LLMError and EmbeddingError where the slow part failed, which is then still to be done.
+    """
+    state = _begin(space, view)
+    total = 0
+    if progress:
+        with space.read() as reader:
+            total = places.count(reader, reader.id, after=0, until=state.read)
+    while (done := _renew_batch(space, view)) is not None:
+        if progress:
+            progress(done, total)
+    view.finish_rebuild(progress)
+    with space.write() as writer:
+        view.end_rebuild(writer)
+        state = places.states(writer, writer.id).get(view.name, state)
+        ended = replace(state, version=view.version, target=None, rebuilt=0)
+        places.save(writer, writer.id, view.name, ended)
+
+
+def _begin(space: Space, view: View) -> ViewState:
+    """Note what the rebuild is to make, unless that is under way."""
+    with space.write() as writer:
+        state = places.states(writer, writer.id).get(view.name) or ViewState(view.version)
+        if state.target != view.version or state.rebuilt == 0:
+            view.prepare(writer)
+            view.begin_rebuild(writer)
+            state = replace(state, target=view.version, rebuilt=0)
+            places.save(writer, writer.id, view.name, state)
+        return state
+
+
+def _renew_batch(space: Space, view: View) -> int | None:
+    """Renew the rows of the next entries; how many are done by then, or None after the last.
+
+    An entry that was erased or given another text since it was read has been seen to by that.
+    """
+    with space.read() as reader:
+        state = places.states(reader, reader.id)[view.name]
+        seqs = places.after(reader, reader.id, state.rebuilt, BATCH_ENTRIES)
+        batch = entries.by_seq(reader, [seq for seq in seqs if seq <= state.read])
+    if not batch:
+        return None
+    derived = view.rederive(dict(sorted(batch.items())))
+    with space.write() as writer:
+        current = entries.by_seq(writer, list(batch))
+        as_read = [seq for seq in sorted(batch) if current.get(seq) == batch[seq]]
+        view.renew(writer, {s: derived[s] for s in as_read if s in derived}, as_read)
+        state = places.states(writer, writer.id)[view.name]
+        last = max(batch)
+        places.save(writer, writer.id, view.name, replace(state, rebuilt=last))
+        return places.count(writer, writer.id, after=0, until=last)

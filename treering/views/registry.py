@@ -1,0 +1,424 @@
+"""The views of one space: the one list of them, and what concerns each as a loop over it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import entry_points
+
+from treering.answer import Answerer
+from treering.code.coder import Model
+from treering.code.derive import CodeChanges
+from treering.code.memory import CodeMemory
+from treering.embed.contract import Embedder
+from treering.embed.registry import DEFAULT, open_embedder
+from treering.errors import (
+    EmbeddingError,
+    InputError,
+    JournalCorrupt,
+    JournalError,
+    LLMError,
+    LLMNotConfigured,
+    MissingExtra,
+    TreeringError,
+    UnknownName,
+    ViewError,
+)
+from treering.facts.derive import Facts
+from treering.facts.view import FactView
+from treering.fragments import store
+from treering.fragments.build import Fragments, ensure_same_model
+from treering.fragments.table import Table
+from treering.journal import ledger, work
+from treering.journal.space import Space, SpaceReader
+from treering.material import material
+from treering.memo.derive import Memos
+from treering.memo.view import MemoView
+from treering.recall.brief import BriefMaterial
+from treering.recall.search import Searcher
+from treering.records import Filter, Hit, Progress, Stats
+from treering.relate import fit as fitting
+from treering.relate import settings as fitted
+from treering.relate.contract import Relation
+from treering.relate.defaults import DEFAULTS
+from treering.relate.registry import Chosen, Named, Plan, plan
+from treering.search.marks import UNMARKED, Mark, Quote
+from treering.tree.derive import Summaries
+from treering.tree.search import with_tree
+from treering.tree.view import TreeView
+from treering.views import progress as places
+from treering.views.contract import Resources, View, ViewFactory
+from treering.views.erase import SCRUB, Eraser
+from treering.views.follow import Follower
+from treering.views.rebuild import rebuild
+
+log = logging.getLogger("treering")
+
+GROUP = "treering.views"
+"""The entry point group of views of other packages: each names a ``ViewFactory``."""
+
+CATCH_UP_ENTRIES = 256
+"""A search first does up to this much pending work, such as a crash left: about a second of it."""
+
+BUILD_PATIENCE_S = 2.0
+"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
+
+Alpha = float | Mapping[str, float]
+
+
+class Views:
+    """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
+
+    def __init__(self, space: Space, embedder: Embedder, answerer: Answerer) -> None:
+        self._answerer = answerer
+        self._space = space
+        self.embedder = embedder
+        self._building = threading.Lock()
+        self._views: list[View] = []
+        self.eraser = Eraser(space, self._views)
+        current = self._current_embedder
+        self.searcher = Searcher(space, Table(space), current, self.marks, self._newer)
+        resources = Resources(
+            space=space,
+            embedder=current,
+            llm=answerer.llm,
+            has_llm=lambda: answerer.has_model,
+            search=self.searcher,
+            marks=self.marks,
+            defaults=self.defaults,
+            catch_up=self.catch_up,
+        )
+        self.facts = FactView(resources)
+        self.memos = MemoView(resources)
+        self._tree = TreeView(resources)
+        self.code = CodeMemory(
+            space,
+            embedder,
+            self.build,
+            self.eraser,
+            self._beside_code,
+            Model(answerer.llm, answerer.pay),
+        )
+        self._fragments = Fragments(space, current)
+        self._views += [
+            self._fragments,
+            Summaries(self._tree, resources.has_llm),
+            Memos(self.memos, resources.has_llm),
+            Facts(self.facts.judge),
+            CodeChanges(self.code),
+            *_views_of_other_packages(resources),
+        ]
+        self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
+        self._follower = Follower(space, self._views)
+        self._stored: frozenset[str] = frozenset()
+        self._recognise()
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree, grown by what was added since it was last used.
+
+        What the disk cannot do now is done by the next use or ``settle``.
+        """
+        try:
+            self._tree._grow()
+        except JournalError as error:
+            log.warning("the tree is delayed; settle() retries: %s", error)
+        return self._tree
+
+    # ------------------------------------------------------------------ keeping up to date
+
+    def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
+        """Let all views follow the journal; what an embedder or the disk cannot do stays queued.
+
+        One thread builds, and goes on until nothing is left: threads that add at the same time
+        find their entries done, many in one batch. The entries are durable by then: an error here
+        would read as if they were not. Raises JournalCorrupt.
+        """
+        if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
+            return
+        try:
+            self._follow(progress)
+        except JournalCorrupt:
+            raise
+        except (EmbeddingError, JournalError, MissingExtra, ViewError) as error:
+            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+        finally:
+            self._building.release()
+
+    def catch_up(self) -> None:
+        """Index what little is left from before a search; say so if it is much."""
+        with self._space.read() as reader:
+            fresh = max(self._follower.unread(reader).values(), default=0) + store.untried(reader)
+        if 0 < fresh <= CATCH_UP_ENTRIES:
+            self.build(wait=False)  # what another thread builds now is not added yet
+        elif fresh:
+            log.warning(
+                "%d entries or fragments of space %r are not indexed yet and may be missed; "
+                "settle() indexes them",
+                fresh,
+                self._space.name,
+            )
+
+    def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
+        """Do all pending work now, rebuilds that are due included.
+
+        Raises what stood in its way, once all else is done; the rest stays queued.
+        """
+        with self._building:
+            self._follow(progress)
+        self._rebuild_outdated(progress)
+        failures: list[TreeringError] = []
+        for view in self._views:
+            try:
+                view.settle(progress, upgrade=upgrade)
+            except (LLMError, EmbeddingError) as error:  # the others may get on
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    def rebuild(self, names: Sequence[str], progress: Progress | None = None) -> None:
+        """Make the rows of views again from the journal; of all that can be, if none is named.
+
+        Raises UnknownName, LLMNotConfigured for a view that is named, LLMError, EmbeddingError.
+        """
+        known = {view.name: view for view in self._views}
+        for name in names:
+            if name not in known:
+                raise UnknownName(f"no view {name!r}; there are {', '.join(known)}")
+        with self._building:
+            self._follow(progress)
+        for name in names:
+            self._rebuild(known[name], progress)
+        if not names:
+            self._rebuild_each(self._views, progress)
+
+    def write_memos(self, source: str) -> None:
+        """Write the memos of a conversation that are due; what cannot be written stays queued."""
+        try:
+            self.memos.settle(source=source)
+        except JournalCorrupt:
+            raise
+        except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
+            log.warning("memos are delayed and stay queued; settle() retries: %s", error)
+
+    def pending(self) -> int:
+        """Entries that are durable but not fully searchable yet."""
+        with self._space.read() as reader:
+            unread = self._follower.unread(reader).get(self._fragments.name, 0)
+            return unread + store.unfinished(reader)
+
+    def stats(self, size: int) -> Stats:
+        """Counts, the model, pending work by kind, views whose rebuild is due, and costs."""
+        with self._space.read() as reader:
+            model = reader.model
+            counts = ledger.counts(reader)
+            pending = Counter(self._behind(reader))
+            for view in self._followed(reader):
+                pending.update(view.pending(reader))
+            pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
+            return Stats(
+                space=self._space.name,
+                entries=counts["entry"],
+                sources=counts["source"],
+                fragments=store.count(reader, reader.id),
+                embedded=store.count_vectors(reader, reader.id, model) if model else 0,
+                pending={kind: size for kind, size in sorted(pending.items()) if size},
+                model=model.name if model else None,
+                dimension=model.dimension if model else None,
+                bytes=size,
+                spent=ledger.spent(reader, reader.id),
+                outdated=tuple(view.name for view in self._outdated(reader)),
+            )
+
+    def reembed(self, model: Embedder, progress: Progress | None) -> None:
+        """Embed everything by another model, which answers once that is complete."""
+        self._fragments.reembed(model, progress)
+        self.embedder = model
+        self.code._use(model)
+
+    # ------------------------------------------------------------------ giving back
+
+    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:
+        """What all views together know of quotes; of two that speak, the first in the list."""
+        marked = [UNMARKED] * len(quotes)
+        for view in self._followed(reader) if quotes else ():
+            for place, mark in view.marks(reader, quotes).items():
+                marked[place] = marked[place].joined(mark)
+        return marked
+
+    def material(self) -> BriefMaterial:
+        """What a brief is made of. The tree is used as far as it has grown."""
+        return material(self._space, self.marks, self.facts, self.memos, self._tree)
+
+    def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
+        """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
+        defaults = self.defaults()
+        if relations is None and tree:
+            defaults = with_tree(defaults, self.tree._relation())
+        if relations is not None and not isinstance(relations, str):
+            relations = [self._relation(chosen) for chosen in relations]
+        return plan(defaults, relations, alpha, self._relation_names())
+
+    def defaults(self) -> Plan:
+        """The shipped relations of each kind of content, or those that ``fit`` found."""
+        with self._space.read() as reader:
+            return fitted.load(ledger.settings(reader, reader.id))
+
+    def fit(self, progress: Progress | None) -> list[fitting.Report]:
+        """Choose relations and weights from the space's own text, and keep them."""
+        snapshot = self.searcher.snapshot()
+        if snapshot is None:
+            raise InputError(f"space {self._space.name!r} is empty; add something first")
+        with self._space.read() as reader:
+            reports = fitting.fit(reader, snapshot, self.embedder, DEFAULTS, progress)
+        with self._space.write() as writer:
+            before = ledger.settings(writer, writer.id)
+            ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
+        return reports
+
+    # ------------------------------------------------------------------ inside
+
+    def _current_embedder(self) -> Embedder:
+        return self.embedder
+
+    def _follow(self, progress: Progress | None) -> None:
+        """Read what is new, then do what that queued; the first part's failure is raised last."""
+        self._fragments.begin()
+        failure: TreeringError | None = None
+        try:
+            self._follower.follow(progress)
+        except JournalError:
+            raise
+        except TreeringError as error:
+            failure = error
+        for view in self._views:
+            view.catch_up(progress)
+        if failure is not None:
+            raise failure
+
+    def _followed(self, reader: SpaceReader) -> Iterator[View]:
+        """The views that have stored anything; those of other packages may have no tables yet."""
+        if len(self._stored) < len(self._views):
+            self._stored = frozenset(places.states(reader, reader.id))
+        return (view for view in self._views if view.name in self._stored)
+
+    def _behind(self, reader: SpaceReader) -> dict[str, int]:
+        """Entries to be read, by view; views that wait for the same ones count as fragments."""
+        unread = self._follower.unread(reader)
+        together = unread.get(Fragments.name, 0)
+        return {n: size for n, size in unread.items() if n == Fragments.name or size > together}
+
+    def _outdated(self, reader: SpaceReader) -> list[View]:
+        """The views whose rows are of another version, or are being made anew."""
+        states = places.states(reader, reader.id)
+        return [
+            view
+            for view in self._views
+            if view.name in states and states[view.name].is_outdated(view.version)
+        ]
+
+    def _recognise(self) -> None:
+        """Look on opening whether rows are of this version; say it once if they are not.
+
+        Of rows without a version, such as an earlier release wrote, a sample is compared.
+        """
+        with self._space.read() as reader:
+            states = places.states(reader, reader.id)
+            outdated = self._outdated(reader)
+            unknown = [v for v in outdated if states[v.name].version == places.UNKNOWN]
+            sound = [v for v in unknown if states[v.name].target is None and _is_current(v, reader)]
+        if sound:
+            with self._space.write() as writer:
+                states = places.states(writer, writer.id)
+                for view in sound:
+                    state = replace(states[view.name], version=view.version)
+                    places.save(writer, writer.id, view.name, state)
+        due = [view.name for view in outdated if view not in sound]
+        if due:
+            log.warning(
+                "%s of space %r were derived by another version of treering; settle() or "
+                "`treering rebuild` makes them anew",
+                ", ".join(due),
+                self._space.name,
+            )
+
+    def _rebuild_outdated(self, progress: Progress | None) -> None:
+        with self._space.read() as reader:
+            outdated = self._outdated(reader)
+        self._rebuild_each(outdated, progress)
+
+    def _rebuild_each(self, views: Sequence[View], progress: Progress | None) -> None:
+        """Rebuild views; what only a language model could make again stays as it is without one."""
+        for view in views:
+            try:
+                self._rebuild(view, progress)
+            except LLMNotConfigured as error:
+                log.warning("%s is not rebuilt: %s", view.name, error)
+
+    def _rebuild(self, view: View, progress: Progress | None) -> None:
+        rebuild(self._space, view, progress)  # adds and searches go on meanwhile
+        with self._building:
+            self._follow(progress)
+
+    def _relation_names(self) -> list[str]:
+        return [view.relation_name for view in self._views if view.relation_name]
+
+    def _relation(self, chosen: Named) -> Named:
+        """The relation of a view, which needs to know the space, by its name."""
+        for view in self._views:
+            if view.relation_name is not None and view.relation_name == chosen:
+                return self._relation_of(view)
+        return chosen
+
+    def _relation_of(self, view: View) -> Relation:
+        if isinstance(view, Summaries):
+            return self.tree._relation()
+        relation = view.relation()
+        assert relation is not None  # it has a name
+        return relation
+
+    def _newer(self, reader: SpaceReader) -> Mapping[int, int]:
+        newer: dict[int, int] = {}
+        for view in self._followed(reader):
+            newer = {**view.newer(reader), **newer}
+        return newer
+
+    def _beside_code(self, question: str, k: int) -> list[Hit]:
+        """What talk and recorded rounds say to a question about code."""
+        self.catch_up()
+        chosen = self.plan(("context", "code"), None)
+        return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
+
+
+def _views_of_other_packages(resources: Resources) -> Iterator[View]:
+    for found in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        factory: ViewFactory = found.load()
+        yield factory(resources)
+
+
+def _is_current(view: View, reader: SpaceReader) -> bool:
+    try:
+        return view.is_current(reader)
+    except TreeringError:  # damaged rows: a rebuild is what makes them sound
+        return False
+
+
+def space_embedder(
+    space: Space,
+    embedder: str | Embedder | None,
+    opening: Callable[[str | Embedder], Embedder] = open_embedder,
+) -> Embedder:
+    """The embedding model asked for, or the one that a space was built with.
+
+    Raises ModelMismatch, UnknownName.
+    """
+    with space.read() as reader:
+        state = reader.state
+    if embedder is None:
+        embedder = state.model.name if state.model else DEFAULT
+    model = opening(embedder)
+    ensure_same_model(state, model, space.name)
+    return model
