@@ -11,11 +11,11 @@ from treering.agents.capture import Offsets, take_in
 from treering.agents.clients import Client
 from treering.agents.home import DEFAULT_SPACE, is_own, make_private, space_in, user_memory
 from treering.errors import InputError, TreeringError
-from treering.fragments.build import Progress
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.registry import line_format_of
 from treering.memory import Memory
 from treering.records import Skipped
+from treering.views.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
