@@ -14,8 +14,7 @@ from treering.errors import InputError, TreeringError
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.registry import line_format_of
 from treering.memory import Memory
-from treering.records import Skipped
-from treering.views.progress import Progress
+from treering.records import Progress, Skipped
 
 
 @dataclass(frozen=True, slots=True)
