@@ -284,6 +284,23 @@ def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
     assert seen[-1] == (9, 9)
 
 
+def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    path = write_claude(tmp_path)
+    memory = open_memory(tmp_path / "life.jsonl")
+    receipt = memory.import_(tmp_path)
+    assert receipt.added == 5
+    assert {Path(one.path).name: one.reason for one in receipt.skipped}["life.jsonl"] == (
+        "the memory itself"
+    )
+    with pytest.raises(InputError, match="is the memory itself"):
+        memory.import_(tmp_path / "life.jsonl")
+    changes = iter([{tmp_path / "life.jsonl", path}])
+    [later] = list(watched(tmp_path, memory.import_, ImportOptions(), changes)) or [Receipt()]
+    assert later.added == 0
+
+
 def test_a_longer_version_of_a_chat_adds_what_is_new(memory: Memory, tmp_path: Path) -> None:
     path = write_whatsapp(tmp_path)
     memory.import_(path)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treering import files
 from treering.errors import InputError
 from treering.ingest.drafts import parse_time
 from treering.ingest.transcripts.contract import (
@@ -154,7 +155,7 @@ def _message(
 
 
 def _project(path: Path) -> str | None:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         first = parsed(stream.readline()) or {}
     payload = first.get("payload")
     return name_of(payload.get("cwd")) if isinstance(payload, Mapping) else None

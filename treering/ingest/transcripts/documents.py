@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from treering import files
 from treering.errors import InputError
 
 MAX_BYTES = 2 << 30
@@ -19,7 +20,7 @@ def read_json(path: Path) -> Any:
     if size > MAX_BYTES:
         raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(files.read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); is the export whole?") from error
 

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from treering import exchange
+from treering import exchange, files
 from treering.errors import InputError, TextEncodingError
 from treering.ingest.drafts import MAX_NAME_CHARS, parse_time
 from treering.ingest.secrets import Cleaner, counted
@@ -125,6 +125,7 @@ def import_path(
     """
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
+    files.refuse_memory(path)
     if is_export(path):
         return take_in(_export_lines(path))
     with _unpacked(path) as folder:
@@ -144,14 +145,14 @@ def import_path(
 
 def is_export(path: Path) -> bool:
     """Whether a file begins as what `treering export` writes."""
-    if not path.is_file():
+    if not path.is_file() or files.is_memory(path):
         return False
     first = head_of(path).partition("\n")[0]
     return first.lstrip("\ufeff").startswith("{") and f'"format": "{exchange.FORMAT}"' in first
 
 
 def _export_lines(path: Path) -> Iterator[str]:
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -169,8 +170,8 @@ class Transcript:
 
 def _units(path: Path, options: ImportOptions) -> Iterator[Transcript | Skipped]:
     named = format_named(options.origin) if options.origin else None
-    if path.is_symlink():
-        yield Skipped(str(path), "a symbolic link")
+    if path.is_symlink() or files.is_memory(path):
+        yield Skipped(str(path), files.REASON if files.is_memory(path) else "a symbolic link")
         return
     if named is not None and (path.is_file() or named.recognises(path, "")):
         if path.is_dir() or named.recognises(path, head_of(path)):
@@ -210,7 +211,7 @@ def _unpacked(path: Path) -> Iterator[Path]:
         target = Path(folder, path.stem)
         target.mkdir()
         try:
-            with zipfile.ZipFile(path) as archive:
+            with files.open_file(path) as stream, zipfile.ZipFile(stream) as archive:
                 _unpack(archive, target, path)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
             raise InputError(f"{path} cannot be unpacked: {error}") from error

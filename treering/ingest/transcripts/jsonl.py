@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from treering import files
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptFormat,
@@ -36,7 +37,7 @@ def complete_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
     A last line without a line end is still being written and is left for the next time. A file
     that is shorter than the offset was begun anew, and is read from its start.
     """
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         if offset > path.stat().st_size:
             offset = 0
         stream.seek(offset)
@@ -53,7 +54,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     for start, line in complete_lines(path):
         yield start, line
         stop = start + len(line)
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         stream.seek(stop)
         if rest := stream.read():
             yield stop, rest

@@ -16,6 +16,7 @@ from email.utils import parseaddr, parsedate_to_datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+from treering import files
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 
 _REPLY = re.compile(r"^(?:\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|r)\s*:)+\s*", re.IGNORECASE)
@@ -37,9 +38,10 @@ class MailFormat:
     def read(self, path: Path) -> Iterator[TranscriptItem]:
         """The messages of a file."""
         if path.suffix == ".eml":
-            with path.open("rb") as stream:
+            with files.open_file(path) as stream:
                 yield _item(message_from_binary_file(stream, policy=default), path)
             return
+        files.refuse_memory(path)  # the library opens it by its name
         with closing(mailbox.mbox(path, create=False)) as box:
             for key in box.iterkeys():
                 yield _item(message_from_bytes(box.get_bytes(key), policy=default), path)

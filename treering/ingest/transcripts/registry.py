@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from treering import files
 from treering.errors import UnknownName
 from treering.ingest.transcripts.chatgpt import ChatGPTFormat
 from treering.ingest.transcripts.claude_ai import ClaudeAIFormat
@@ -58,7 +59,7 @@ def line_format_of(path: Path) -> LineFormat | None:
 
 def head_of(path: Path) -> str:
     """The beginning of a file, whatever its coding; at least its first line if that is not huge."""
-    with path.open("rb") as stream:
+    with files.open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if b"\n" not in head:
             head += stream.readline(MAX_LINE_BYTES)

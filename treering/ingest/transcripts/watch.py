@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
+from treering import files
 from treering.errors import MissingExtra
 from treering.ingest.transcripts.follow import new_lines
 from treering.ingest.transcripts.importing import ImportOptions, TakeIn, import_path
@@ -26,8 +27,8 @@ def watched(
     """
     offsets: dict[Path, int] = {}
     whole = path if path.is_dir() and format_of(path) is not None else None
-    for files in changes_below(path) if changes is None else changes:
-        for file in {whole} if whole else sorted(files):
+    for changed in changes_below(path) if changes is None else changes:
+        for file in {whole} if whole else sorted(changed):
             receipt = _taken_in(file, take_in, options, offsets)
             if receipt is not None and receipt.ids:
                 yield receipt
@@ -36,6 +37,8 @@ def watched(
 def _taken_in(
     file: Path, take_in: TakeIn, options: ImportOptions, offsets: dict[Path, int]
 ) -> Receipt | None:
+    if files.is_memory(file):
+        return None
     if file.is_dir() or not file.exists():
         return import_path(file, take_in, options) if file.is_dir() else None
     if line_format_of(file) is not None:
@@ -61,9 +64,9 @@ def changes_below(path: Path, stop: Event | None = None) -> Iterator[set[Path]]:
     behind = True
     with suppress(KeyboardInterrupt):
         for event in events:
-            files = {Path(name) for _, name in event}
+            changed = {Path(name) for _, name in event}
             if behind:
-                files |= {root} if root.is_file() else set(root.rglob("*"))
+                changed |= {root} if root.is_file() else set(root.rglob("*"))
                 behind = False
-            if files:
-                yield {file for file in files if file.is_file()}
+            if changed:
+                yield {file for file in changed if file.is_file()}
