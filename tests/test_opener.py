@@ -26,6 +26,19 @@ ALLOWED = {
     ("minilm.py", "path.read_bytes()"): "the bundled model",
     ("upkeep.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file beside an export",
     ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",
+    ("project.py", "path.open('rb')"): "git's settings, read before a memory is open",
+    ("switches.py", "_path().read_bytes()"): "switches of hooks, in a folder of our own",
+    ("inbox.py", "path.read_bytes()"): "what waits to be taken in, in a folder of our own",
+    ("inbox.py", "os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 384)"): "a new file only",
+    ("inbox.py", "os.fdopen(handle, 'w', encoding='utf-8')"): "the same",
+    ("files.py", "os.fdopen(handle, 'wb')"): "a new file beside settings",
+    ("hook_log.py", "os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 384)"): "our own log",
+    ("hook_log.py", "os.fdopen(handle, 'ab')"): "the same",
+    ("endpoint.py", "place.path.read_bytes()"): "where a server of hooks is, in our own folder",
+    ("endpoint.py", "os.open(place.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 384)"): "a new file",
+    ("endpoint.py", "os.fdopen(handle, 'w', encoding='ascii')"): "the same",
+    ("endpoint.py", "log.open('wb')"): "the log of a server that is started",
+    ("sandbox_child.py", "os.fdopen(int(sys.argv[1]), 'w', encoding='utf-8')"): "a pipe",
 }
 """Why a call may stay, by the file's name and the call."""
 
@@ -53,7 +66,7 @@ def opens_a_file(name: str, owner: str) -> bool:
 def test_only_the_opener_opens_files_and_each_exception_has_its_reason() -> None:
     seen = set()
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] == MEASURES_ITS_OWN:
+        if MEASURES_ITS_OWN in path.relative_to(PACKAGE).parts:
             continue
         for name, owner, call in calls(ast.parse(path.read_text("utf-8"))):
             if opens_a_file(name, owner) and owner not in ("files", "treering.files"):

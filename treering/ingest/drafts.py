@@ -11,14 +11,18 @@ from typing import Any
 from unicodedata import category
 
 from treering.errors import EmptyText, InputError, TextEncodingError
+from treering.ingest.secrets import Cleaner
 from treering.journal.entries import Draft
 from treering.records import JSON, KINDS, Kind
 from treering.split.stream import check_text, pieces
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
+
+PRIVATE_ONLY = "[private]"
+"""Stands for a message of which nothing may be stored: a conversation keeps its turns."""
 
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
@@ -32,6 +36,8 @@ class Envelope:
     speaker: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    cleaner: Cleaner | None = None
+    """Takes secrets out of texts; None where they are stored as they are."""
 
     @classmethod
     def of(
@@ -41,6 +47,7 @@ class Envelope:
         speaker: str | None,
         session: str | None,
         metadata: Mapping[str, JSON] | None,
+        mask: bool = False,
     ) -> Envelope:
         """Checked values. Raises InputError."""
         metadata_json(metadata or {})
@@ -50,12 +57,23 @@ class Envelope:
             speaker=checked_name(speaker, "speaker"),
             session=checked_name(session, "session"),
             metadata=metadata or {},
+            cleaner=Cleaner() if mask else None,
         )
+
+    def clean(self, text: str) -> str:
+        """A text as it is to be stored."""
+        return self.cleaner.clean(text) if self.cleaner else text
+
+    def uncounted(self) -> Envelope:
+        """The same, for a reading that stores nothing: what it masks is not counted."""
+        return replace(self, cleaner=Cleaner()) if self.cleaner else self
 
     def canonical(self) -> str:
         """The same text for the same values, for a digest."""
         at = self.at.isoformat() if self.at else None
         fields = [self.kind, at, self.speaker, self.session, metadata_json(self.metadata)]
+        if self.cleaner is not None:
+            fields.append("mask")
         return json.dumps(fields, ensure_ascii=False)
 
 
@@ -69,6 +87,8 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         session=envelope.session,
         metadata=metadata_json(envelope.metadata),
     )
+    if envelope.cleaner is not None:
+        blocks = [envelope.clean("".join(blocks))]  # whole: a private passage may be of any length
     blank = True
     for piece in pieces(blocks):
         blank = blank and piece.isspace()
@@ -105,7 +125,7 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
     at = parse_time(message["at"], what) if message.get("at") is not None else envelope.at
     return Draft(
-        text=check_text(_content(message, what), what),
+        text=_clean_text(message, envelope, what),
         kind=envelope.kind or "chat",
         at=at,
         speaker=name or envelope.speaker or role,
@@ -113,6 +133,11 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         session=checked_name(message.get("session", envelope.session), f"{what}: session"),
         metadata=metadata_json({**envelope.metadata, **extra, **given}),
     )
+
+
+def _clean_text(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:
+    text = envelope.clean(check_text(_content(message, what), what))
+    return text if text.strip() else PRIVATE_ONLY
 
 
 def _content(message: Mapping[str, Any], what: str) -> str:
@@ -193,7 +218,7 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
     if len(value) > MAX_NAME_CHARS:
         raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
-    if any(category(character) in _UNNAMEABLE for character in value):
+    if any(category(character) in UNNAMEABLE for character in value):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return value
 

@@ -34,8 +34,10 @@ from treering.fragments.build import Fragments, ensure_same_model
 from treering.fragments.table import Table
 from treering.journal import ledger, work
 from treering.journal.space import Space, SpaceReader
+from treering.material import material
 from treering.memo.derive import Memos
 from treering.memo.view import MemoView
+from treering.recall.brief import BriefMaterial
 from treering.recall.search import Searcher
 from treering.records import Filter, Hit, Progress, Stats
 from treering.relate import fit as fitting
@@ -263,6 +265,10 @@ class Views:
             for place, mark in view.marks(reader, quotes).items():
                 marked[place] = marked[place].joined(mark)
         return marked
+
+    def material(self) -> BriefMaterial:
+        """What a brief is made of. The tree is used as far as it has grown."""
+        return material(self._space, self.marks, self.facts, self.memos, self._tree)
 
     def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
         """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
