@@ -38,7 +38,6 @@ ALLOWED = {
     ("endpoint.py", "os.open(place.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 384)"): "a new file",
     ("endpoint.py", "os.fdopen(handle, 'w', encoding='ascii')"): "the same",
     ("endpoint.py", "log.open('wb')"): "the log of a server that is started",
-    ("sandbox_child.py", "os.fdopen(int(sys.argv[1]), 'w', encoding='utf-8')"): "a pipe",
 }
 """Why a call may stay, by the file's name and the call."""
 

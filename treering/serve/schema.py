@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from treering.chat.policy import Evidence as ChatEvidence
 from treering.chat.policy import Materials
 from treering.code.guard.report import Reversal, SourceLine
+from treering.code.guard.scorer import Reason
 from treering.code.index.names import About
 from treering.code.index.neighbours import Neighbour, Neighbourhood
 from treering.code.parse.statements import CodeDelta
@@ -44,6 +45,7 @@ NAMES: Final[Mapping[type, str]] = {
     Neighbour: "CodeNeighbour",
     Neighbourhood: "CodeNeighbourhood",
     Newer: "NewerStatement",
+    Reason: "UndoneFixReason",
     Reversal: "UndoneFix",
     Shape: "TreeShape",
     Skipped: "SkippedFile",
