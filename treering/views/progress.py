@@ -1,4 +1,4 @@
-"""How far each view of a space has come, and of which version its rows are."""
+"""How far each view of a space has read, and which version made its rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """Up to which entry a view has ``read``, by which ``version`` of itself.
+    """The last entry a view has ``read``, and the ``version`` that made its rows.
 
-    While it is rebuilt, ``target`` is the version that makes its rows anew, and ``rebuilt`` the
-    entry up to which it has.
+    During a rebuild ``target`` is the version that makes the rows again, and ``rebuilt`` the last
+    entry whose rows are already made again.
     """
 
     version: str
@@ -29,7 +29,7 @@ class ViewState:
 
 
 def states(reader: Reader, space: int) -> dict[str, ViewState]:
-    """The states of the views of a space by name; one that has read nothing is left out."""
+    """The states of the views of a space, by name. A view that has read nothing is left out."""
     rows = reader.rows(
         "SELECT name, version, read, target, rebuilt FROM view WHERE space = ?", (space,)
     )
@@ -52,7 +52,7 @@ def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
 
 
 def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
-    """Up to ``limit`` entries of a space behind one, in the order they were added."""
+    """Up to ``limit`` entries of a space after ``seq``, in the order they were added."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
         (space, seq, limit),
@@ -61,7 +61,7 @@ def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
 
 
 def count(reader: Reader, space: int, *, after: int, until: int | None = None) -> int:
-    """How many entries of a space there are behind one, and up to another."""
+    """How many entries of a space come after ``after``, up to and with ``until``."""
     condition, params = ("", ()) if until is None else (" AND seq <= ?", (until,))
     row = reader.row(
         f"SELECT count(*) FROM entry WHERE space = ? AND seq > ?{condition}",
