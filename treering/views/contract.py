@@ -9,11 +9,13 @@ over the list in ``treering.views.registry``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from treering.embed.contract import Embedder
+from treering.errors import ViewError
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.contract import LLM
@@ -164,3 +166,22 @@ class View:
 
 ViewFactory = Callable[[Resources], View]
 """What the entry point group ``treering.views`` names: a view for the resources of a memory."""
+
+
+def is_foreign(view: View) -> bool:
+    """Whether a view comes from another package. Its errors say nothing about the file."""
+    return type(view).__module__.partition(".")[0] != "treering"
+
+
+@contextmanager
+def attributed(view: View) -> Iterator[None]:
+    """Name the view in whatever a view of another package raises. Raises ViewError."""
+    try:
+        yield
+    except Exception as error:
+        if not is_foreign(view) or isinstance(error, ViewError):
+            raise
+        raise ViewError(
+            f"view {view.name!r} failed: {type(error).__name__}: {error}; mend or uninstall the "
+            "package that brings it"
+        ) from error

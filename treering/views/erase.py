@@ -13,7 +13,7 @@ from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.views import progress
-from treering.views.contract import View
+from treering.views.contract import Erased, View, attributed
 
 log = logging.getLogger("treering")
 
@@ -25,6 +25,17 @@ MAX_NEEDLES = (
 )
 NEEDLE_CHARS = 32
 MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+
+
+OWN_TABLES = frozenset(
+    (
+        *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
+        *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
+        *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
+        *("fact_mark", "statement", "superseded", "unanswered", "view"),
+    )
+)
+"""Tables that no view of another package has; a file may be anybody's, and names what it likes."""
 
 
 class Eraser:
@@ -104,6 +115,19 @@ class Eraser:
         states = progress.states(reader, reader.id)
         return [view for view in reversed(self._views) if view.name in states]
 
+    def _drop_uninstalled(self, writer: SpaceWriter) -> None:
+        """Empty the tables of views whose package is not installed: nobody else can erase there.
+
+        All of it is derived; the view reads the journal again once its package is back.
+        """
+        installed = {view.name for view in self._views}
+        for name, state in progress.states(writer, writer.id).items():
+            if name not in installed:
+                for table in state.tables:
+                    if table.isidentifier() and table not in OWN_TABLES:
+                        writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
+                progress.drop(writer, writer.id, name)
+
     def _remove_derived(
         self, writer: SpaceWriter, seqs: Sequence[int]
     ) -> tuple[dict[str, int], list[int]]:
@@ -117,8 +141,9 @@ class Eraser:
         waiting = list(seqs)
         # A view may name further entries that must go (a memo, say, that is an entry itself). Other
         # views have derived rows from those, so that it goes on until no view names any more.
+        self._drop_uninstalled(writer)
         while waiting:
-            erasures = [view.erase(writer, waiting) for view in self._followed(writer)]
+            erasures = [_erased_by(view, writer, waiting) for view in self._followed(writer)]
             for erasure in erasures:
                 rows.update(erasure.rows)
             replies.erase(writer, writer.id, waiting)
@@ -129,6 +154,11 @@ class Eraser:
             waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
             further += waiting
         return dict(rows), further
+
+
+def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+    with attributed(view):
+        return view.erase(writer, seqs)
 
 
 def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:

@@ -18,7 +18,7 @@ from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.views import progress as places
-from treering.views.contract import View
+from treering.views.contract import View, is_foreign
 from treering.views.progress import ViewState
 
 log = logging.getLogger("treering")
@@ -124,14 +124,18 @@ class Follower:
         else the next ``add`` would wait until the view has read the whole journal.
         """
         states = places.states(reader, reader.id)
-        late = bool(states) and places.count(reader, reader.id, after=0) > NEWCOMER_ENTRIES
-        for view in self._views:
-            if view.name not in states:
-                states[view.name] = (
-                    ViewState("", max(state.read for state in states.values()), view.version)
-                    if late
-                    else ViewState(view.version)
-                )
+        new = [view for view in self._views if view.name not in states]
+        if not new:
+            return states
+        end = max((state.read for state in states.values()), default=0)
+        late = end > 0 and places.count(reader, reader.id, after=0) > NEWCOMER_ENTRIES
+        for view in new:
+            states[view.name] = ViewState(
+                version=places.UNKNOWN if late else view.version,
+                read=end if late else 0,
+                target=view.version if late else None,
+                tables=view.tables if is_foreign(view) else (),
+            )
         return states
 
     def _derived(
@@ -189,16 +193,12 @@ def _store_of(
     """
     queued = batch.again.get(view.name, frozenset())
     again = work.claim(writer, writer.id, view.rereading, queued & as_read)
+    work.claim(writer, writer.id, view.rereading, queued - batch.entries.keys())  # erased before
     ours = {seq for seq in as_read if seq > state.read or seq in again}
     view.store(writer, {seq: rows for seq, rows in derived.items() if seq in ours})
     if batch.last > state.read or view.name not in batch.states:
         state = replace(state, read=max(state.read, batch.last))
     places.save(writer, writer.id, view.name, state)
-
-
-def is_foreign(view: View) -> bool:
-    """Whether a view comes from another package. Its errors say nothing about the file."""
-    return type(view).__module__.partition(".")[0] != "treering"
 
 
 @contextmanager

@@ -15,13 +15,14 @@ class ViewState:
     """The last entry a view has ``read``, and the ``version`` that made its rows.
 
     During a rebuild ``target`` is the version that makes the rows again, and ``rebuilt`` the last
-    entry whose rows are already made again.
+    entry whose rows are already made again. ``tables`` are those of a view of another package.
     """
 
     version: str
     read: int = 0
     target: str | None = None
     rebuilt: int = 0
+    tables: tuple[str, ...] = ()
 
     def is_outdated(self, version: str) -> bool:
         """Whether a rebuild is due or under way."""
@@ -31,11 +32,15 @@ class ViewState:
 def states(reader: Reader, space: int) -> dict[str, ViewState]:
     """The states of the views of a space, by name. A view that has read nothing is left out."""
     rows = reader.rows(
-        "SELECT name, version, read, target, rebuilt FROM view WHERE space = ?", (space,)
+        "SELECT name, version, read, target, rebuilt, tables FROM view WHERE space = ?", (space,)
     )
     return {
         str(row[0]): ViewState(
-            str(row[1]), int(row[2]), None if row[3] is None else str(row[3]), int(row[4])
+            version=str(row[1]),
+            read=int(row[2]),
+            target=None if row[3] is None else str(row[3]),
+            rebuilt=int(row[4]),
+            tables=tuple(str(row[5]).split()),
         )
         for row in rows
     }
@@ -44,11 +49,21 @@ def states(reader: Reader, space: int) -> dict[str, ViewState]:
 def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
     """Store how far a view has come."""
     writer.execute(
-        "INSERT INTO view (space, name, version, read, target, rebuilt) VALUES (?, ?, ?, ?, ?, ?)"
+        "INSERT INTO view (space, name, version, read, target, rebuilt, tables)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (space, name) DO UPDATE SET version = excluded.version,"
-        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt",
-        (space, name, state.version, state.read, state.target, state.rebuilt),
+        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt,"
+        " tables = excluded.tables",
+        (
+            *(space, name, state.version, state.read, state.target, state.rebuilt),
+            " ".join(state.tables),
+        ),
     )
+
+
+def drop(writer: Writer, space: int, name: str) -> None:
+    """Forget that a view has read anything."""
+    writer.execute("DELETE FROM view WHERE space = ? AND name = ?", (space, name))
 
 
 def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:

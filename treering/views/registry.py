@@ -40,7 +40,7 @@ from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
 from treering.views.code.memory import CodeMemory
 from treering.views.code.write.coder import BilledModel
-from treering.views.contract import Resources, View, ViewFactory
+from treering.views.contract import Resources, View, ViewFactory, attributed
 from treering.views.erase import SCRUB, Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
@@ -166,8 +166,9 @@ class Views:
         return self._plan(defaults, relations, alpha, tree=tree)
 
     def _fresh(self, reader: SpaceReader) -> int:
+        """Entries and fragments that a search would miss; what other views lack, it would not."""
         unread = self._follower.unread(reader)
-        return max(unread.values(), default=0) + store.untried(reader)
+        return unread.get(Fragments.name, 0) + store.untried(reader)
 
     def _index(self, fresh: int) -> None:
         if 0 < fresh <= CATCH_UP_ENTRIES:
@@ -191,8 +192,9 @@ class Views:
         failures: list[TreeringError] = []
         for view in self._views:
             try:
-                view.settle(progress, upgrade=upgrade)
-            except (LLMError, EmbeddingError) as error:  # the others may get on
+                with attributed(view):
+                    view.settle(progress, upgrade=upgrade)
+            except (LLMError, EmbeddingError, ViewError) as error:  # the others may get on
                 failures.append(error)
         if failures:
             raise failures[0]
@@ -236,7 +238,8 @@ class Views:
             counts = ledger.counts(reader)
             pending = Counter(self._behind(reader))
             for view in self._followed(reader):
-                pending.update(view.pending(reader))
+                with attributed(view):
+                    pending.update(view.pending(reader))
             pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
             return Stats(
                 space=self._space.name,
@@ -264,7 +267,9 @@ class Views:
         """The marks of all views for each quote; if two views differ, the first one wins."""
         marked = [UNMARKED] * len(quotes)
         for view in self._followed(reader) if quotes else ():
-            for place, mark in view.marks(reader, quotes).items():
+            with attributed(view):
+                marks = view.marks(reader, quotes)
+            for place, mark in marks.items():
                 marked[place] = marked[place].joined(mark)
         return marked
 
@@ -321,7 +326,8 @@ class Views:
         except TreeringError as error:
             failure = error
         for view in self._views:
-            view.catch_up(progress)
+            with attributed(view):
+                view.catch_up(progress)
         if failure is not None:
             raise failure
 
@@ -385,7 +391,8 @@ class Views:
                 log.warning("%s is not rebuilt: %s", view.name, error)
 
     def _rebuild(self, view: View, progress: Progress | None) -> None:
-        rebuild(self._space, view, progress)  # adds and searches go on meanwhile
+        with attributed(view):
+            rebuild(self._space, view, progress)  # adds and searches go on meanwhile
         with self._building:
             self._follow(progress)
 
@@ -402,14 +409,17 @@ class Views:
     def _relation_of(self, view: View) -> Relation:
         if isinstance(view, Summaries):
             return self.tree._relation()
-        relation = view.relation()
-        assert relation is not None  # it has a name
+        with attributed(view):
+            relation = view.relation()
+        if relation is None:
+            raise ViewError(f"view {view.name!r} has no relation {view.relation_name!r} to give")
         return relation
 
     def _newer(self, reader: SpaceReader) -> Mapping[int, int]:
         newer: dict[int, int] = {}
         for view in self._followed(reader):
-            newer = {**view.newer(reader), **newer}
+            with attributed(view):
+                newer = {**view.newer(reader), **newer}
         return newer
 
     def _beside_code(self, question: str, k: int) -> list[Hit]:
@@ -421,8 +431,15 @@ class Views:
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:
     for entry_point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        factory: ViewFactory = entry_point.load()
-        yield factory(resources)
+        try:
+            factory: ViewFactory = entry_point.load()
+            view = factory(resources)
+        except Exception as error:
+            raise ViewError(
+                f"view {entry_point.name!r} cannot be made: {type(error).__name__}: {error}; mend "
+                "or uninstall the package that brings it"
+            ) from error
+        yield view
 
 
 def _is_current(view: View, reader: SpaceReader) -> bool:
