@@ -23,15 +23,15 @@ def exchanges(
     itself.
     """
     members: dict[str, Exchange] = {}
-    found: dict[tuple[str, int], Exchange] = {}
+    by_key: dict[tuple[str, int], Exchange] = {}
     for hit in hits:
         before = members.get(hit.entry_id) if hit.role else None
         if before is None:
             before = Exchange(_messages(reader, hit, without, marks), 0.0)
             members |= dict.fromkeys(before.entries, before)
-        score = found[before.key].score if before.key in found else 0.0
-        found[before.key] = replace(before, score=score + max(hit.score, 0.0))
-    return _newer_first(sorted(found.values(), key=lambda one: -one.score))
+        score = by_key[before.key].score if before.key in by_key else 0.0
+        by_key[before.key] = replace(before, score=score + max(hit.score, 0.0))
+    return _newer_first(sorted(by_key.values(), key=lambda exchange: -exchange.score))
 
 
 def _messages(
@@ -49,13 +49,13 @@ def _messages(
         _whole(quote.entry, hit, mark)
         for quote, mark in zip(quotes, marks(reader, quotes), strict=True)
     )
-    return whole if any(one.entry_id == hit.entry_id for one in whole) else (hit,)
+    return whole if any(message.entry_id == hit.entry_id for message in whole) else (hit,)
 
 
-def _whole(entry: Entry, found: Hit, mark: Mark) -> Hit:
+def _whole(entry: Entry, hit: Hit, mark: Mark) -> Hit:
     """An entry of the round of a hit, as a hit."""
     return replace(
-        found,
+        hit,
         text=entry.text,
         entry_id=entry.id,
         position=entry.position,
@@ -73,16 +73,20 @@ def _whole(entry: Entry, found: Hit, mark: Mark) -> Hit:
 
 def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
     """Every exchange behind those whose statements supersede its own, which score as much."""
-    home: Mapping[str, Exchange] = {entry: one for one in ranked for entry in one.entries}
+    home: Mapping[str, Exchange] = {
+        entry: exchange for exchange in ranked for entry in exchange.entries
+    }
     ordered: dict[tuple[str, int], Exchange] = {}
-    for one in ranked:
-        for newer in _newer(one):
+    for exchange in ranked:
+        for newer in _newer(exchange):
             if newer in home:
                 first = home[newer]
-                ordered.setdefault(first.key, replace(first, score=max(first.score, one.score)))
-        ordered.setdefault(one.key, one)
+                ordered.setdefault(
+                    first.key, replace(first, score=max(first.score, exchange.score))
+                )
+        ordered.setdefault(exchange.key, exchange)
     return list(ordered.values())
 
 
-def _newer(one: Exchange) -> Iterable[str]:
-    return (hit.superseded_by.entry_id for hit in one.hits if hit.superseded_by)
+def _newer(exchange: Exchange) -> Iterable[str]:
+    return (hit.superseded_by.entry_id for hit in exchange.hits if hit.superseded_by)

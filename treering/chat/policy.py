@@ -147,7 +147,7 @@ class Policy(Protocol):
 def line(entry: Entry) -> str:
     """A dialogue line, which cannot be taken for two, whatever speaker or text hold."""
     return _JOINT.sub(
-        lambda found: " ".join(found[0]), f"{entry.speaker or entry.role}: {entry.text}"
+        lambda match: " ".join(match[0]), f"{entry.speaker or entry.role}: {entry.text}"
     )
 
 
@@ -161,13 +161,13 @@ def indented(text: str) -> str:
 
 def newest(history: Sequence[Entry], limit: int, count: CountTokens) -> tuple[Entry, ...]:
     """The longest end of a conversation that has at most ``limit`` tokens."""
-    kept: list[Entry] = []
+    recent: list[Entry] = []
     for entry in reversed(history):
         limit -= count(line(entry)) + JOIN_TOKENS
         if limit < 0:
             break
-        kept.append(entry)
-    return tuple(reversed(kept))
+        recent.append(entry)
+    return tuple(reversed(recent))
 
 
 def tokens(entries: Iterable[Entry], count: CountTokens) -> int:
@@ -182,8 +182,8 @@ def ids(entries: Iterable[Entry]) -> frozenset[str]:
 
 def query(turn: Turn) -> str:
     """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
-    said = [*(entry.text for entry in turn.last_round), turn.message]
-    return "\n".join(said).strip()[-QUERY_CHARS:]
+    texts = [*(entry.text for entry in turn.last_round), turn.message]
+    return "\n".join(texts).strip()[-QUERY_CHARS:]
 
 
 def cited(context: Context) -> tuple[Evidence, ...]:

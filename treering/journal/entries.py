@@ -45,12 +45,12 @@ class Draft:
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
-        said = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
-        return damage.digest((*said, micros(self.at) if self.at else None), self.key)
+        content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
+        return damage.digest((*content, micros(self.at) if self.at else None), self.key)
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendResult:
     """What ``append`` did: the ids of new entries and the number that were there already."""
 
     ids: list[str]
@@ -122,7 +122,7 @@ def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
 
 def append(
     writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
-) -> Appended:
+) -> AppendResult:
     """Append drafts to a source; views find them there. ``queue`` names work to be done of each.
 
     A draft whose content the source already holds is left alone.
@@ -146,7 +146,7 @@ def append(
             )
         ids.append(new)
         position = max(position, place + 1)
-    return Appended(ids, unchanged)
+    return AppendResult(ids, unchanged)
 
 
 def _insert(
@@ -239,12 +239,12 @@ def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str
 
 def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
-    found = read(
+    rows = read(
         reader,
         "s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
         (space, source, limit),
     )
-    return [entry for _, entry in found][::-1]
+    return [entry for _, entry in rows][::-1]
 
 
 def exchange(reader: Reader, space: int, source: str, position: int, limit: int) -> list[int]:
@@ -275,21 +275,21 @@ def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
 
 def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     """Entries by sequence number; those that have gone are left out."""
-    found: dict[int, Entry] = {}
+    entry_by_seq: dict[int, Entry] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), PAGE):
         chunk = unique[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        found.update(read(reader, f"e.seq IN ({marks})", chunk))
-    return found
+        entry_by_seq.update(read(reader, f"e.seq IN ({marks})", chunk))
+    return entry_by_seq
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     """Entries by sequence number, of which another row says that they are there."""
-    found = by_seq(reader, seqs)
-    if missing := set(seqs) - found.keys():
+    entry_by_seq = by_seq(reader, seqs)
+    if missing := set(seqs) - entry_by_seq.keys():
         raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
-    return found
+    return entry_by_seq
 
 
 def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
@@ -323,12 +323,12 @@ def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
 
 def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
-    found = read(reader, "e.space = ? AND e.id = ?", (space, identity))
-    if not found:
+    rows = read(reader, "e.space = ? AND e.id = ?", (space, identity))
+    if not rows:
         raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
-    if found[0][1].id != identity:  # the index of the ids and the entry disagree
+    if rows[0][1].id != identity:  # the index of the ids and the entry disagree
         raise damage.of_entry(identity, "it has another id")
-    return found[0]
+    return rows[0]
 
 
 def seq_of(reader: Reader, space: int, identity: str) -> int:
@@ -402,7 +402,7 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    wanted = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     clause = (
         "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
         " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
@@ -410,4 +410,4 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
         " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
     )
-    return clause, [key, wanted, wanted, wanted, wanted, wanted]
+    return clause, [key, literal, literal, literal, literal, literal]

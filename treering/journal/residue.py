@@ -16,16 +16,16 @@ def holds(inode: Inode, needles: Sequence[bytes]) -> bool:
     """Whether any of the needles is in the bytes of a file that has been entered."""
     with opened.stream(inode) as file:
         file.seek(0)
-        return _found(file, needles)
+        return _contains(file, needles)
 
 
 def log_holds(path: Path, needles: Sequence[bytes]) -> bool:
     """The same of a write-ahead log, on which SQLite keeps no locks."""
     with FileIO(path) as stream:
-        return _found(stream, needles)
+        return _contains(stream, needles)
 
 
-def _found(stream: FileIO, needles: Sequence[bytes]) -> bool:
+def _contains(stream: FileIO, needles: Sequence[bytes]) -> bool:
     overlap = max(map(len, needles), default=1) - 1
     tail = b""
     while block := stream.read(_BLOCK):

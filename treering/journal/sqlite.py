@@ -49,8 +49,8 @@ class _Transaction:
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         with translated(self._path):
-            found: Row | None = self._connection.execute(sql, params).fetchone()
-            return found
+            first: Row | None = self._connection.execute(sql, params).fetchone()
+            return first
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         with translated(self._path):
@@ -302,7 +302,8 @@ class SqliteDatabase:
         return connection
 
     def _drop_connections_of_ended_threads(self) -> None:
-        for thread in [one for one in self._connections if not one.is_alive()]:
+        ended = [thread for thread in self._connections if not thread.is_alive()]
+        for thread in ended:
             self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:

@@ -41,8 +41,8 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
         rows = reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params)
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
-        found = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
-        _name_damaged(reader, [row[0] for row in found])
+        seq_rows = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
+        _name_damaged(reader, [row[0] for row in seq_rows])
         raise
 
 
@@ -55,8 +55,8 @@ def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
         try:
             row = reader.row(f"SELECT {_COLUMNS} {_FROM} WHERE e.seq = ?", (seq,))
         except JournalCorrupt as error:
-            found = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
-            name = bytes(found[0]).decode(errors="replace") if found else f"in row {seq}"
+            id_row = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
+            name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {seq}"
             raise damage.of_entry(name, "it cannot be read") from error
         if row is not None:
             entry_of(row)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
-from treering.search.own import Mode, Raw, fuse, raw_scores
+from treering.search.own import Mode, RawScores, fuse, raw_scores
 from treering.search.relations.combine import Relations, relation_terms
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.registry import Plan
@@ -27,7 +27,7 @@ class Ranking:
     snapshot: Snapshot
     scores: Floats
     terms: dict[str, Floats]
-    raw: Raw
+    raw: RawScores
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
@@ -85,7 +85,7 @@ def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dic
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
-    weights = [1 + sum(one.alpha for one in plan.get(kind, ())) for kind in KINDS]
+    weights = [1 + sum(weighted.alpha for weighted in plan.get(kind, ())) for kind in KINDS]
     share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
     return {name: values * share for name, values in parts.items()}
 

@@ -75,8 +75,8 @@ class Searcher:
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
-            found = [ranking.best(at, k, allowed) for at in range(len(queries))]
-            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+            best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
@@ -109,8 +109,8 @@ class Searcher:
         count_tokens: CountTokens,
     ) -> Context:
         """The best fragments that fit a budget, as passages."""
-        found = self.candidates(query, condition, mode, plan)
-        with closing(found) as candidates:  # it reads within a transaction
+        ranked = self.candidates(query, condition, mode, plan)
+        with closing(ranked) as candidates:  # it reads within a transaction
             return assemble(query, candidates, budget, count_tokens)
 
     def hits(

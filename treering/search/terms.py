@@ -73,8 +73,8 @@ def terms_version() -> str:
 
 def stem(word: str) -> str:
     """A lower-case word without its ending."""
-    found: str = _stemmer.stem(word)
-    return found
+    stemmed: str = _stemmer.stem(word)
+    return stemmed
 
 
 def words(text: str) -> frozenset[str]:

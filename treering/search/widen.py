@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.search.lexical import Lexical
-from treering.search.relations.contract import MISSING, Items, Stacked
+from treering.search.relations.contract import MISSING, Items, StackedMatrix
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 
@@ -46,14 +46,14 @@ def _extended(items: Items, vectors: Floats) -> Items:
         session=np.concatenate([items.session, missing]),
         speaker=np.concatenate([items.speaker, missing]),
         at=np.concatenate([items.at, np.full(more, np.nan)]),
-        vectors=Stacked(np.asarray(items.vectors), vectors),
+        vectors=StackedMatrix(np.asarray(items.vectors), vectors),
     )
 
 
 def _with_texts(lexical: Lexical, texts: Sequence[Terms]) -> Lexical:
     if not texts:
         return lexical
-    return lexical.extended(np.concatenate(texts), np.array([len(one) for one in texts]))
+    return lexical.extended(np.concatenate(texts), np.array([len(text) for text in texts]))
 
 
 def _usual(kind: NDArray[np.int8]) -> int:

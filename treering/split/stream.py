@@ -47,9 +47,9 @@ def pieces(blocks: Iterable[str], limit: int = MAX_ENTRY_CHARS) -> Iterator[str]
 def _border(text: str, start: int, stop: int) -> int:
     middle = (start + stop) // 2
     for mark in ("\n\n", "\n", " "):
-        found = text.rfind(mark, middle, stop)
-        if found >= 0:
-            return found + len(mark)
+        at = text.rfind(mark, middle, stop)
+        if at >= 0:
+            return at + len(mark)
     return stop
 
 

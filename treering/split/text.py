@@ -33,8 +33,8 @@ def spans(text: str, limit: int = MAX_FRAGMENT_CHARS) -> list[Span]:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without the white space around them."""
-    found = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
-    return [sentence for sentence in found if sentence]
+    pieces = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
+    return [sentence for sentence in pieces if sentence]
 
 
 def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[Span]:

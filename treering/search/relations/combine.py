@@ -43,14 +43,14 @@ class Relations:
             if self._version != version:
                 self._bound.clear()
                 self._version = version
-            found = self._bound.get(relation)
-            if found is None:
+            bound = self._bound.get(relation)
+            if bound is None:
                 operator = relation.bind(items)
-                found = self._bound[relation] = (operator, _inverse(operator.mass()))
+                bound = self._bound[relation] = (operator, _inverse(operator.mass()))
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
             self._bound.move_to_end(relation)
-            return found
+            return bound
 
 
 def _inverse(mass: Floats) -> Floats:
@@ -82,16 +82,17 @@ def relation_terms(
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
     """Raises InputError for weights that are none, and for names that ``why`` could not tell."""
-    for kind, weighted in plan.items():
-        names = [one.relation.name for one in weighted]
+    for kind, choices in plan.items():
+        names = [choice.relation.name for choice in choices]
         if taken := sorted(OWN_TERMS.intersection(names)):
             raise InputError(
                 f"{taken[0]!r} is a term of the own score; give the relation another name"
             )
-        for one in weighted:
-            if not 0 <= one.alpha < inf:
+        for choice in choices:
+            if not 0 <= choice.alpha < inf:
                 raise InputError(
-                    f"alpha of {one.relation.name} is {one.alpha}; it must be finite and at least 0"
+                    f"alpha of {choice.relation.name} is {choice.alpha}; "
+                    "it must be finite and at least 0"
                 )
         if len(set(names)) < len(names):
             raise InputError(

@@ -38,7 +38,7 @@ class Matrix(Protocol):
     def __matmul__(self, other: Any, /) -> Any: ...
 
 
-class Stacked:
+class StackedMatrix:
     """Matrices one below the other, read as one without a copy."""
 
     def __init__(self, *parts: Floats) -> None:
@@ -79,10 +79,10 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
 
     Each column is written as it will be read, which the plain product would not do.
     """
-    if isinstance(vectors, Stacked):
+    if isinstance(vectors, StackedMatrix):
         return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
-    found: Floats = (queries @ np.asarray(vectors).T).T
-    return found
+    likeness: Floats = (queries @ np.asarray(vectors).T).T
+    return likeness
 
 
 @dataclass(frozen=True, slots=True)

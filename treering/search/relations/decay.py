@@ -42,13 +42,13 @@ class DecayOperator:
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``, shape (N,) or (N, Q)."""
-        return by_column(self._one, scores)
+        return by_column(self._propagate_column, scores)
 
     def mass(self) -> Floats:
         """``W·1``."""
-        return self._one(np.ones(self._size, dtype=np.float32))
+        return self._propagate_column(np.ones(self._size, dtype=np.float32))
 
-    def _one(self, scores: Floats) -> Floats:
+    def _propagate_column(self, scores: Floats) -> Floats:
         chain = np.ascontiguousarray(scores if self._order is None else scores[self._order])
         if not len(chain):
             return np.zeros(self._size, dtype=np.float32)
