@@ -1,4 +1,4 @@
-"""Looking over a whole file: SQLite's own checks, and every entry against its digest."""
+"""Checks of a whole file: SQLite's own, and every entry against its digest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PAGE = 500  # entries read at a time: no long read transaction keeps the WAL fro
 
 
 def problems(database: Database, progress: Progress | None = None) -> list[str]:
-    """What is wrong with a file; empty if it is sound. ``progress`` counts entries of all spaces.
+    """The problems of a file; empty if it is sound. ``progress`` counts entries of all spaces.
 
-    Every entry that is not as it was stored is named; its text is not shown.
+    Every entry that differs from what was stored is named; its text is not shown.
     """
     findings = database.check()
     try:
@@ -78,8 +78,8 @@ def _separate_damaged(
         rows = stored.read(reader, "e.seq BETWEEN ? AND ? ORDER BY e.seq", (seqs[0], seqs[-1]))
         within = set(seqs)
         return [entry for seq, entry in rows if seq in within], {}
-    except JournalCorrupt:  # one by one
-        pass
+    except JournalCorrupt:
+        pass  # one entry of the page is damaged: read them one by one to tell which
     entries: list[Entry] = []
     wrong: dict[int, JournalCorrupt] = {}
     for seq in seqs:

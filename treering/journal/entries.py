@@ -1,4 +1,4 @@
-"""The journal of entries: append, read, replace and erase, in portable SQL over any Database."""
+"""The journal of entries: append, read, replace and erase them in a Database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treering.journal.stored import read
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
-"""How the names of sources begin that treering itself writes to: what is there, nobody said."""
+"""The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
@@ -51,7 +51,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """What ``append`` did: the ids of new entries and the number that were there already."""
+    """The result of ``append``: the ids of new entries, and how many were there already."""
 
     ids: list[str]
     unchanged: int
@@ -123,9 +123,9 @@ def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
 def append(
     writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
 ) -> AppendResult:
-    """Append drafts to a source; views find them there. ``queue`` names work to be done of each.
+    """Append drafts to a source. ``queue`` names the view that has work to do on each new entry.
 
-    A draft whose content the source already holds is left alone.
+    A draft whose content the source already holds is skipped and counted as unchanged.
     """
     now = micros(datetime.now(UTC))
     row = writer.row("SELECT coalesce(max(position) + 1, 0) FROM entry WHERE source = ?", (source,))
@@ -173,6 +173,7 @@ def _insert(
             draft.text,
         ),
     )
+    # An import gives ids: a conflict may also be an id that stands for another text here.
     if not inserted and draft.id is not None:
         _refuse_other_content(writer, space, draft)
     return identity if inserted else None
@@ -229,7 +230,7 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:
-    """The digests of the ids that a space has: another one tells that an entry was rewritten."""
+    """The digests of the ids that a space has; a digest changes when its entry is rewritten."""
     rows = reader.rows(
         "SELECT id, digest FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
         (space, json.dumps(sorted(identities))),
@@ -257,6 +258,7 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
         " WHERE s.space = ? AND s.name = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
         (space, source, position - limit, position + limit),
     )
+    # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
     for seq, role, place in rows:
         if role == "user":
@@ -285,7 +287,7 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number, of which another row says that they are there."""
+    """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
     entry_by_seq = by_seq(reader, seqs)
     if missing := set(seqs) - entry_by_seq.keys():
         raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
@@ -332,7 +334,7 @@ def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
 
 
 def seq_of(reader: Reader, space: int, identity: str) -> int:
-    """The sequence number of an id, be its entry damaged or not. Raises UnknownName."""
+    """The sequence number of an id, even of a damaged entry. Raises UnknownName."""
     row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
     if row is None:
         raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
@@ -391,7 +393,7 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
 
 
 def _source_clause(source: str | None) -> str:
-    """A source by its name; one that ends in ``/`` stands for all that are below it."""
+    """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
     below = source is not None and source.endswith("/")
     return "instr(s.name, ?) = 1" if below else "s.name = ?"
 

@@ -1,4 +1,4 @@
-"""What a space has: counts, settings, and what its models have cost."""
+"""The ledger of a space: counts, settings, and what its models have cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def counts(reader: SpaceReader) -> dict[str, int]:
 
 
 def settings(reader: Reader, space: int) -> dict[str, Any]:
-    """The settings of a space: what ``fit`` found, and how its tree grows."""
+    """The settings of a space: the relations that ``fit`` chose, and how its tree grows."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
     with damage.decoding("what `treering fit` found"):
         stored: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}

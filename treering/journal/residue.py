@@ -1,4 +1,4 @@
-"""Looking for bytes that should be gone in the files of a database."""
+"""Residue: bytes that should be gone, looked for in the files of a database."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def log_holds(path: Path, needles: Sequence[bytes]) -> bool:
 
 
 def _contains(stream: FileIO, needles: Sequence[bytes]) -> bool:
+    # A needle may lie across two blocks: each window begins with the end of the one before it.
     overlap = max(map(len, needles), default=1) - 1
     tail = b""
     while block := stream.read(_BLOCK):

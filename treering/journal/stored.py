@@ -49,7 +49,7 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
 def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
     """Raises JournalCorrupt naming the first of the entries that cannot be read as it was stored.
 
-    What is no UTF-8 fails while rows are fetched, before it can be told which row it is of.
+    Bytes that are not UTF-8 fail while rows are fetched, before their row is known.
     """
     for seq in seqs:
         try:

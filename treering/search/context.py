@@ -29,7 +29,7 @@ class Candidate:
 
     hit: Hit
     rank: int  # its place among the fragments of its source
-    session: int  # the code of its session, as named or as told by silences
+    session: int  # the code of its session, which was named or cut at silences
     vector: Floats
 
 
@@ -79,9 +79,12 @@ def assemble(
         best = best or candidate
         if _repeats(candidate, taken):
             continue
+        # Counting all passages anew for each candidate would cost more than the search. Upper
+        # bounds are added up instead, and the exact count is made only where they do not fit.
         cost = cost_of(candidate, count)
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
+        # Beside a neighbour a candidate needs no citation of its own, so it may cost less.
         if total + cost > budget and _has_neighbour(candidate, taken):
             cost = _tokens([*taken, candidate], count) - total
         if total + cost > budget:
@@ -149,7 +152,7 @@ def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
 
 
 def _times(runs: Sequence[_PassageRun]) -> list[float]:
-    """When each was said, of runs by source and place; before all others where nothing tells."""
+    """When each run was said, for runs sorted by source and place; −inf if no time is known."""
     hits = [run.first.hit for run in runs]
     codes: dict[str, int] = {}
     source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
@@ -165,7 +168,7 @@ def _reading_order(run: _PassageRun, at: float) -> tuple[bool, float, str, int]:
 
 
 def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
-    """What was taken, best first, as passages in reading order; the last go while it is too long.
+    """Candidates, best first, as passages in reading order; the worst go while it is too long.
 
     Summaries come first, then texts by time, inside a source by place.
     """
@@ -205,12 +208,12 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
 
 
 def _label(source: str) -> str:
-    """The end of a long source: what tells it apart, without paying for a whole URL or path."""
+    """The end of a long source. It tells sources apart without the price of a whole URL or path."""
     return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
 
 
 def _body(members: Sequence[Candidate]) -> str:
-    """Running text: pieces of one entry joined as they stood, messages a line each."""
+    """Running text: pieces of one entry joined without overlap, each message on its own line."""
     body = ""
     for place, candidate in enumerate(members):
         hit = candidate.hit
@@ -231,7 +234,7 @@ def shown(hit: Hit) -> str:
 
 
 class MarkedText(Protocol):
-    """What may be superseded or out of date: a hit, or what is known of an entry."""
+    """A text that may be superseded or out of date: a hit, or the mark of an entry."""
 
     @property
     def superseded_by(self) -> Newer | None:
@@ -256,7 +259,7 @@ def against(hit: MarkedText) -> str:
 
 
 def outdated(below: Iterable[MarkedText]) -> str:
-    """What is known against a summary, if one of the texts below it is superseded: the newest."""
+    """The newest statement against a summary, if a text below it is superseded; else empty."""
     newer = [marked.superseded_by for marked in below if marked.superseded_by is not None]
     if not newer:
         return ""

@@ -1,4 +1,4 @@
-"""Hits: what is given back for rows of a ranking, their texts read from the database."""
+"""From rows of a ranking to hits; their texts are read from the database here."""
 
 from __future__ import annotations
 

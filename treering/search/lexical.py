@@ -39,6 +39,7 @@ class _PostingRun:
         return np.repeat(self.terms, np.diff(self.starts))
 
     def postings(self, term: int) -> slice:
+        # An unknown term gets the place where it would stand: the end, or another term's.
         at = int(np.searchsorted(self.terms, np.uint32(term)))
         if at == len(self.terms) or self.terms[at] != term:
             return slice(0, 0)
@@ -71,7 +72,7 @@ class Lexical:
         return len(self._lengths)
 
     def extended(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
-        """This index and one more row a size: row i has the next ``sizes[i]`` terms of ``flat``."""
+        """This index with ``len(sizes)`` rows more; row i has the next ``sizes[i]`` of ``flat``."""
         rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
         lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
@@ -79,7 +80,7 @@ class Lexical:
         return Lexical(_merged([*self._runs, new]), np.concatenate([self._lengths, lengths]))
 
     def kept(self, keep: NDArray[np.bool_]) -> Lexical:
-        """This index without the rows that are False in ``kept``, shape (N,); others move up."""
+        """This index without the rows where ``keep``, shape (N,), is False; others move up."""
         renumbered = (np.cumsum(keep) - 1).astype(np.int32)
         runs = []
         for run in self._runs:

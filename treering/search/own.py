@@ -45,7 +45,7 @@ class OwnScores:
 def raw_scores(
     snapshot: Snapshot, queries: Sequence[Terms], vectors: Floats | None, mode: Mode
 ) -> RawScores:
-    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row a query."""
+    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query."""
     bm25 = cosine = None
     if mode != "dense":
         bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
@@ -64,6 +64,7 @@ def fuse(snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms]) -> OwnSco
     if raw.bm25 is not None:
         terms["lexical"] = standardised(raw.bm25)
         if raw.cosine is not None:
+            # How much BM25 has to say is seen at its best hit: the share of the query it covers.
             best = raw.bm25.argmax(axis=0).tolist()
             coverage = [
                 snapshot.lexical.coverage(query, row)
@@ -79,8 +80,8 @@ def fuse(snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms]) -> OwnSco
 def standardised(scores: Floats, snapshot: Snapshot | None = None) -> Floats:
     """Scores in standard deviations from their mean, each column by itself.
 
-    Given a snapshot, mean and deviation are of the embedded fragments and the others get 0, the
-    mean: not knowing a fragment's vector says nothing about it.
+    Given a snapshot, mean and deviation are those of the embedded fragments. The others get 0,
+    which is the mean: a vector that is not known yet says nothing about its fragment.
     """
     partial = snapshot is not None and not snapshot.embedded.all()
     embedded_scores = scores[snapshot.embedded] if snapshot is not None and partial else scores

@@ -47,7 +47,7 @@ class Ranking:
         k = min(k, total)
         if not k:
             return np.zeros(0, dtype=np.int64)
-        # All that reach the k-th best score, so that ties do not depend on the partition.
+        # All rows that reach the k-th best score: a partition alone would cut ties by chance.
         threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
         rows = np.flatnonzero(scores >= threshold)
         order = np.argsort(-scores[rows], kind="stable")
@@ -91,9 +91,10 @@ def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dic
 
 
 def _named(snapshot: Snapshot, queries: Sequence[str]) -> dict[str, Floats]:
-    """A bonus for the turns of whoever a query names; nothing if no query names a speaker."""
+    """A bonus for the turns of the speakers that a query names; empty if it names none."""
     names = [words(name) for name in snapshot.speakers]
     asked = [words(query) for query in queries]
+    # A speaker is named if all words of the name are in the query; "user" is a word, not a name.
     hit = np.array(
         [[bool(name) and name <= query and not name <= ROLES for query in asked] for name in names],
         dtype=np.float32,

@@ -1,4 +1,4 @@
-"""A space with further rows: texts that stand for fragments are ranked together with these."""
+"""A snapshot with further rows: texts that stand for fragments, ranked together with them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from treering.search.terms import Terms
 
 
 def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:
-    """The fragments, then texts, which are in no document or session, by nobody, at no time.
+    """A snapshot of the fragments, then the texts.
 
-    ``texts`` are the terms of each. ``vectors`` has a unit row a text, or an all-zero row for one
-    that is not embedded. The new rows have no fragment and no entry, and are scored as the kind
-    that most fragments have.
+    ``texts`` are the terms of each. ``vectors`` has a unit row per text, or an all-zero row for one
+    that is not embedded. The new rows have no fragment, entry, document, session, speaker or time.
+    They are scored as the kind that most fragments have.
     """
     more = len(texts)
     missing = np.full(more, MISSING)

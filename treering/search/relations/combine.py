@@ -23,7 +23,7 @@ MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some b
 
 
 class Relations:
-    """Binds relations to the items of one version of a space, and keeps what it has bound."""
+    """Binds relations to the items of one version of a space, and keeps the operators."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,6 +39,8 @@ class Relations:
 
     def _operator(self, relation: Relation, items: Items, version: int) -> tuple[Operator, Floats]:
         """The bound operator and ``1 / W·1``."""
+        # Binding may sort all items. It happens under the lock, so that searches which arrive
+        # together wait for one operator instead of each making its own.
         with self._lock:
             if self._version != version:
                 self._bound.clear()
@@ -73,6 +75,7 @@ def relation_terms(
         for weighted in plan.get(name, ()):
             env = relations.environment(weighted.relation, snapshot.items, snapshot.version, own)
             env *= np.float32(weighted.alpha)
+            # A relation propagates over all items; only the terms of its own kind count.
             if len(snapshot.kinds) > 1:
                 env[snapshot.kind != KINDS.index(name)] = 0
             key = weighted.relation.name
@@ -81,7 +84,7 @@ def relation_terms(
 
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
-    """Raises InputError for weights that are none, and for names that ``why`` could not tell."""
+    """Raises InputError for a weight that is not one, and for names that ``why`` would confuse."""
     for kind, choices in plan.items():
         names = [choice.relation.name for choice in choices]
         if taken := sorted(OWN_TERMS.intersection(names)):

@@ -29,6 +29,7 @@ class GroupOperator:
         return self._propagate_column(np.ones(len(self._labels), dtype=np.float32))
 
     def _propagate_column(self, scores: Floats) -> Floats:
+        # Items without a group share a label too: they are summed, and then masked out.
         sums = np.bincount(self._labels, weights=scores, minlength=self._groups)
         result: Floats = sums.astype(np.float32)[self._labels] * self._member
         return result

@@ -33,7 +33,7 @@ Chosen = Sequence[Named]
 def relation(name: str, others: Sequence[str] = ()) -> Relation:
     """The relation of that name with its default parameters. Raises UnknownName.
 
-    ``others`` are names that a memory knows beside: the relations of its views.
+    ``others`` are the relations that the memory's views add; an error names them too.
     """
     factory = BUILT_IN.get(name)
     if factory is None:
@@ -55,8 +55,7 @@ def plan(
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
     content, if they name it. ``alpha`` sets the weight of all relations, or of each by name;
-    ``others`` are further names that there are.
-    Raises UnknownName and InputError.
+    ``others`` are further names, for errors. Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
         raise InputError(f"relations is the text {chosen!r}; give a list such as [{chosen!r}]")

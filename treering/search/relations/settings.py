@@ -40,8 +40,8 @@ class FitReport:
 def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
     """The settings of a space after ``fit``.
 
-    A kind with a report has what was chosen for it, or the defaults if that is not kept; kinds
-    without a report stay as they are.
+    A kind with a report gets the relations chosen for it, or the defaults if these did not gain.
+    Kinds without a report stay as they are.
     """
     reported = {report.kind for report in reports}
     before = {
@@ -59,9 +59,9 @@ def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[s
 
 
 def load(settings: Mapping[str, Any]) -> Plan:
-    """The relations that a space's settings say, the defaults where they say nothing.
+    """The relations of a space's settings; the defaults for a kind that the settings do not name.
 
-    Raises InputError for settings that ``dump`` has not made.
+    Raises InputError for settings that ``updated`` did not make.
     """
     fitted = settings.get(KEY, {})
     try:
