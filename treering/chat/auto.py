@@ -1,8 +1,8 @@
 """Everything under one budget: recent dialogue, whole exchanges that relate, the rest in brief.
 
-An evidence found is shown with its exchange: half of one says little (FragRel's fragment of a chat
-is a round, appendix B.3). What does not fit as a whole is shown by its memo or its central
-sentences, so that more of what was said is at hand in the same room.
+An evidence is shown with its exchange, since half an exchange says little (FragRel's fragment of a
+chat is a round, appendix B.3). An exchange that does not fit as a whole is shown by its memo or its
+central sentences, so that the same room holds more of what was said.
 """
 
 from __future__ import annotations
@@ -58,10 +58,14 @@ class AutoPolicy:
         brief_room = left - whole_room
         asked = turn.message.strip()[-QUERY_CHARS:]
         shown = ids(recent)
+        # Search always returns something. If no hit shares a word or some meaning with the message,
+        # all of them are dropped.
         exchanges = sources.exchanges(asked, FRAGMENTS, shown)
         best = max((exchange.score for exchange in exchanges), default=0.0)
         if best <= 0 and not any(map(_relates, exchanges)):
             exchanges = ()  # the first of all there are, in no order
+        # A conversation that nearly fits is shown almost whole: its own exchanges are candidates
+        # however low they score.
         here = ids(turn.history) if length <= turn.room * NEARLY else frozenset()
         likely = [
             exchange
@@ -73,6 +77,7 @@ class AutoPolicy:
         recalled = {entry for exchange in whole for entry in exchange.entries}
         memos = _memos(sources.memos(asked), shown | recalled, brief_room, turn.count)
         brief_room -= sum(turn.count(memo.text) + HEAD_TOKENS for memo in memos)
+        # An exchange that is shown whole, or whose memo is shown, is not repeated in brief.
         covered = {entry for memo in memos for entry in memo.brief}
         rest = [
             exchange
@@ -85,14 +90,15 @@ class AutoPolicy:
 
 
 def _relates(exchange: Exchange) -> bool:
-    """Whether it has a word or some meaning in common with the message. The only one there is
-    scores no more than the mean of all, and neither do those that all score the same.
+    """Whether an exchange shares a word or some meaning with the message.
+
+    Scores cannot tell: a single exchange scores 0, the mean of all, and so do equal ones.
     """
     return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in exchange.hits)
 
 
 def _fitting(exchanges: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
-    """Exchanges, best first, that fit as a whole; what was said twice is shown once."""
+    """Exchanges, best first, that fit as a whole; an exchange with an equal text is left out."""
     taken: list[Exchange] = []
     texts: set[str] = set()
     for exchange in exchanges:
@@ -107,7 +113,7 @@ def _fitting(exchanges: Sequence[Exchange], room: int, count: CountTokens) -> li
 def _memos(
     memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
 ) -> list[Evidence]:
-    """What memos say of lines that are not all shown themselves, best first, as far as it fits."""
+    """Memos, best first, that fit; a memo whose lines are all shown themselves is left out."""
     chosen = []
     for memo in memos:
         if shown.issuperset(memo.entries):

@@ -39,7 +39,7 @@ log = logging.getLogger("treering")
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
 STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
-"""Where a small model goes on with the dialogue it was shown: what follows is nobody's words."""
+"""A small model may go on with the dialogue it was shown; what follows was said by nobody."""
 LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
 PROMPT_BUILDS = 3  # a prompt is built again where something in it was forgotten meanwhile
 
@@ -148,10 +148,10 @@ class Conversations:
     def _store_message(
         self, message: str, source: str, budget: int, record: RoundRecord | None
     ) -> _OpenRound:
-        """A message, which is durable on return: it is kept before anything can fail.
+        """Store a message, durable on return, before anything else of the round can fail.
 
-        Said again because it got no reply, it is kept already. That is decided in the transaction
-        that keeps it: two who say the same at once are both kept.
+        A message that is said again because it got no reply is stored already. The transaction
+        that stores it decides that: two callers who say the same at once store two messages.
         """
         llm = self._account.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
@@ -163,6 +163,7 @@ class Conversations:
             history = entries.tail(writer, space, source, _lines_within(within))
             is_present = database.is_present
             last = _last_of(history, unanswered.take(writer, space, source, is_present))
+            # An earlier attempt at the same request comes first, then a message without a reply.
             stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
             if stored:
                 unanswered.answered(writer, space, stored)  # the mark of who asked before
@@ -205,7 +206,7 @@ class Conversations:
 
     @contextmanager
     def _given_up_if_failing(self, open_round: _OpenRound) -> Iterator[None]:
-        """What interrupts a round, be it the user, leaves a message that can be said again."""
+        """Give the message up if the round fails or is interrupted: it can then be said again."""
         answered = False
         try:
             yield
@@ -248,7 +249,7 @@ class Conversations:
         return answer
 
     def _follow(self, source: str, policy: Policy) -> None:
-        """Index the round, and write memos; it is complete, so what fails is only delayed."""
+        """Index the round and write memos. The round is complete, so a failure here only delays."""
         self._views.build()
         if policy.writes_memos:
             self._views.write_memos(source)
@@ -261,9 +262,9 @@ class Conversations:
 
 @dataclass(frozen=True, slots=True)
 class _OpenRound:
-    """A message that is kept in ``entries``, the conversation before it, and the prompt's room.
+    """A round without a reply: its message, stored in ``entries``, and the conversation before it.
 
-    ``digests`` are those of its entries and of the conversation's.
+    ``budget`` bounds the prompt. ``digests`` are those of the message's and conversation's entries.
     """
 
     message: str
@@ -283,7 +284,7 @@ class _PromptReply:
 
 
 def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
-    """The end of a conversation that is of a message: a long one has several entries."""
+    """The marked entries at the end of a conversation: a long message has several."""
     return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
 
 
@@ -295,7 +296,7 @@ def _earlier(reader: SpaceReader, record: RoundRecord | None) -> list[Entry]:
 
 
 def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
-    """The ids of entries if together they hold a message, else none."""
+    """The ids of entries whose texts add up to a message; empty if they do not."""
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 

@@ -19,7 +19,7 @@ def exchanges(
 ) -> list[Exchange]:
     """The exchanges that hits belong to, best first; messages in ``without`` are left out of them.
 
-    A text, and a chat whose messages have no roles, has no exchanges: there each hit stands for
+    A text has no exchanges, nor has a chat whose messages have no roles: there each hit stands for
     itself.
     """
     members: dict[str, Exchange] = {}
@@ -29,6 +29,7 @@ def exchanges(
         if before is None:
             before = Exchange(_messages(reader, hit, without, marks), 0.0)
             members |= dict.fromkeys(before.entries, before)
+        # Scores below the mean must not pull down an exchange that another of its hits lifted.
         score = by_key[before.key].score if before.key in by_key else 0.0
         by_key[before.key] = replace(before, score=score + max(hit.score, 0.0))
     return _newer_first(sorted(by_key.values(), key=lambda exchange: -exchange.score))
@@ -72,7 +73,7 @@ def _whole(entry: Entry, hit: Hit, mark: Mark) -> Hit:
 
 
 def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
-    """Every exchange behind those whose statements supersede its own, which score as much."""
+    """Each exchange behind those that supersede its statements; these score at least as much."""
     home: Mapping[str, Exchange] = {
         entry: exchange for exchange in ranked for entry in exchange.entries
     }

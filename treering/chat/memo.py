@@ -45,7 +45,7 @@ def _fitting(chosen: MemoEvidence, room: int, count: CountTokens) -> Evidence | 
 
 
 def _shown(chosen: MemoEvidence, lines: int) -> str:
-    """As in table 8, in JSON: a quotation mark in a text does not end it."""
+    """The evidence of table 8 as JSON, so that a quotation mark in a text cannot end the text."""
     fields = {
         "Related Topics": chosen.topic,
         "Related Summaries": chosen.summary,

@@ -14,7 +14,7 @@ from treering.search.context import CountTokens
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
 NOTHING = "None."
 _ATTEMPTS = 8
-"""Each makes the room smaller by what the last one was over; one is the rule, two are rare."""
+"""Each attempt has less room, by as much as the last was over; one is the rule, two are rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ def build(
 
     The message itself is never cut.
     """
+    # A policy counts texts, and the prompt also has what stands around them. So the prompt is built
+    # and counted as a whole, and built again with less room if it is too long.
     room, over = budget - least_tokens(message, count), 0
     for _ in range(_ATTEMPTS):
         room -= over

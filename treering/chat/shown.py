@@ -1,4 +1,4 @@
-"""What a model was shown, so that no reply is kept that may bring forgotten text back."""
+"""Digests of what a model was shown: a reply that may bring forgotten text back is not kept."""
 
 from __future__ import annotations
 

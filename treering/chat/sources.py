@@ -1,4 +1,4 @@
-"""What a policy draws on, read from a memory."""
+"""The sources of a policy, read from the views of a memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MEMOS = 8  # that are looked at; their summaries are shown where their lines are
 
 
 class MemorySources:
-    """The views of one space for one prompt, counted as the model counts.
+    """The views of one space for one prompt; tokens are counted as the model counts them.
 
-    The entries ``hidden`` never show.
+    Entries in ``hidden`` are never shown.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class MemorySources:
         return Evidence(text, brief=below)
 
     def _memo_evidence(self, memo: Memo) -> Evidence:
-        """What a memo says, and whether something it stands for does not hold any more."""
+        """A memo's topic and summary, with a warning if an entry it stands for is superseded."""
         doubt = self._outdated(memo.entry_ids)
         text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
         return Evidence(text, brief=memo.entry_ids)

@@ -90,6 +90,7 @@ def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
                 raise InputError(f"line {number}: field {error} is missing") from error
             except InputError as error:
                 raise type(error)(f"line {number}: {error}") from error
+            # Outside the ``try``: an error of the consumer is not one of this line.
             yield parsed
 
 

@@ -53,7 +53,7 @@ _NO_KEY = "no-key"
 
 _REPLACED_PARAMETERS = {"max_tokens": "max_completion_tokens"}
 _PREFERENCES = ("temperature", "seed", "stop")
-"""What reasoning models refuse, and what a request still makes sense without."""
+"""Parameters that reasoning models refuse; a request makes sense without them."""
 
 _log = logging.getLogger(__name__)
 
@@ -194,6 +194,7 @@ class OpenAICompatible:
 
     def _learns_from(self, refusal: openai.BadRequestError, request: Mapping[str, Any]) -> bool:
         """Whether the model refused a parameter that it can be asked without, from now on."""
+        # Each name is learned once, so asking again ends: with a reply, or another refusal.
         name = refusal.param
         if refusal.code not in {"unsupported_parameter", "unsupported_value"}:
             return False
@@ -257,7 +258,7 @@ class OpenAICompatible:
                 piece, ending = self._piece_of(last)
                 text, finish = text + piece, ending or finish
                 if len(text) > _MOST_CHARS:
-                    break  # it is not read to its end
+                    break  # the rest is not read; the check below refuses the reply
                 if piece:
                     yield piece
         self._check(text)
@@ -380,7 +381,7 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    """Whether a server can mean that: some report what no ledger holds."""
+    """Whether a reported value is a plausible count: some servers send nonsense."""
     return type(value) is int and 0 <= value <= _MOST_TOKENS
 
 

@@ -1,4 +1,4 @@
-"""Replies in a given form: asked for, mended, validated, and asked for once more.
+"""Structured replies: a form is asked for, mended, validated, and asked for once more.
 
 The one place where a model's text becomes data. A form is a dataclass, or a list of one; pydantic
 checks its fields' types, so a reply that merely looks like JSON does not pass.
@@ -48,9 +48,9 @@ def ask_structured(
 ) -> StructuredReply[T]:
     """The model's reply to ``messages`` (the last one the user's) as a ``form``.
 
-    ``say_form`` adds the form's schema to the prompt; not needed where that says it by itself.
-    ``check`` may refuse a value by raising ``ValueError``. What was wrong is shown to the model,
-    which is then asked a second and last time.
+    ``say_form`` adds the form's schema to the prompt; turn it off for a prompt that describes it.
+    ``check`` may refuse a value by raising ``ValueError``. The model is shown what was wrong, and
+    asked a second and last time.
 
     Raises ``LLMReplyError`` if that reply does not fit either, the model's own errors, and
     ``MissingExtra``.

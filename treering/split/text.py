@@ -50,6 +50,7 @@ def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[S
             yield (open_from, piece_start)
         open_from = piece_start
         if piece_stop - piece_start > limit:
+            # The last part stays open: the next piece may still fit behind it.
             *whole, last = _cut(text, piece_start, piece_stop, limit, level + 1)
             yield from whole
             open_from = last[0]
