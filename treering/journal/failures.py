@@ -53,7 +53,7 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         )
     if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
         return JournalCorrupt(
-            f"{path}: holds what is no text or no JSON; `treering doctor` tells what is damaged"
+            f"{path}: holds bad text or JSON; `treering doctor` tells what is damaged"
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)
