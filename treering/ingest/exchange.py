@@ -97,7 +97,7 @@ def read_header(lines: Iterator[str]) -> ExportHeader:
     settings = fields.get("settings", {})
     if not isinstance(settings, dict):
         raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
-    return ExportHeader(settings, header.get("existing") == KEEP)
+    return ExportHeader(settings, fields.get("existing") == KEEP)
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
