@@ -45,7 +45,7 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
     stands_for: dict[str, Any] = {
         "id": memo.id,
         "topic": memo.topic,
-        "claims": [[one.text, one.supported] for one in memo.claims],
+        "claims": [[claim.text, claim.supported] for claim in memo.claims],
         "pinned": memo.pinned,
         "deleted": memo.deleted,
         "lines": list(memo.entry_ids),
@@ -73,57 +73,61 @@ def apply(writer: Writer, space: int) -> None:
     queued = work.queued(writer, space, VIEW, store.ALL)
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]
-        said = _read(entry.metadata.get(_KEY))
+        change = _read(entry.metadata.get(_KEY))
         new = NewVersion(
-            topic=said["topic"],
-            claims=said["claims"],
+            topic=change["topic"],
+            claims=change["claims"],
             origin="edited",
             made=entries.micros(entry.added),
-            covered=_seqs(writer, space, said["lines"]),
-            seen=_seqs(writer, space, said["seen"]),
-            pinned=said["pinned"],
-            deleted=said["deleted"],
+            covered=_seqs(writer, space, change["lines"]),
+            seen=_seqs(writer, space, change["seen"]),
+            pinned=change["pinned"],
+            deleted=change["deleted"],
             change=seq,
         )
-        store.add_version(writer, store.create(writer, space, said["id"]), new)
+        store.add_version(writer, store.create(writer, space, change["id"]), new)
         store.drop_repeated(writer, new.covered)
 
 
 def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:
     rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
-        for one in identities
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
+        for identity in identities
     )
     return tuple(int(row[0]) for row in rows if row is not None)
 
 
-def _read(said: object) -> dict[str, Any]:
+def _read(change: object) -> dict[str, Any]:
     """A change as ``say`` wrote it; it may come from an import, so nothing is taken for granted."""
-    if not isinstance(said, Mapping):
+    if not isinstance(change, Mapping):
         raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
-    claims = said.get("claims")
+    claims = change.get("claims")
     if not isinstance(claims, list) or not all(
-        isinstance(one, list) and len(one) == 2 for one in claims
+        isinstance(claim, list) and len(claim) == 2 for claim in claims
     ):
-        raise InputError(f"a change of memo {said.get('id')!r} has claims {claims!r}; give pairs")
+        raise InputError(f"a change of memo {change.get('id')!r} has claims {claims!r}; give pairs")
     return {
-        "id": _text(said.get("id"), "id", MAX_TOPIC_CHARS),
-        "topic": checked_topic(said.get("topic")) if not said.get("deleted") else "",
+        "id": _text(change.get("id"), "id", MAX_TOPIC_CHARS),
+        "topic": checked_topic(change.get("topic")) if not change.get("deleted") else "",
         "claims": tuple(
             Claim(_text(text, "claim", MAX_SUMMARY_CHARS), bool(held)) for text, held in claims
         ),
-        "lines": _names(said, "lines"),
-        "seen": _names(said, "seen"),
-        "pinned": bool(said.get("pinned")),
-        "deleted": bool(said.get("deleted")),
+        "lines": _names(change, "lines"),
+        "seen": _names(change, "seen"),
+        "pinned": bool(change.get("pinned")),
+        "deleted": bool(change.get("deleted")),
     }
 
 
-def _names(said: Mapping[str, Any], key: str) -> list[str]:
-    found = said.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise InputError(f"a change of memo {said.get('id')!r} has {key} {found!r}; give ids")
-    return found
+def _names(change: Mapping[str, Any], key: str) -> list[str]:
+    identities = change.get(key)
+    if not isinstance(identities, list) or not all(
+        isinstance(identity, str) for identity in identities
+    ):
+        raise InputError(
+            f"a change of memo {change.get('id')!r} has {key} {identities!r}; give ids"
+        )
+    return identities
 
 
 def checked_topic(topic: object) -> str:

@@ -40,7 +40,7 @@ _NUMBERS: Final = re.compile(r"\d+(?:\s*[#,]\s*\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class ModelChoice:
     """What a model chose: ``memos`` in the order of the options, None if that is no choice."""
 
     memos: tuple[Memo, ...] | None
@@ -50,20 +50,20 @@ class Picked:
 
 def options(memos: Sequence[Memo]) -> list[str]:
     """The options as they are shown, NOTO first."""
-    return [NONE_OF_THE_OTHERS, *(shown(one.option)[:OPTION_CHARS] for one in memos)]
+    return [NONE_OF_THE_OTHERS, *(shown(memo.option)[:OPTION_CHARS] for memo in memos)]
 
 
 def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
     """The first memos whose options fit together; at least one."""
     room = OPTION_TOKENS
-    for taken, one in enumerate(ranked):
-        room -= llm.count_tokens(options([one])[1])
+    for taken, memo in enumerate(ranked):
+        room -= llm.count_tokens(options([memo])[1])
         if room < 0 and taken:
             return list(ranked[:taken])
     return list(ranked)
 
 
-def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
+def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
     """Which of ``memos`` the model takes a query to be about. Raises LLMError."""
     shown_options = options(memos)
     prompt = load("memochat_choose").fill(
@@ -77,14 +77,14 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
         numbers = None  # who names every option chooses none: models of 1.5 billion parameters do
     # The first option is NOTO.
     chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
-    return Picked(chosen, reply.usage, reply.model)
+    return ModelChoice(chosen, reply.usage, reply.model)
 
 
 def read(reply: str, count: int) -> tuple[int, ...] | None:
     """The option numbers of a reply in ascending order; None if it names none or one too many."""
-    found = _NUMBERS.search(reply)
-    numbers = {int(one) for one in re.findall(r"\d+", found[0])} if found else set()
-    if not numbers or not all(1 <= one <= count for one in numbers):
+    match = _NUMBERS.search(reply)
+    numbers = {int(number) for number in re.findall(r"\d+", match[0])} if match else set()
+    if not numbers or not all(1 <= number <= count for number in numbers):
         return None
     return tuple(sorted(numbers))
 

@@ -89,9 +89,9 @@ class Check:
 
     def __call__(self, summary: str, lines: Sequence[str]) -> tuple[Claim, ...]:
         """The sentences of a summary, and whether ``lines``, as "speaker: text", support each."""
-        said = claims_of(summary)
-        found = zip(said, self.support(said, lines), strict=True)
-        return tuple(Claim(sentence, support.enough) for sentence, support in found)
+        claims = claims_of(summary)
+        supports = zip(claims, self.support(claims, lines), strict=True)
+        return tuple(Claim(sentence, support.enough) for sentence, support in supports)
 
     def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
         """What the lines say for each sentence; by words alone if the embedder fails."""
@@ -100,12 +100,14 @@ class Check:
         likeness = self._likeness(claims, lines)
         return [
             Support(
-                names=frozenset(n for n in names_of(one) if not stems.issuperset(content_words(n))),
-                numbers=frozenset(numbers_of(one) - numbers),
-                words=_share(one, stems),
+                names=frozenset(
+                    n for n in names_of(claim) if not stems.issuperset(content_words(n))
+                ),
+                numbers=frozenset(numbers_of(claim) - numbers),
+                words=_share(claim, stems),
                 likeness=like,
             )
-            for one, like in zip(claims, likeness, strict=True)
+            for claim, like in zip(claims, likeness, strict=True)
         ]
 
     def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
@@ -116,34 +118,34 @@ class Check:
         except EmbeddingError:  # the words still tell
             return [0.0] * len(claims)
         cosines = vectors[: len(claims)] @ vectors[len(claims) :].T
-        return [float(one) for one in cosines.max(axis=1)]
+        return [float(cosine) for cosine in cosines.max(axis=1)]
 
 
-def named(text: str, said: str) -> bool:
+def named(text: str, dialogue: str) -> bool:
     """Whether the names and numbers of a text were said."""
-    stems = content_words(said).keys()
-    unsaid = [one for one in names_of(text) if not stems >= content_words(one).keys()]
-    return not unsaid and numbers_of(text) <= numbers_of(said)
+    stems = content_words(dialogue).keys()
+    unsaid = [name for name in names_of(text) if not stems >= content_words(name).keys()]
+    return not unsaid and numbers_of(text) <= numbers_of(dialogue)
 
 
 def claims_of(summary: str) -> tuple[str, ...]:
     """The sentences of a summary; joined by spaces they are the summary with its spaces evened."""
-    found: list[str] = []
+    claims: list[str] = []
     for sentence in sentences(" ".join(summary.split())):
-        if found and _TITLE.search(found[-1]):
-            found[-1] = f"{found[-1]} {sentence}"
+        if claims and _TITLE.search(claims[-1]):
+            claims[-1] = f"{claims[-1]} {sentence}"
         else:
-            found.append(sentence)
-    return tuple(found)
+            claims.append(sentence)
+    return tuple(claims)
 
 
 def content_words(text: str) -> dict[int, str]:
     """The words of a text that say something, in their order: by stem, as they were said first."""
-    found: dict[int, str] = {}
+    words: dict[int, str] = {}
     for word in _WORD.findall(text.replace("’", "'")):
         for stem in terms(word)[:, 0].tolist():
-            found.setdefault(stem, word)
-    return found
+            words.setdefault(stem, word)
+    return words
 
 
 def names_of(sentence: str) -> frozenset[str]:
@@ -153,7 +155,7 @@ def names_of(sentence: str) -> frozenset[str]:
 
 def numbers_of(text: str) -> frozenset[str]:
     """The numbers of a text, small ones in words too, but "one", which is seldom meant as such."""
-    digits = {one.lstrip("0") or "0" for one in _NUMBER.findall(_THOUSANDS.sub("", text))}
+    digits = {number.lstrip("0") or "0" for number in _NUMBER.findall(_THOUSANDS.sub("", text))}
     words = {_IN_WORDS[word] for word in _WORD.findall(text.lower()) if word in _IN_WORDS}
     return frozenset(digits | words - {"1"})
 

@@ -46,8 +46,8 @@ class Memos(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``. A person's changes of what goes are entries, which go, too."""
-        memos, said = store.erase(writer, seqs)
-        return Erased({"memos": memos}, said)
+        memos, change_entries = store.erase(writer, seqs)
+        return Erased({"memos": memos}, change_entries)
 
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]

@@ -52,15 +52,15 @@ def batches(dialogue: Dialogue, count: Count) -> Iterator[tuple[Line, ...]]:
     Whether lines come one by one or all at once, the same batches come out.
     """
     for gap in dialogue.gaps:
-        found, rest = _cut(gap, count)
-        yield from found
+        runs, rest = _cut(gap, count)
+        yield from runs
         yield rest
     yield from _cut(dialogue.recent, count)[0]
 
 
 def waiting(reader: Reader, space: int, count: Count) -> int:
     """How many batches are due in a space."""
-    return sum(len(list(batches(one, count))) for one in dialogues(reader, space))
+    return sum(len(list(batches(dialogue, count))) for dialogue in dialogues(reader, space))
 
 
 def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
@@ -70,18 +70,18 @@ def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
 
 def _cut(lines: Sequence[Line], count: Count) -> tuple[list[tuple[Line, ...]], tuple[Line, ...]]:
     """Batches, and the lines after them; never empty, if there is a line."""
-    found: list[tuple[Line, ...]] = []
+    runs: list[tuple[Line, ...]] = []
     window: list[Line] = []
     tokens: list[int] = []
     for line in lines:
         window.append(line)
         tokens.append(count(spoken(line.entry)))
-        kept = 1 if line.entry.role == "user" else EXCHANGE
+        staying = 1 if line.entry.role == "user" else EXCHANGE
         outgrown = len(window) > RECENT_LINES or sum(tokens) > RECENT_TOKENS
-        if outgrown and len(window) > kept:
-            found.append(tuple(window[:-kept]))
-            del window[:-kept], tokens[:-kept]
-    return found, tuple(window)
+        if outgrown and len(window) > staying:
+            runs.append(tuple(window[:-staying]))
+            del window[:-staying], tokens[:-staying]
+    return runs, tuple(window)
 
 
 def dialogues(
@@ -103,12 +103,12 @@ def dialogues(
             (int(upgrade), space, changes.SOURCE, *params),
         )
     )
-    found = []
+    open_dialogues = []
     for _, group in groupby(rows, key=lambda row: row[0]):
         lines = [(int(row[1]), bool(row[2])) for row in group]
         if not all(covered for _, covered in lines):
-            found.append(_dialogue(reader, lines))
-    return found
+            open_dialogues.append(_dialogue(reader, lines))
+    return open_dialogues
 
 
 def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
@@ -121,6 +121,6 @@ def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
 def _runs(lines: Sequence[tuple[int, bool]]) -> list[list[int]]:
     """The runs of lines that are not covered."""
     return [
-        [seq for seq, _ in run] for covered, run in groupby(lines, key=lambda one: one[1])
+        [seq for seq, _ in run] for covered, run in groupby(lines, key=lambda line: line[1])
         if not covered
     ]  # fmt: skip

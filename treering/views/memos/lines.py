@@ -23,7 +23,7 @@ def spoken(entry: Entry) -> str:
 
 def shown(text: str) -> str:
     """A text on one line without what a prompt's own marks look like."""
-    return _MARK.sub(lambda found: " ".join(found[0]) + " ", " ".join(text.split()))
+    return _MARK.sub(lambda mark: " ".join(mark[0]) + " ", " ".join(text.split()))
 
 
 def numbered(lines: Sequence[str], room: int) -> str:

@@ -30,7 +30,7 @@ from treering.search.widen import widened
 from treering.views.fragments import store as fragments
 from treering.views.memos import store
 from treering.views.memos.record import MemoHit
-from treering.views.memos.store import Stored
+from treering.views.memos.store import StoredMemo
 
 TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
@@ -58,7 +58,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Groups:
+class _MemoGroups:
     """The topic relation over fragments and memos, the group of each given."""
 
     codes: Codes = field(repr=False)
@@ -69,12 +69,12 @@ class _Groups:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Memos:
+class _MemoRows:
     """The memos as they are at ``mark``, with what they are ranked by; vectors of ``model``."""
 
     mark: store.Mark
     model: EmbeddingModel | None
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredMemo, ...]
     counted: tuple[Terms, ...]
     vectors: Floats
 
@@ -84,8 +84,8 @@ class MemoSpace:
     """Fragments, then memos, as one snapshot; ``memos`` are those of its last rows, in order."""
 
     snapshot: Snapshot
-    memos: tuple[Stored, ...]
-    relation: _Groups
+    memos: tuple[StoredMemo, ...]
+    relation: _MemoGroups
 
 
 class MemoSearch:
@@ -96,7 +96,7 @@ class MemoSearch:
         self._relations = Relations()
         self._key: tuple[int, store.Mark] | None = None
         self._space: MemoSpace | None = None
-        self._memos: _Memos | None = None
+        self._memos: _MemoRows | None = None
         self._version = 0
 
     def space(self, reader: Reader, space: int, base: Snapshot) -> MemoSpace:
@@ -116,7 +116,7 @@ class MemoSearch:
 
     def search(
         self,
-        found: MemoSpace,
+        memo_space: MemoSpace,
         query: str,
         vectors: Floats | None,
         defaults: Plan,
@@ -130,15 +130,15 @@ class MemoSearch:
 
         ``vectors`` is the query's, by the snapshot's model; without it, words alone count.
         """
-        topic = Weighted(found.relation, alpha)
+        topic = Weighted(memo_space.relation, alpha)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        ranking = rank(found.snapshot, self._relations, plan, [query], vectors, mode)
-        first = len(found.snapshot) - len(found.memos)
-        allowed = np.zeros(len(found.snapshot), dtype=np.bool_)
-        allowed[first:] = [source is None or _is_of(one, source) for one in found.memos]
+        ranking = rank(memo_space.snapshot, self._relations, plan, [query], vectors, mode)
+        first = len(memo_space.snapshot) - len(memo_space.memos)
+        allowed = np.zeros(len(memo_space.snapshot), dtype=np.bool_)
+        allowed[first:] = [source is None or _is_of(stored, source) for stored in memo_space.memos]
         return [
             MemoHit(
-                memo=found.memos[row - first].memo,
+                memo=memo_space.memos[row - first].memo,
                 score=float(ranking.scores[row, 0]),
                 why=ranking.why(row, 0),
             )
@@ -150,41 +150,41 @@ def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
     """The memo of each fragment, by number, ``MISSING`` for one that no memo stands for."""
     memos = store.memo_of_entries(reader, space)
     entry_of = fragments.entry_of_fragments(reader, space)
-    found = [memos.get(entry_of.get(int(one), MISSING), MISSING) for one in fragment]
-    return np.array(found, dtype=np.int64)
+    codes = [memos.get(entry_of.get(int(number), MISSING), MISSING) for number in fragment]
+    return np.array(codes, dtype=np.int64)
 
 
-def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _Memos:
+def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _MemoRows:
     memos = tuple(store.current(reader, space))
-    counted = tuple(terms(text_of(one)) for one in memos)
-    return _Memos(mark, base.state.model, memos, counted, _vectors(reader, space, base, memos))
+    counted = tuple(terms(text_of(stored)) for stored in memos)
+    return _MemoRows(mark, base.state.model, memos, counted, _vectors(reader, space, base, memos))
 
 
-def _space(memos: _Memos, base: Snapshot, version: int) -> MemoSpace:
+def _space(memos: _MemoRows, base: Snapshot, version: int) -> MemoSpace:
     snapshot = widened(base, memos.counted, memos.vectors, version)
-    group = {entry: at for at, one in enumerate(memos.stored) for entry in one.covered}
+    group = {entry: at for at, stored in enumerate(memos.stored) for entry in stored.covered}
     lines = [group.get(int(entry), MISSING) for entry in base.entry]
     codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)
-    return MemoSpace(snapshot, memos.stored, _Groups(codes))
+    return MemoSpace(snapshot, memos.stored, _MemoGroups(codes))
 
 
-def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[Stored]) -> Floats:
+def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[StoredMemo]) -> Floats:
     """A unit row a memo; all zero for one that is not embedded by the model that answers."""
     width = base.items.vectors.shape[1]
-    found = np.zeros((len(memos), width), dtype=np.float32)
+    rows = np.zeros((len(memos), width), dtype=np.float32)
     model = base.state.model
     if model is not None:
-        made = store.vectors(reader, space, model)
-        for row, one in enumerate(memos):
-            if one.version in made:
-                found[row] = fragments.to_vectors([made[one.version]], width)[0]
-    return found
+        vectors = store.vectors(reader, space, model)
+        for row, stored in enumerate(memos):
+            if stored.version in vectors:
+                rows[row] = fragments.to_vectors([vectors[stored.version]], width)[0]
+    return rows
 
 
-def text_of(one: Stored) -> str:
+def text_of(stored: StoredMemo) -> str:
     """What is embedded and counted of a memo: nothing that its lines do not support."""
-    return one.memo.option
+    return stored.memo.option
 
 
-def _is_of(one: Stored, source: str) -> bool:
-    return any(span.source == source for span in one.memo.spans)
+def _is_of(stored: StoredMemo, source: str) -> bool:
+    return any(span.source == source for span in stored.memo.spans)

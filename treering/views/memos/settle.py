@@ -21,13 +21,13 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Progress, Spent
 from treering.search.terms import terms
-from treering.views.memos import store
+from treering.views.memos import store, write
 from treering.views.memos.claims import Check
 from treering.views.memos.due import Line, batches, dialogues
 from treering.views.memos.lines import spoken
 from treering.views.memos.record import NOTO, Claim
-from treering.views.memos.store import NewVersion, Stored
-from treering.views.memos.write import Part, Partition, Wording, partition
+from treering.views.memos.store import NewVersion, StoredMemo
+from treering.views.memos.write import Part, Partition, Wording
 
 CALLS_IN_FLIGHT: Final = 8
 """Language model calls at a time: what a small local server batches and a rate limit bears."""
@@ -37,7 +37,7 @@ MOST_LINES: Final = 60
 
 Batch = tuple[Line, ...]
 Key = frozenset[int] | str
-Known = dict[Key, str]
+MemoIds = dict[Key, str]
 """The latest memo of each topic of a conversation, by id."""
 
 
@@ -109,9 +109,9 @@ class MemoSettler:
         is not taken for stale.
         """
         with self._space.read() as reader:
-            found = dialogues(reader, reader.id, source, upgrade=upgrade)
+            open_dialogues = dialogues(reader, reader.id, source, upgrade=upgrade)
             queued = set(work.queued(reader, reader.id, store.VIEW, store.ALL))
-        queues = [list(batches(one, self._llm.count_tokens)) for one in found]
+        queues = [list(batches(dialogue, self._llm.count_tokens)) for dialogue in open_dialogues]
         firsts = {batch[0].seq for queue in queues for batch in queue}
         stale = queued - firsts if source is None else set()
         if firsts - queued or stale:
@@ -122,20 +122,20 @@ class MemoSettler:
 
     def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
         """Batches in their order: a topic that comes up again finds the memo of its first time."""
-        known = self._known(queue[0])
+        memo_ids = self._memo_ids(queue[0])
         for batch in queue:
             lines = [spoken(line.entry) for line in batch]
             try:
-                made = partition(self._llm, lines, self._wording)
+                partition = write.partition(self._llm, lines, self._wording)
             except LLMError as error:
                 self._note(batch, error)
                 raise
-            claims = [self._claims(made, part, lines) for part in made.parts]
-            self._store(batch, made, claims, known)
+            claims = [self._claims(partition, part, lines) for part in partition.parts]
+            self._store(batch, partition, claims, memo_ids)
             counter.step()
 
-    def _claims(self, made: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
-        if made.fallback:
+    def _claims(self, partition: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
+        if partition.fallback:
             return (Claim(part.summary, True),)
         return self._check(part.summary, lines[part.start - 1 : part.end])
 
@@ -147,13 +147,13 @@ class MemoSettler:
                 return
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
-    def _known(self, batch: Batch) -> Known:
+    def _memo_ids(self, batch: Batch) -> MemoIds:
         with self._space.read() as reader:
-            found = store.beside(reader, reader.id, batch[0].seq)
-        return {_key(topic): name for name, topic in found}
+            neighbours = store.beside(reader, reader.id, batch[0].seq)
+        return {_key(topic): name for name, topic in neighbours}
 
     def _store(
-        self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]], known: Known
+        self, batch: Batch, partition: Partition, claims: list[tuple[Claim, ...]], memo_ids: MemoIds
     ) -> None:
         """Store memos, unless lines have changed or somebody else was faster; pay in any case.
 
@@ -162,7 +162,7 @@ class MemoSettler:
         """
         with self._space.write() as writer:
             space = writer.id
-            ledger.spend(writer, space, _cost(made))
+            ledger.spend(writer, space, _cost(partition))
             if not _as_seen(writer, batch):
                 return
             work.claim(writer, space, store.VIEW, [batch[0].seq])
@@ -170,32 +170,34 @@ class MemoSettler:
             if store.written(writer, lines):
                 return
             store.drop_fallbacks(writer, lines)
-            for part, said in zip(made.parts, claims, strict=True):
+            for part, part_claims in zip(partition.parts, claims, strict=True):
                 covered = batch[part.start - 1 : part.end]
-                _put(writer, space, known, _version(made, part, said, covered, batch))
+                _put(
+                    writer, space, memo_ids, _version(partition, part, part_claims, covered, batch)
+                )
 
 
-def _put(writer: Writer, space: int, known: Known, new: NewVersion) -> None:
+def _put(writer: Writer, space: int, memo_ids: MemoIds, new: NewVersion) -> None:
     """A memo of its own, or what extends the one of the same topic in the same conversation."""
     key = _key(new.topic)
-    before = _extensible(writer, space, known.get(key), new)
+    before = _extensible(writer, space, memo_ids.get(key), new)
     if before is not None:
         new = _extended(writer, before, new)
     name = before.memo.id if before else secrets.token_hex(8)
     store.add_version(writer, store.create(writer, space, name), new)
-    known[key] = name
+    memo_ids[key] = name
 
 
-def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> Stored | None:
+def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> StoredMemo | None:
     """The memo of that name, if it still has the topic and has room for more lines."""
     if name is None or new.topic == NOTO:
         return None
     try:
-        found = store.find(reader, space, name)
+        stored = store.find(reader, space, name)
     except UnknownName:  # deleted, erased or merged meanwhile
         return None
-    same = _key(found.memo.topic) == _key(new.topic)
-    return found if same and len(found.covered) + len(new.covered) <= MOST_LINES else None
+    same = _key(stored.memo.topic) == _key(new.topic)
+    return stored if same and len(stored.covered) + len(new.covered) <= MOST_LINES else None
 
 
 def _key(topic: str) -> Key:
@@ -203,7 +205,7 @@ def _key(topic: str) -> Key:
     return frozenset(terms(topic)[:, 0].tolist()) or topic.casefold()
 
 
-def _extended(reader: Reader, before: Stored, new: NewVersion) -> NewVersion:
+def _extended(reader: Reader, before: StoredMemo, new: NewVersion) -> NewVersion:
     """The old text, then the new one, over the lines of both."""
     old = before.memo
     return replace(
@@ -217,16 +219,16 @@ def _extended(reader: Reader, before: Stored, new: NewVersion) -> NewVersion:
 
 
 def _version(
-    made: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
+    partition: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
 ) -> NewVersion:
     return NewVersion(
         topic=part.topic,
         claims=claims,
-        origin="fallback" if made.fallback else "written",
+        origin="fallback" if partition.fallback else "written",
         made=entries.micros(datetime.now(UTC)),
         covered=tuple(line.seq for line in lines),
         seen=tuple(line.seq for line in batch),
-        writer=made.writer,
+        writer=partition.writer,
     )
 
 
@@ -236,6 +238,8 @@ def _as_seen(reader: Reader, batch: Batch) -> bool:
     return all(current.get(line.seq) == line.entry for line in batch)
 
 
-def _cost(made: Partition) -> Spent:
-    usage = made.usage
-    return Spent("memo", made.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+def _cost(partition: Partition) -> Spent:
+    usage = partition.usage
+    return Spent(
+        "memo", partition.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens
+    )

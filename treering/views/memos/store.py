@@ -51,7 +51,7 @@ class NewVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMemo:
     """A memo with the numbers that the database knows its version and its lines by."""
 
     version: int
@@ -80,7 +80,7 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
             new.origin,
             new.writer,
             new.topic,
-            json.dumps([[one.text, one.supported] for one in new.claims], ensure_ascii=False),
+            json.dumps([[claim.text, claim.supported] for claim in new.claims], ensure_ascii=False),
             int(new.pinned),
             int(new.deleted),
             new.change,
@@ -95,7 +95,7 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
     return version
 
 
-def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored]:
+def current(reader: Reader, space: int, as_of: int | None = None) -> list[StoredMemo]:
     """The memos that are there, or were at a time, in the order they were first made."""
     latest, params = "v.id = m.current", [space]
     if as_of is not None:
@@ -108,31 +108,35 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     )
 
 
-def pinned(reader: Reader, space: int) -> list[Stored]:
+def pinned(reader: Reader, space: int) -> list[StoredMemo]:
     """The pinned memos, in the order they were first made."""
     return _load(
         reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
     )
 
 
-def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
+def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> StoredMemo:
     """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
-    found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
-    if not found or found[-1].memo.deleted:
+    versions = [
+        version
+        for version in history(reader, space, name)
+        if as_of is None or _made_at(version) <= as_of
+    ]
+    if not versions or versions[-1].memo.deleted:
         raise UnknownName(f"no memo {name!r} in this space; `treering memo` shows the ids")
-    return found[-1]
+    return versions[-1]
 
 
-def history(reader: Reader, space: int, name: str) -> list[Stored]:
+def history(reader: Reader, space: int, name: str) -> list[StoredMemo]:
     """Every version of a memo, oldest first; none if there is no such memo."""
     return _load(reader, "m.space = ? AND m.name = ?", [space, name])
 
 
-def _made(one: Stored) -> int:
-    return entries.micros(one.memo.made)
+def _made_at(stored: StoredMemo) -> int:
+    return entries.micros(stored.memo.made)
 
 
-def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Stored]:
+def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[StoredMemo]:
     rows = list(
         reader.rows(
             f"SELECT {_COLUMNS} FROM memo_version v JOIN memo m ON m.id = v.memo"
@@ -141,14 +145,14 @@ def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Store
         )
     )
     lines = _lines(reader, [int(row[0]) for row in rows])
-    found = []
+    memos = []
     for row in rows:
         with damage.decoding(f"memo {row[1]!r}"):
-            found.append(_stored(row, lines.get(int(row[0]), [])))
-    return found
+            memos.append(_stored(row, lines.get(int(row[0]), [])))
+    return memos
 
 
-def _stored(row: Row, lines: list[Row]) -> Stored:
+def _stored(row: Row, lines: list[Row]) -> StoredMemo:
     memo = Memo(
         id=str(row[1]),
         topic=str(row[2]),
@@ -161,12 +165,12 @@ def _stored(row: Row, lines: list[Row]) -> Stored:
         version=int(row[9]),
         writer=str(row[5]),
     )
-    return Stored(int(row[0]), memo, tuple(int(line[1]) for line in lines))
+    return StoredMemo(int(row[0]), memo, tuple(int(line[1]) for line in lines))
 
 
 def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
     """The covered lines of versions: version, seq, id, source, position, at; in reading order."""
-    found: dict[int, list[Row]] = {}
+    lines_of: dict[int, list[Row]] = {}
     for start in range(0, len(versions), PAGE):
         chunk = versions[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
@@ -178,14 +182,16 @@ def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
             chunk,
         )
         for row in rows:
-            found.setdefault(int(row[0]), []).append(row)
-    return found
+            lines_of.setdefault(int(row[0]), []).append(row)
+    return lines_of
 
 
 def _spans(lines: Iterable[Row]) -> Iterator[Span]:
     """Runs of neighbouring positions: a position less its place among the lines is constant."""
     placed = enumerate(lines)
-    for _, run in groupby(placed, key=lambda one: (one[1][3], one[1][4] - one[0])):
+    for _, run in groupby(
+        placed, key=lambda placed_row: (placed_row[1][3], placed_row[1][4] - placed_row[0])
+    ):
         rows = [row for _, row in run]
         times = [int(row[5]) for row in rows if row[5] is not None]
         yield Span(
@@ -225,12 +231,12 @@ def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
 def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
     rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
-        for one in memo.entry_ids
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
+        for identity in memo.entry_ids
     )
     seqs = [int(row[0]) for row in rows if row is not None]
-    found = entries.there(reader, seqs)
-    return {seq: found[seq] for seq in seqs}
+    entry_of = entries.there(reader, seqs)
+    return {seq: entry_of[seq] for seq in seqs}
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
@@ -258,7 +264,7 @@ def mark(reader: Reader, space: int) -> Mark:
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
-def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored]:
+def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[StoredMemo]:
     """The memos that have no vector of that model."""
     return _load(
         reader,
@@ -278,13 +284,13 @@ def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, byte
 
 
 def save_vectors(
-    writer: Writer, model: EmbeddingModel, versions: Sequence[int], made: Floats
+    writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
 ) -> None:
     """Store one vector a version; what has been erased meanwhile is left out."""
-    data = made.astype("<f4", copy=False)
+    data = matrix.astype("<f4", copy=False)
     writer.many(
         "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
-        ((model.id, row.tobytes(), one) for one, row in zip(versions, data, strict=True)),
+        ((model.id, row.tobytes(), version) for version, row in zip(versions, data, strict=True)),
     )
 
 
@@ -376,12 +382,14 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
         if row is not None and row[0] in versions:
             gone.append(memo)
             every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
-            dropped |= {int(one[0]) for one in every}
-    said = _drop(writer, dropped)
+            dropped |= {int(version_row[0]) for version_row in every}
+    change_entries = _drop(writer, dropped)
     writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
-    writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
-    return len(gone), said
+    writer.many(
+        "DELETE FROM memo_line WHERE entry = ?", ((entry,) for entry in (*erased, *change_entries))
+    )
+    return len(gone), change_entries
 
 
 TOUCHED: Final = (
@@ -395,21 +403,21 @@ TOUCHED: Final = (
 
 def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
     """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
-    found: dict[int, set[int]] = {}
+    versions: dict[int, set[int]] = {}
     for entry in erased:
         rows = reader.rows(TOUCHED, (entry, entry))
         for memo, version in rows:
-            found.setdefault(int(memo), set()).add(int(version))
-    return found
+            versions.setdefault(int(memo), set()).add(int(version))
+    return versions
 
 
 def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
     """Delete versions; return the entries of the changes that said them."""
-    said = []
+    change_entries = []
     for version in versions:
         row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
         if row is not None and row[0] is not None:
-            said.append(int(row[0]))
+            change_entries.append(int(row[0]))
         writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
         writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
-    return said
+    return change_entries

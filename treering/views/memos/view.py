@@ -24,13 +24,13 @@ from treering.search.own import Mode
 from treering.search.searcher import by_words_if_down, check_queries
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
-from treering.views.memos.choose import Picked
+from treering.views.memos.choose import ModelChoice
 from treering.views.memos.claims import claims_of
 from treering.views.memos.lines import shown, spoken
 from treering.views.memos.record import Choice, Chooser, Claim, Memo, MemoEvidence, MemoHit, Span
 from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
-from treering.views.memos.store import Stored
+from treering.views.memos.store import StoredMemo
 from treering.views.memos.write import Wording
 
 log = logging.getLogger("treering")
@@ -74,14 +74,14 @@ class MemoView:
         """
         begin, end = _time(since, "since"), _time(until, "until")
         with self._reading() as (reader, space):
-            found = store.current(reader, space, _micros(as_of)) if space else []
+            stored_memos = store.current(reader, space, _micros(as_of)) if space else []
         memos = [
-            one.memo
-            for one in found
-            if (topic is None or topic.casefold() in one.memo.topic.casefold())
-            and (source is None or any(span.source == source for span in one.memo.spans))
-            and (begin is None or (one.memo.until is not None and one.memo.until >= begin))
-            and (end is None or (one.memo.at is not None and one.memo.at < end))
+            stored.memo
+            for stored in stored_memos
+            if (topic is None or topic.casefold() in stored.memo.topic.casefold())
+            and (source is None or any(span.source == source for span in stored.memo.spans))
+            and (begin is None or (stored.memo.until is not None and stored.memo.until >= begin))
+            and (end is None or (stored.memo.at is not None and stored.memo.at < end))
         ]
         return sorted(memos, key=lambda memo: not memo.pinned)
 
@@ -93,10 +93,10 @@ class MemoView:
     def history(self, memo_id: str) -> Memos:
         """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
         with self._reading() as (reader, space):
-            found = store.history(reader, space, memo_id)
-        if not found:
+            versions = store.history(reader, space, memo_id)
+        if not versions:
             raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
-        return [one.memo for one in found]
+        return [version.memo for version in versions]
 
     def lines(self, memo: Memo) -> Entries:
         """The lines that a memo stands for, as they were said."""
@@ -123,9 +123,9 @@ class MemoView:
             return []
         self._searcher.ensure_same(base, vectors)
         with self._reading() as (reader, space):
-            found = self._search.space(reader, space, base)
+            memo_space = self._search.space(reader, space, base)
         return self._search.search(
-            found, query, vectors, self._defaults(), k, source=source, mode=mode
+            memo_space, query, vectors, self._defaults(), k, source=source, mode=mode
         )
 
     def choose(self, query: str, *, source: str | None = None) -> Choice:
@@ -140,7 +140,7 @@ class MemoView:
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
         )
-        picked = self._picked(query, [hit.memo for hit in hits])
+        picked = self._ask_model(query, [hit.memo for hit in hits])
         chosen = choose.related(hits)
         if picked.memos is not None:  # the best first, for a prompt may have room for some only
             chosen = [hit.memo for hit in hits if hit.memo in picked.memos]
@@ -167,8 +167,8 @@ class MemoView:
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
         with self._reading() as (reader, space):
-            found = due.dialogues(reader, space, source)
-        return [line.entry for one in found for line in one.recent]
+            dialogues = due.dialogues(reader, space, source)
+        return [line.entry for dialogue in dialogues for line in dialogue.recent]
 
     def _relation(self) -> Topic:
         """Membership of one memo as a relation between fragments, for ``memory.search``."""
@@ -191,14 +191,14 @@ class MemoView:
                 topic=old.memo.topic if topic is None else changes.checked_topic(topic),
                 claims=old.memo.claims if summary is None else _claims(summary),
             )
-            kept = topic is None or summary is None
-            return self._say(writer, space, new, [old] if kept else [])
+            keeps_text = topic is None or summary is None
+            return self._record(writer, space, new, [old] if keeps_text else [])
 
     def pin(self, memo_id: str, pinned: bool = True) -> Memo:
         """Pin a memo, or let go of it. Raises UnknownName."""
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id)
-            return self._say(writer, space, replace(old.memo, pinned=pinned), [old])
+            return self._record(writer, space, replace(old.memo, pinned=pinned), [old])
 
     def merge(
         self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
@@ -211,21 +211,23 @@ class MemoView:
         if len(set(memo_ids)) < 2:
             raise InputError(f"merge() needs the ids of at least two memos, not {list(memo_ids)}")
         with self._writing() as (writer, space):
-            found = [store.find(writer, space, one) for one in dict.fromkeys(memo_ids)]
-            memos = [one.memo for one in found]
+            stored_memos = [
+                store.find(writer, space, memo_id) for memo_id in dict.fromkeys(memo_ids)
+            ]
+            memos = [stored.memo for stored in stored_memos]
             new = replace(
                 memos[0],
                 topic=memos[0].topic if topic is None else changes.checked_topic(topic),
-                claims=tuple(dict.fromkeys(claim for one in memos for claim in one.claims))
+                claims=tuple(dict.fromkeys(claim for memo in memos for claim in memo.claims))
                 if summary is None
                 else _claims(summary),
-                spans=tuple(span for one in memos for span in one.spans),
-                pinned=any(one.pinned for one in memos),
+                spans=tuple(span for memo in memos for span in memo.spans),
+                pinned=any(memo.pinned for memo in memos),
             )
-            kept = topic is None or summary is None
-            for one in memos[1:]:  # first, so that the merged one does not repeat their lines
-                self._say(writer, space, replace(_DELETED, id=one.id, spans=one.spans))
-            return self._say(writer, space, new, found if kept else [])
+            keeps_text = topic is None or summary is None
+            for memo in memos[1:]:  # first, so that the merged one does not repeat their lines
+                self._record(writer, space, replace(_DELETED, id=memo.id, spans=memo.spans))
+            return self._record(writer, space, new, stored_memos if keeps_text else [])
 
     def split(
         self,
@@ -240,25 +242,25 @@ class MemoView:
         By default both have its topic and all its sentences. Raises UnknownName, InputError.
         """
         with self._writing() as (writer, space):
-            found = store.find(writer, space, memo_id)
-            old = found.memo
+            stored = store.find(writer, space, memo_id)
+            old = stored.memo
             if entry_id not in old.entry_ids[1:]:
                 raise InputError(
                     f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
                     f"those are {', '.join(old.entry_ids[1:]) or 'none'}"
                 )
             at = old.entry_ids.index(entry_id)
-            titles = [changes.checked_topic(one) for one in topics or (old.topic, old.topic)]
-            texts = [_claims(one) for one in summaries] if summaries else [old.claims] * 2
+            titles = [changes.checked_topic(title) for title in topics or (old.topic, old.topic)]
+            texts = [_claims(text) for text in summaries] if summaries else [old.claims] * 2
             halves = (old.entry_ids[:at], old.entry_ids[at:])
             names = (old.id, secrets.token_hex(8))
-            kept = [] if topics and summaries else [found]
+            drawn_from = [] if topics and summaries else [stored]
             first, second = (
-                self._say(
+                self._record(
                     writer,
                     space,
                     replace(old, id=name, topic=title, claims=claims, spans=_only(old, lines)),
-                    kept,
+                    drawn_from,
                 )
                 for name, title, claims, lines in zip(names, titles, texts, halves, strict=True)
             )
@@ -271,7 +273,7 @@ class MemoView:
         """
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id).memo
-            self._say(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
+            self._record(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
 
     # ------------------------------------------------------------------ keeping them up to date
 
@@ -307,10 +309,10 @@ class MemoView:
                 return
             waiting = store.unembedded(reader, reader.id, model)
         if waiting:
-            texts = [search.text_of(one) for one in waiting]
+            texts = [search.text_of(stored) for stored in waiting]
             vectors = checked(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
-                store.save_vectors(writer, model, [one.version for one in waiting], vectors)
+                store.save_vectors(writer, model, [stored.version for stored in waiting], vectors)
 
     # ------------------------------------------------------------------ inside
 
@@ -325,28 +327,28 @@ class MemoView:
         with self._space.write() as writer:
             yield writer, writer.id
 
-    def _picked(self, query: str, ranked: Sequence[Memo]) -> Picked:
+    def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
         """What the model chooses; nothing to be read if there is none or it does not answer."""
         if not ranked:
-            return Picked(None)
+            return ModelChoice(None)
         try:
             llm = self._llm()
-            shown = choose.fitting(llm, sorted(ranked, key=lambda one: not one.pinned))
-            picked = choose.ask(llm, query, sorted(shown, key=_first_said))
+            shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
+            choice = choose.ask(llm, query, sorted(shown, key=_first_said))
         except LLMNotConfigured:
-            return Picked(None)
+            return ModelChoice(None)
         except LLMError as error:
             log.warning("search chooses the memos, the language model does not answer: %s", error)
-            return Picked(None)
+            return ModelChoice(None)
         with self._writing() as (writer, space):
-            ledger.spend(writer, space, _cost(picked))
-        return picked
+            ledger.spend(writer, space, _cost(choice))
+        return choice
 
-    def _say(
-        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[Stored] = ()
+    def _record(
+        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[StoredMemo] = ()
     ) -> Memo:
         """Record a change and follow it. ``drawn_from`` are the versions whose text it keeps."""
-        seen = [seq for one in drawn_from for seq in store.seen(writer, one.version)]
+        seen = [seq for stored in drawn_from for seq in store.seen(writer, stored.version)]
         changes.say(writer, space, memo, seen)
         changes.apply(writer, space)
         return store.history(writer, space, memo.id)[-1].memo
@@ -359,9 +361,9 @@ class MemoView:
             return search.topics(reader, space, fragment)
 
 
-def _of_source(found: Sequence[Stored], source: str | None) -> Memos:
-    memos = (one.memo for one in found)
-    return [m for m in memos if source is None or any(one.source == source for one in m.spans)]
+def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
+    memos = (stored.memo for stored in stored_memos)
+    return [m for m in memos if source is None or any(span.source == source for span in m.spans)]
 
 
 def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> MemoEvidence:
@@ -379,9 +381,9 @@ def _first_said(memo: Memo) -> tuple[datetime, str, int]:
     return (memo.at or memo.made, span.source, span.first)
 
 
-def _cost(picked: Picked) -> Spent:
-    usage = picked.usage
-    return Spent("choose", picked.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+def _cost(choice: ModelChoice) -> Spent:
+    usage = choice.usage
+    return Spent("choose", choice.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
 
 
 def _claims(summary: str) -> tuple[Claim, ...]:
@@ -390,9 +392,11 @@ def _claims(summary: str) -> tuple[Claim, ...]:
 
 def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
     """A memo's spans with only some of its lines."""
-    kept = (tuple(one for one in span.entry_ids if one in lines) for span in memo.spans)
-    both = zip(memo.spans, kept, strict=True)
-    return tuple(replace(span, entry_ids=found) for span, found in both if found)
+    ids_left = (
+        tuple(entry_id for entry_id in span.entry_ids if entry_id in lines) for span in memo.spans
+    )
+    both = zip(memo.spans, ids_left, strict=True)
+    return tuple(replace(span, entry_ids=ids) for span, ids in both if ids)
 
 
 def _time(value: When, what: str) -> datetime | None:

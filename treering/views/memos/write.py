@@ -68,7 +68,7 @@ class Partition:
     usage: Usage
 
 
-class _Heard:
+class _RecordingModel:
     """A model whose replies are kept: what failed costs, too, and may still name its topics."""
 
     def __init__(self, llm: LLM) -> None:
@@ -91,10 +91,10 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
     ranges that are in order are laid end to end; else one part holds all lines (the paper's NOTO
     entry). Raises LLMUnavailable, LLMNotConfigured.
     """
-    heard = _Heard(llm)
+    recorder = _RecordingModel(llm)
     try:
-        made = ask_structured(
-            heard,
+        answer = ask_structured(
+            recorder,
             [Message("user", _fitting(llm, lines, wording))],
             list[Part],
             max_tokens=REPLY_TOKENS,
@@ -102,12 +102,12 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
             say_form=False,
         )
     except LLMReplyError:
-        usage = sum((reply.usage for reply in heard.replies), Usage())
-        mended = _mended(heard.replies, lines)
-        parts = mended or (fallback(lines, heard.replies),)
+        usage = sum((reply.usage for reply in recorder.replies), Usage())
+        mended = _mended(recorder.replies, lines)
+        parts = mended or (fallback(lines, recorder.replies),)
         return Partition(parts, not mended, llm.model, usage)
     return Partition(
-        tuple(_checked(one, lines) for one in made.value), False, made.model, made.usage
+        tuple(_checked(part, lines) for part in answer.value), False, answer.model, answer.usage
     )
 
 
@@ -131,7 +131,7 @@ def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
             _check(parts, lines)
         except ValueError:
             continue
-        return tuple(_checked(one, lines) for one in parts)
+        return tuple(_checked(part, lines) for part in parts)
     return ()
 
 
@@ -141,19 +141,19 @@ def _completed(reply: Reply, lines: int) -> Reply:
     Small models forget an end, or repeat themselves in a summary until the reply is full: the first
     sentence of that is kept, and its topic has the lines that are left. Raises ValueError.
     """
-    found = read_json(reply.text)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    topics = read_json(reply.text)
+    if not isinstance(topics, list) or not all(isinstance(topic, dict) for topic in topics):
         raise ValueError("the reply is no list of topics")
-    if reply.finish_reason == "length" and found:
-        *whole, cut = found
+    if reply.finish_reason == "length" and topics:
+        *whole, cut = topics
         end = whole[-1].get("end") if whole else 0
         if not isinstance(end, int):
             raise ValueError("the reply was cut off after a topic without an end")
-        said = cut.get("summary")
-        summary = next(iter(claims_of(said)), None) if isinstance(said, str) else None
+        text = cut.get("summary")
+        summary = next(iter(claims_of(text)), None) if isinstance(text, str) else None
         rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
-        found = [*whole, rest] if end < lines else whole
-    completed = [{"end": one.get("start"), **one} for one in found]
+        topics = [*whole, rest] if end < lines else whole
+    completed = [{"end": topic.get("start"), **topic} for topic in topics]
     return replace(reply, text=json.dumps(completed), finish_reason="stop")
 
 
@@ -174,10 +174,10 @@ def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
 
 def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
     check(parts, len(lines))
-    said = content_words(" ".join(lines)).keys()
+    spoken = content_words(" ".join(lines)).keys()
     for part in parts:
         words = content_words(part.topic).keys()
-        if words & _COPIED and not words & said:
+        if words & _COPIED and not words & spoken:
             raise ValueError(f"{part.topic!r} is from the example, nobody spoke of it here")
 
 
@@ -219,8 +219,8 @@ def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
 
     Topics that a reply names count if every word of them was said; else the words said most do.
     """
-    said = " ".join(lines)
-    words = set(content_words(said))
+    dialogue = " ".join(lines)
+    words = set(content_words(dialogue))
     named = [
         topic
         for reply in reversed(replies)
@@ -247,13 +247,13 @@ def most_said(lines: Sequence[str]) -> list[str]:
 def _topics(reply: Reply) -> list[str]:
     """The topics that a reply names, if anything can be read from it."""
     try:
-        found = read_json(reply.text)
+        reply_value = read_json(reply.text)
     except ValueError:
         return []
-    rows = found if isinstance(found, list) else [found]
+    rows = reply_value if isinstance(reply_value, list) else [reply_value]
     named = (row.get("topic") for row in rows if isinstance(row, dict))
-    topics = (shown(one)[:MAX_TOPIC_CHARS] for one in named if isinstance(one, str))
-    return [one for one in topics if one and _can_be_stored(one)]
+    topics = (shown(topic)[:MAX_TOPIC_CHARS] for topic in named if isinstance(topic, str))
+    return [topic for topic in topics if topic and _can_be_stored(topic)]
 
 
 def _can_be_stored(text: str) -> bool:
