@@ -16,7 +16,7 @@ from treering.bench.task import Task
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM
 from treering.records import Entry
-from treering.views.facts.change import Known, superseded
+from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.judge import ask, controls_right, read_verdict
 from treering.views.facts.statement import statements
 
@@ -48,10 +48,10 @@ def found_in(tasks: Iterable[Task]) -> dict[str, Any]:
 
 def _pairs(entries: Sequence[Entry]) -> list[Pair]:
     """The older and newer texts of all changes among what one chat states."""
-    groups: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[DatedStatement]] = defaultdict(list)
     for number, entry in enumerate(entries):
         for statement in statements(entry):
-            stated = Known(statement, number, int((entry.at or entry.added).timestamp()))
+            stated = DatedStatement(statement, number, int((entry.at or entry.added).timestamp()))
             groups[statement.subject, statement.slot].append(stated)
     changes = (change for group in groups.values() for change in superseded(group))
     return [(entries[old.entry].text, entries[new.entry].text) for old, new in changes]

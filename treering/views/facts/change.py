@@ -34,51 +34,58 @@ OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class DatedStatement:
     """A statement and where it stands: its entry's sequence number, and when it was said."""
 
     statement: Statement
     entry: int
-    said: int
+    at: int
 
     @property
     def order(self) -> tuple[int, int, int]:
         """Sorts by time, then as added, then as it stands in the text."""
-        return self.said, self.entry, self.statement.start
+        return self.at, self.entry, self.statement.start
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ComparedStatement:
     """A statement with the words of its value; of a habit, those after the verb."""
 
-    known: Known
+    dated: DatedStatement
     words: frozenset[object]
 
     @property
     def habit(self) -> bool:
-        return self.known.statement.slot.startswith(DOES)
+        return self.dated.statement.slot.startswith(DOES)
 
     @property
     def ends(self) -> bool:
-        return self.known.statement.sense == "ends"
+        return self.dated.statement.sense == "ends"
 
 
-def superseded(group: Iterable[Known]) -> list[tuple[Known, Known]]:
+def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
     """Pairs of older and newer among the statements of one subject and slot."""
-    told = [_Read(one, _words(one.statement)) for one in sorted(group, key=lambda one: one.order)]
+    compared = [
+        _ComparedStatement(dated, _words(dated.statement))
+        for dated in sorted(group, key=lambda dated: dated.order)
+    ]
     # Of many habits hardly one ever ends: only what can contradict is compared with everything.
-    against = [n for n, one in enumerate(told) if one.ends or not one.habit][::-1]
+    against = [n for n, newer in enumerate(compared) if newer.ends or not newer.habit]
+    against.reverse()  # so that the newest contradiction is the first one met
     pairs = []
-    for place, older in enumerate(told):
-        newest = next((n for n in against if n > place and _contradicts(told[n], older)), None)
-        if newest is not None and not any(_agrees(one, older) for one in told[newest + 1 :]):
-            pairs.append((older.known, told[newest].known))
+    for place, older in enumerate(compared):
+        newest = next((n for n in against if n > place and _contradicts(compared[n], older)), None)
+        if newest is None:
+            continue
+        # "Porto", "Berlin", "Porto": the last statement confirms the first, so that holds again.
+        if not any(_agrees(later, older) for later in compared[newest + 1 :]):
+            pairs.append((older.dated, compared[newest].dated))
     return pairs
 
 
-def _contradicts(newer: _Read, older: _Read) -> bool:
+def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
     """Whether both cannot hold, so that the newer one does."""
-    if newer.known.entry == older.known.entry:
+    if newer.dated.entry == older.dated.entry:
         return False
     if newer.habit:
         # "I stopped running" ends "I run", and not "I run a bakery".
@@ -91,14 +98,14 @@ def _contradicts(newer: _Read, older: _Read) -> bool:
         return newer.ends != older.ends and bool(new & old)
     if new & old:
         return False
-    said, before = newer.known.statement, older.known.statement
-    if said.slot == "age" and int(said.value) < int(before.value):
+    statement, before = newer.dated.statement, older.dated.statement
+    if statement.slot == "age" and int(statement.value) < int(before.value):
         return False  # nobody gets younger: it is somebody else's, or told of the past
-    alone = said.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
-    return said.sense == "begins" or (said.slot in PLAIN and alone)
+    alone = statement.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
+    return statement.sense == "begins" or (statement.slot in PLAIN and alone)
 
 
-def _agrees(newer: _Read, older: _Read) -> bool:
+def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
     """Whether a later statement says again what an earlier one did."""
     if newer.ends != older.ends:
         return False

@@ -45,9 +45,9 @@ class Facts(View):
         """See ``View``."""
         stated = {seq: statements(entry) for seq, entry in entries_.items()}
         return {
-            seq: (entries.micros(entries_[seq].at or entries_[seq].added), found)
-            for seq, found in stated.items()
-            if found
+            seq: (entries.micros(entries_[seq].at or entries_[seq].added), entry_statements)
+            for seq, entry_statements in stated.items()
+            if entry_statements
         }
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
@@ -65,9 +65,9 @@ class Facts(View):
 
     def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> set[Group]:
         groups = set[Group]()
-        for seq, (at, found) in derived.items():
-            store.put(writer, writer.id, seq, at, found)
-            groups |= {(statement.subject, statement.slot) for statement in found}
+        for seq, (at, entry_statements) in derived.items():
+            store.put(writer, writer.id, seq, at, entry_statements)
+            groups |= {(statement.subject, statement.slot) for statement in entry_statements}
         return groups
 
     def _decide(self, writer: SpaceWriter, groups: Iterable[Group]) -> None:
@@ -97,8 +97,8 @@ class Facts(View):
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
         """See ``View``: what supersedes the entry of a quote, or dates it."""
-        known = store.marks(reader, [quote.seq for quote in quotes])
-        return {place: known[quote.seq] for place, quote in enumerate(quotes) if quote.seq in known}
+        marks = store.marks(reader, [quote.seq for quote in quotes])
+        return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
         """See ``View``."""

@@ -58,11 +58,11 @@ def speaks_of_change(entry: Entry) -> bool:
     )
 
 
-def candidate(entry: Entry, found: list[Hit]) -> Hit | None:
+def candidate(entry: Entry, hits: list[Hit]) -> Hit | None:
     """The most similar message that its speaker said before, if one is like it at all."""
-    said = entry.at or entry.added
-    for hit in found:
-        earlier = hit.at is None or hit.at < said
+    said_at = entry.at or entry.added
+    for hit in hits:
+        earlier = hit.at is None or hit.at < said_at
         open_still = hit.superseded_by is None and hit.role not in BOTS
         if hit.entry_id != entry.id and earlier and open_still:
             return hit if (hit.why.cosine or 0.0) >= LEAST_COSINE else None
@@ -108,5 +108,5 @@ def read_verdict(reply: str) -> bool:
 
 
 def _verdict(reply: str) -> bool | None:
-    found = _VERDICT.search(reply.upper())
-    return None if found is None else found[1] == "CHANGED"
+    match = _VERDICT.search(reply.upper())
+    return None if match is None else match[1] == "CHANGED"

@@ -72,8 +72,8 @@ def statements(entry: Entry) -> list[Statement]:
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
-    for found in _SENTENCE.finditer(text):
-        sentence = found[0].strip()
+    for match in _SENTENCE.finditer(text):
+        sentence = match[0].strip()
         if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
             continue
         said_words = _WORD.findall(sentence.lower().replace("’", "'"))
@@ -81,22 +81,22 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
         if not forms or _ASIDE.search(sentence):
             continue
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
         for form in forms:
-            said = form.pattern.search(sentence)
-            if said is not None:
-                yield from _stated(said, form, speaker, start)
+            form_match = form.pattern.search(sentence)
+            if form_match is not None:
+                yield from _stated(form_match, form, speaker, start)
                 break
 
 
-def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
+def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
     """What a sentence of a form states; nothing if its value is none of its slot's."""
-    groups = {name: value for name, value in said.groupdict().items() if value}
+    groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
     slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
-    goes_on = _GOES_ON.search(said.string, said.start("value"))
-    stop = min(said.end("value"), goes_on.start() if goes_on else len(said.string))
-    stated = said.string[said.start("value") : stop].strip(" .")
+    goes_on = _GOES_ON.search(match.string, match.start("value"))
+    stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
+    stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
     if slot == DOES:
         value = OBJECTS.get(value.casefold(), value)
@@ -104,9 +104,9 @@ def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterat
     if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
         return
     sense = form.sense
-    if sense == "holds" and ("new" in groups or _CHANGE.search(said.string)):
+    if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
-    yield Statement(subject, slot, value, sense, start, start + len(said.string))
+    yield Statement(subject, slot, value, sense, start, start + len(match.string))
 
 
 def verb_of(value: str) -> str:

@@ -10,7 +10,7 @@ from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Writer
 from treering.records import Hit, Newer
 from treering.search.marks import UNMARKED, Mark
-from treering.views.facts.change import Known, superseded
+from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.statement import Statement
 
 RULE: Final = "rule"
@@ -65,19 +65,33 @@ def seq_of(reader: Reader, space: int, hit: Hit) -> int:
     return int(row[0]) if row else 0
 
 
-def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
+def put(
+    writer: Writer, space: int, entry: int, said_at: int, statements: Iterable[Statement]
+) -> None:
     """Store the statements of an entry."""
     writer.many(
         "INSERT INTO statement (space, entry, start, stop, subject, slot, value, sense, said)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            (space, entry, one.start, one.stop, one.subject, one.slot, one.value, one.sense, said)
-            for one in found
+            (
+                space,
+                entry,
+                statement.start,
+                statement.stop,
+                statement.subject,
+                statement.slot,
+                statement.value,
+                statement.sense,
+                said_at,
+            )
+            for statement in statements
         ),
     )
 
 
-def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]:
+def dated_statements(
+    reader: Reader, space: int, group: Group | None = None
+) -> list[DatedStatement]:
     """The statements of a space, or of one subject and slot, in the order they were said."""
     condition, params = ("", ()) if group is None else (" AND subject = ? AND slot = ?", group)
     rows = reader.rows(
@@ -86,7 +100,7 @@ def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]
         (space, *params),
     )
     with damage.decoding("the stored statements"):
-        return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+        return [DatedStatement(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
 
 
 def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
@@ -97,14 +111,14 @@ def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
     return sorted({int(row[0]) for row in rows})
 
 
-def states_this(reader: Reader, entry: int, found: Sequence[Statement]) -> bool:
+def states_this(reader: Reader, entry: int, statements: Sequence[Statement]) -> bool:
     """Whether exactly these statements are stored of an entry."""
     rows = reader.rows(
         "SELECT subject, slot, value, sense, start, stop FROM statement WHERE entry = ?"
         " ORDER BY id",
         (entry,),
     )
-    return [Statement(*row) for row in rows] == list(found)
+    return [Statement(*row) for row in rows] == list(statements)
 
 
 def has_end(reader: Reader, space: int, group: Group) -> bool:
@@ -122,12 +136,12 @@ def decide(writer: Writer, space: int, group: Group) -> None:
 
     Only what has changed is written: to look for what a statement dates reads many entries.
     """
-    found: dict[int, list[tuple[Known, Known]]] = {}
-    for older, newer in superseded(known(writer, space, group)):
-        found.setdefault(newer.entry, []).append((older, newer))
+    by_newer: dict[int, list[tuple[DatedStatement, DatedStatement]]] = {}
+    for older, newer in superseded(dated_statements(writer, space, group)):
+        by_newer.setdefault(newer.entry, []).append((older, newer))
     before = _decided(writer, space, group)
-    for entry in before.keys() | found.keys():
-        now = found.get(entry, [])
+    for entry in before.keys() | by_newer.keys():
+        now = by_newer.get(entry, [])
         if before.get(entry) == {older.entry for older, _ in now}:
             continue
         writer.execute(
@@ -138,8 +152,8 @@ def decide(writer: Writer, space: int, group: Group) -> None:
         for older, newer in now:
             put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
             if older.statement.slot in STALE_SLOTS:
-                for one in _mentioning(writer, space, older, newer):
-                    put_superseded(writer, space, one, newer, stale=True, made_by=RULE)
+                for mention in _mentioning(writer, space, older, newer):
+                    put_superseded(writer, space, mention, newer, stale=True, made_by=RULE)
 
 
 def _decided(reader: Reader, space: int, group: Group) -> dict[int, set[int]]:
@@ -149,22 +163,30 @@ def _decided(reader: Reader, space: int, group: Group) -> dict[int, set[int]]:
         " WHERE space = ? AND subject = ? AND slot = ? AND stale = 0 AND made_by = ?",
         (space, *group, RULE),
     )
-    found: dict[int, set[int]] = {}
+    decided: dict[int, set[int]] = {}
     for newer, entry in rows:
-        found.setdefault(int(newer), set()).add(int(entry))
-    return found
+        decided.setdefault(int(newer), set()).add(int(entry))
+    return decided
 
 
 def put_superseded(
-    writer: Writer, space: int, entry: int, newer: Known, *, stale: bool, made_by: str
+    writer: Writer, space: int, entry: int, newer: DatedStatement, *, stale: bool, made_by: str
 ) -> None:
     """Note that an entry is superseded by a statement, or possibly out of date with it."""
-    said = newer.statement
+    statement = newer.statement
     writer.execute(
         "INSERT INTO superseded (space, entry, newer, start, stop, subject, slot, stale, made_by)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            *(space, entry, newer.entry, said.start, said.stop, said.subject, said.slot),
+            *(
+                space,
+                entry,
+                newer.entry,
+                statement.start,
+                statement.stop,
+                statement.subject,
+                statement.slot,
+            ),
             *(int(stale), made_by),
         ),
     )
@@ -172,7 +194,7 @@ def put_superseded(
 
 def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
     """What is known against entries; those with nothing are left out."""
-    found: dict[int, Mark] = {}
+    mark_of: dict[int, Mark] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
@@ -182,11 +204,11 @@ def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
             chunk,
         )
         for row in _whole(reader, rows):  # the newest counts
-            before, one = found.get(int(row[-1]), UNMARKED), _newer(row)
-            found[int(row[-1])] = (
-                replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
+            before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
+            mark_of[int(row[-1])] = (
+                replace(before, stale=newer) if row[0] else replace(before, superseded_by=newer)
             )
-    return found
+    return mark_of
 
 
 def newer_entries(reader: Reader, space: int) -> dict[int, int]:
@@ -206,8 +228,8 @@ def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], N
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
         (space,),
     )
-    found = _whole(reader, rows)
-    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in found}
+    whole = _whole(reader, rows)
+    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in whole}
 
 
 def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
@@ -217,8 +239,8 @@ def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         (space,),
     )
-    found = _whole(reader, rows)
-    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in found]
+    whole = _whole(reader, rows)
+    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in whole]
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
@@ -263,7 +285,9 @@ def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
     return groups | {(subject, slot) for subject, slot, _ in decided}
 
 
-def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:
+def _mentioning(
+    reader: Reader, space: int, older: DatedStatement, newer: DatedStatement
+) -> list[int]:
     """Entries of who said the older statement, until the newer one, that name its value too.
 
     Notes without a speaker are of one hand in one source.
@@ -276,16 +300,16 @@ def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[
         " AND e.speaker IS o.speaker AND (e.speaker IS NOT NULL OR e.source = o.source)"
         " AND e.seq NOT IN (?, ?)"
         " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
-        (older.entry, space, older.entry, newer.entry, newer.said, newer.entry, name),
+        (older.entry, space, older.entry, newer.entry, newer.at, newer.entry, name),
     )
     return [int(row[0]) for row in rows]
 
 
 def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
     """The rows, once the entries whose texts they show are found to be as they were stored."""
-    found = list(rows)
-    entries.there(reader, [seq for row in found for seq in (row[9], row[10])])
-    return found
+    whole = list(rows)
+    entries.there(reader, [seq for row in whole for seq in (row[9], row[10])])
+    return whole
 
 
 def _newer(row: Row) -> Newer:

@@ -14,7 +14,7 @@ from treering.llm.contract import LLM, Usage
 from treering.records import Entry, Filter, Hit, Newer, Spent
 from treering.views.contract import Resources
 from treering.views.facts import store
-from treering.views.facts.change import Known
+from treering.views.facts.change import DatedStatement
 from treering.views.facts.forms import DOES
 from treering.views.facts.judge import (
     ask,
@@ -91,8 +91,10 @@ class FactView:
                 older = self._candidate(entry) if speaks_of_change(entry) else None
                 if older is not None:
                     verdict = self._verdict(llm, older, entry)
-                    changed += self._judged(seq, entry, older if verdict else None, llm.model)
-            self._judged(max(batch), None, None, llm.model)
+                    changed += self._record_verdict(
+                        seq, entry, older if verdict else None, llm.model
+                    )
+            self._record_verdict(max(batch), None, None, llm.model)
         return changed
 
     def all(self, subject: str | None = None) -> list[Fact]:
@@ -103,11 +105,11 @@ class FactView:
         self._catch_up()
         with self._space.read() as reader:
             facts = list(_facts(reader, reader.id))
-        wanted = subject.casefold() if subject else None
+        folded = subject.casefold() if subject else None
         return [
             fact
             for fact in facts
-            if wanted in (None, fact.subject)
+            if folded in (None, fact.subject)
             and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
         ]
 
@@ -119,11 +121,11 @@ class FactView:
         """What was superseded by what, in the order of the newer statements."""
         self._catch_up()
         with self._space.read() as reader:
-            found = store.pairs(reader, reader.id)
-            known = entries.there(reader, [entry for entry, *_ in found])
+            pairs = store.pairs(reader, reader.id)
+            older = entries.there(reader, [entry for entry, *_ in pairs])
         return [
-            Change(slot, known[seq].id, known[seq].text, known[seq].at, newer, made_by)
-            for seq, _, newer, slot, made_by in found
+            Change(slot, older[seq].id, older[seq].text, older[seq].at, newer, made_by)
+            for seq, _, newer, slot, made_by in pairs
         ]
 
     def _unjudged(self) -> dict[int, Entry]:
@@ -134,8 +136,8 @@ class FactView:
 
     def _candidate(self, entry: Entry) -> Hit | None:
         same = Filter(speaker=entry.speaker, kind="chat")
-        found = self._searcher.search([entry.text], CANDIDATES, same, "dense", {})[0]
-        return candidate(entry, found)
+        hits = self._searcher.search([entry.text], CANDIDATES, same, "dense", {})[0]
+        return candidate(entry, hits)
 
     def _verdict(self, llm: LLM, older: Hit, newer: Entry) -> bool:
         if llm.model not in self._controls:
@@ -155,7 +157,7 @@ class FactView:
         with self._space.write() as writer:
             ledger.spend(writer, writer.id, cost)
 
-    def _judged(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
+    def _record_verdict(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
         """Note up to where was judged, and what a message supersedes, unless one of both has gone.
 
         Returns whether it does.
@@ -168,28 +170,28 @@ class FactView:
             both = entries.by_seq(writer, [seq, store.seq_of(writer, space, older)])
             if len(both) < 2 or both[seq].text != entry.text:
                 return False
-            said = Statement("", JUDGED, "", "begins", 0, len(entry.text))
-            newer = Known(said, seq, entries.micros(entry.at or entry.added))
+            statement = Statement("", JUDGED, "", "begins", 0, len(entry.text))
+            newer = DatedStatement(statement, seq, entries.micros(entry.at or entry.added))
             [place] = both.keys() - {seq}
             store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
             return True
 
 
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:
-    told = store.known(reader, space)
-    found = entries.there(reader, [one.entry for one in told])
+    dated_statements = store.dated_statements(reader, space)
+    entry_of = entries.there(reader, [dated.entry for dated in dated_statements])
     against = store.newer_statements(reader, space)
-    for one in told:
-        said, entry = one.statement, found[one.entry]
-        newer = against.get((one.entry, said.subject, said.slot))
+    for dated in dated_statements:
+        statement, entry = dated.statement, entry_of[dated.entry]
+        newer = against.get((dated.entry, statement.subject, statement.slot))
         yield Fact(
-            subject=said.subject,
-            slot=said.slot,
-            value=said.value,
-            text=entry.text[said.start : said.stop],
+            subject=statement.subject,
+            slot=statement.slot,
+            value=statement.value,
+            text=entry.text[statement.start : statement.stop],
             entry_id=entry.id,
             source=entry.source,
             at=entry.at,
-            ends=said.sense == "ends",
-            superseded_by=newer or against.get((one.entry, "", JUDGED)),
+            ends=statement.sense == "ends",
+            superseded_by=newer or against.get((dated.entry, "", JUDGED)),
         )
