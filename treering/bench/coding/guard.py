@@ -65,7 +65,7 @@ class UndoneChange:
     """Whether other changes came after it."""
     telling: bool
     noticed: bool
-    told: bool
+    reported: bool
 
 
 def undos(git: Git, head: str, depth: int) -> Iterator[UndoneChange]:
@@ -86,7 +86,7 @@ def undos(git: Git, head: str, depth: int) -> Iterator[UndoneChange]:
                 later=code != round_.before.code,
                 telling=any(part.kind in TELLING for part in _brought(round_, piece)),
                 noticed=bool(undone),
-                told=any(loss.name == round_.name for loss in undone),
+                reported=any(loss.name == round_.name for loss in undone),
             )
 
 
@@ -115,7 +115,7 @@ def shares(undone: list[UndoneChange]) -> dict[str, Any]:
     return {
         "undos": len(undone),
         "noticed": round(sum(change.noticed for change in undone) / size, 4),
-        "told": round(sum(change.told for change in undone) / size, 4),
+        "told": round(sum(change.reported for change in undone) / size, 4),
     }
 
 

@@ -21,7 +21,7 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
 
     Without ``selects`` nothing is ever dropped: what the paper compares its selector with.
     """
-    names = {one.name for _, one in index.definitions()}
+    names = {definition.name for _, definition in index.definitions()}
     context = ContextMemory(
         lambda query, k: best_blocks(index, query, k), NameJudge(names.__contains__)
     )
@@ -45,6 +45,14 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
 def as_hits(blocks: Sequence[CodeBlock]) -> list[CodeHit]:
     """Blocks as fragments that were found, so that both are compared alike."""
     return [
-        CodeHit(0.0, one.path, one.first_line, one.last_line, one.qualified, one.value, Why({}))
-        for one in blocks
+        CodeHit(
+            0.0,
+            block.path,
+            block.first_line,
+            block.last_line,
+            block.qualified,
+            block.value,
+            Why({}),
+        )
+        for block in blocks
     ]

@@ -124,7 +124,7 @@ class Definitions:
 
 def definitions(code: str) -> frozenset[str]:
     """The names of functions, classes and variables that a text of Python defines."""
-    return frozenset(name for found in _DEFINED.findall(code) for name in found if name)
+    return frozenset(name for groups in _DEFINED.findall(code) for name in groups if name)
 
 
 def identifiers(code: str) -> frozenset[str]:

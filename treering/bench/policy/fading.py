@@ -119,13 +119,13 @@ def memory_bank(seed: int) -> RetrievalPolicy:
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         now = question.at or space.now
-        remembered = [scored for scored in space.scored(question) if _kept(scored, now, seed)]
+        remembered = [scored for scored in space.scored(question) if _retained(scored, now, seed)]
         return ranked(remembered, np.array([scored.cosine for scored in remembered]))
 
     return RetrievalPolicy("memory-bank", pick)
 
 
-def _kept(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
+def _retained(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
     """Whether a piece is still remembered: drawn once a piece, whatever the question."""
     retention = math.exp(-_age_s(scored, now) / _DAY_S / RETENTION_DAYS)
     passage = scored.passage
