@@ -1,8 +1,8 @@
-"""Which statements later ones supersede. No I/O.
+"""Decides which statements are superseded by later ones. No I/O.
 
 Within one slot of one subject, in the order of time: a statement is superseded by the newest later
 one that contradicts it, unless a still later one agrees with it again. So the result depends on
-what was said when, not on the order in which it was added.
+what was said when, not on the order of adding.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ WHOLE: Final = frozenset(
     {"number", "phone number", "mobile number", "cell number"}
     | {"email", "e-mail", "email address", "e-mail address"}
 )
-"""Slots whose values are the same or not: two numbers with a part in common are two numbers."""
+"""Slots whose values are compared as a whole: two numbers that share a part are two numbers."""
 
 PLAIN: Final = WHOLE | frozenset(
     {"diet", "status", "age", "name", "surname", "last name", "birthday", "address"}
 )
-"""Slots that hold one value at a time, so that another value needs no word of change. One may have
-two employers, or live in Porto and in Portugal: there only "now", "new", "moved" tells."""
+"""Slots with one value at a time, so that another value supersedes the first by itself. Other slots
+need a word like "now" or "moved": one may have two employers, or live in Porto and Portugal."""
 
 
 OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
-"""Of whom one may have two: of these another value needs a word of change."""
+"""People of whom one may have two. Another value for them needs a word of change."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatedStatement:
-    """A statement and where it stands: its entry's sequence number, and when it was said."""
+    """A statement, its entry's sequence number, and when it was said: ``at``, in microseconds."""
 
     statement: Statement
     entry: int
@@ -43,13 +43,13 @@ class DatedStatement:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Sorts by time, then as added, then as it stands in the text."""
+        """A key that sorts by time, then by order of adding, then by place in the text."""
         return self.at, self.entry, self.statement.start
 
 
 @dataclass(frozen=True, slots=True)
 class _ComparedStatement:
-    """A statement with the words of its value; of a habit, those after the verb."""
+    """A statement with the words of its value. For a habit, these are the words after the verb."""
 
     dated: DatedStatement
     words: frozenset[object]
@@ -64,7 +64,7 @@ class _ComparedStatement:
 
 
 def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
-    """Pairs of older and newer among the statements of one subject and slot."""
+    """Pairs (older, newer) of statements of one subject and slot, where the newer one holds."""
     compared = [
         _ComparedStatement(dated, _words(dated.statement))
         for dated in sorted(group, key=lambda dated: dated.order)
@@ -84,7 +84,7 @@ def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, Da
 
 
 def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
-    """Whether both cannot hold, so that the newer one does."""
+    """Whether the statements exclude each other, so that only the newer one holds."""
     if newer.dated.entry == older.dated.entry:
         return False
     if newer.habit:
@@ -106,7 +106,7 @@ def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
 
 
 def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
-    """Whether a later statement says again what an earlier one did."""
+    """Whether a later statement repeats an earlier one."""
     if newer.ends != older.ends:
         return False
     if newer.habit:

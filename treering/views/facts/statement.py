@@ -1,8 +1,8 @@
-"""Statements of fact in what people say: of whom, about what, and which value. No I/O.
+"""Reads statements of fact from what people say: a subject, a slot and a value. No I/O.
 
-Read are only sentences of a few plain forms ("I moved to Porto", "my number is …", "I don't eat
-meat any more"), and none that is asked, wished, planned, supposed or told of the past: a statement
-that is missed costs a mark, one that is made up hides what is true.
+Only sentences of a few plain forms are read ("I moved to Porto", "my number is …", "I don't eat
+meat any more"). Questions, wishes, plans, suppositions and the past are left out: a missed
+statement costs a mark, a wrong one hides what is true.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
 _AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
-"""What stands around a value: "Tom now"."""
+"""Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
     r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b)"
@@ -51,7 +51,10 @@ _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence that gives ``subject`` a ``value`` in a ``slot``; offsets into its entry."""
+    """A sentence that gives ``subject`` a ``value`` in a ``slot``.
+
+    ``start`` and ``stop`` are the sentence's character offsets in its entry.
+    """
 
     subject: str
     slot: str
@@ -62,7 +65,7 @@ class Statement:
 
 
 def statements(entry: Entry) -> list[Statement]:
-    """The statements of an entry, in its order; none in what bots say, in code, in long texts."""
+    """The statements of an entry in their order; empty for bots, code and long texts."""
     if entry.kind == "code" or entry.role in BOTS or entry.source.startswith(OWN_SOURCES):
         return []
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
@@ -90,10 +93,11 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
 
 
 def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
-    """What a sentence of a form states; nothing if its value is none of its slot's."""
+    """The statement of a sentence that matches a form, unless its value does not fit the slot."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
     slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
+    # The pattern of a value may run on into the next clause, so the value is cut there.
     goes_on = _GOES_ON.search(match.string, match.start("value"))
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
     stated = match.string[match.start("value") : stop].strip(" .")
@@ -110,13 +114,13 @@ def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Itera
 
 
 def verb_of(value: str) -> str:
-    """The stem of the verb that a habit or state begins with."""
+    """The stem of the verb with which a habit or state begins."""
     first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
     return "have" if first in ("has", "having") else stem(first)
 
 
 def _fits(slot: str, value: str) -> bool:
-    """Whether a value can be one of its slot."""
+    """Whether a value can fill a slot."""
     if slot.startswith("favorite "):
         common = slot.removeprefix("favorite ") in COMMON
         return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
@@ -125,7 +129,7 @@ def _fits(slot: str, value: str) -> bool:
 
 
 def _subject(words: str, speaker: str) -> str:
-    """Who is spoken of: "I" of Ana and "Ana" of Ben are one, "my sister" of each is her own."""
+    """The subject: Ana's "I" is Ben's "Ana", but each one's "my sister" is another person."""
     plain = words.replace("’", "'").casefold()
     if plain in ("i", "we"):
         return speaker

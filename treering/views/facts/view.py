@@ -1,4 +1,4 @@
-"""``memory.facts``: what was stated of people and things, and what later statements superseded."""
+"""``memory.facts``: statements about people and things, and which of them are superseded."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ log = logging.getLogger("treering")
 BATCH_ENTRIES = 512
 CANDIDATES = 10  # of which the first that was said before is judged
 JUDGED = "judged"
-"""The slot of what a model found: it says that something changed, not what."""
+"""The slot of a model's verdict, which says that something changed, but not what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement as it was found: of whom, about what, which value, in which entry.
+    """A statement about ``subject``: its ``slot`` has that ``value``, by that entry.
 
-    ``superseded_by`` is the newer statement that holds instead, if there is one. ``ends``: it says
-    that something does not hold any more.
+    ``superseded_by`` is the newer statement that holds instead, if there is one. ``ends`` is true
+    if the statement says that something does not hold any more.
     """
 
     subject: str
@@ -55,7 +55,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An older statement, the newer one that superseded it, and who says so (a rule or a model)."""
+    """An older statement, the newer one that supersedes it, and the rule or model that says so."""
 
     slot: str
     entry_id: str
@@ -73,16 +73,15 @@ class FactView:
         self._searcher = resources.search
         self._llm = resources.llm
         self._catch_up = resources.catch_up
-        self._controls: dict[str, int] = {}  # told right, by model
+        self._controls: dict[str, int] = {}  # pairs judged right, by model
 
     def judge(self) -> int:
-        """Let the language model judge what rules cannot: new messages that speak of a change,
-        each with what its speaker said most like it before. Returns how many were superseded.
+        """Let the language model judge what rules cannot; return how many messages were superseded.
 
-        Before its first verdict a model is asked eight pairs whose answer is known. A verdict that
-        cannot be read counts as none. Raises LLMReplyError if the model tells too few of these
-        eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
-        next time.
+        It judges new messages that speak of a change, each with its speaker's most similar earlier
+        message. Before its first verdict, a model is asked eight pairs whose answer is known. An
+        unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
+        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there.
         """
         self._catch_up()
         llm, changed = self._llm(), 0
@@ -98,9 +97,9 @@ class FactView:
         return changed
 
     def all(self, subject: str | None = None) -> list[Fact]:
-        """Statements with one value at a time (homes, numbers, …) in the order they were said.
+        """Statements of slots like home or number, in the order they were said.
 
-        Habits are found too, but only listed once something has superseded them.
+        A habit is listed only if it is superseded or ends.
         """
         self._catch_up()
         with self._space.read() as reader:
@@ -114,11 +113,11 @@ class FactView:
         ]
 
     def current(self, subject: str | None = None) -> list[Fact]:
-        """The statements that nothing has superseded."""
+        """The statements of ``all`` that are not superseded."""
         return [fact for fact in self.all(subject) if fact.superseded_by is None]
 
     def changes(self) -> list[Change]:
-        """What was superseded by what, in the order of the newer statements."""
+        """The superseded statements, each with the newer one, in the order of the newer ones."""
         self._catch_up()
         with self._space.read() as reader:
             pairs = store.pairs(reader, reader.id)
@@ -129,7 +128,7 @@ class FactView:
         ]
 
     def _unjudged(self) -> dict[int, Entry]:
-        """The next messages a model has not judged, in the order they were added."""
+        """The next messages that no model has judged, in the order they were added."""
         with self._space.read() as reader:
             seqs = store.unjudged(reader, reader.id, BATCH_ENTRIES)
             return dict(sorted(entries.by_seq(reader, seqs).items()))
@@ -158,9 +157,9 @@ class FactView:
             ledger.spend(writer, writer.id, cost)
 
     def _record_verdict(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
-        """Note up to where was judged, and what a message supersedes, unless one of both has gone.
+        """Note the last judged message and what it supersedes; return whether there is such.
 
-        Returns whether it does.
+        Nothing is superseded if one of the two messages was erased or changed in the meantime.
         """
         with self._space.write() as writer:
             space = writer.id

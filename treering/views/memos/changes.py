@@ -1,6 +1,6 @@
-"""What a person does to memos: each change is an entry of the journal that says the whole memo.
+"""A person's changes to memos: each is an entry of the journal that holds the whole new memo.
 
-So history stays, an export carries the changes, and applying them again makes the same memos.
+So the history stays, an export carries the changes, and applying them again gives the same memos.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treering.views.memos.record import Claim, Memo
 from treering.views.memos.store import NewVersion
 
 SOURCE: Final = f"{entries.OWN_SOURCES}memos"
-"""Where the entries of changes are: not a conversation, and nothing else may be added to it."""
+"""The source of the entries of changes. It is not a conversation, and takes nothing else."""
 
 VIEW: Final = "memo:change"
 """Work whose targets are entries of changes that no memo follows yet."""
@@ -32,15 +32,15 @@ _KEY: Final = "memo"
 
 
 def refuse(source: str | None) -> None:
-    """Raises InputError for the source that only ``memory.memos`` writes to."""
+    """Raise InputError for the source that only ``memory.memos`` writes to."""
     if source == SOURCE:
         raise InputError(f"source {SOURCE!r} is that of changes to memos; use memory.memos instead")
 
 
 def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
-    """Append the entry that says what a memo is from now on.
+    """Append the entry that holds a memo as it is from now on.
 
-    ``seen`` are entries that its text may be drawn from, beside the lines it stands for.
+    ``seen`` are the entries that its text may be drawn from, beside the lines it stands for.
     """
     stands_for: dict[str, Any] = {
         "id": memo.id,
@@ -65,12 +65,13 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
 
 
 def apply(writer: Writer, space: int) -> None:
-    """Let the memos follow every change that is queued. Raises InputError for one that says none.
+    """Apply every queued change to the memos. Raises InputError for an entry without a change.
 
-    The lines that are not here (any more) are left out. What a model wrote of lines that a person's
-    memos all stand for goes: it was written before those were imported.
+    Lines that are missing (or were erased) are left out. A model's memo goes if a person's memos
+    stand for all of its lines: it was written before the person's memos were imported.
     """
     queued = work.queued(writer, space, VIEW, store.ALL)
+    # In the order of the journal: of two changes to one memo the later one must win.
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]
         change = _read(entry.metadata.get(_KEY))
@@ -98,7 +99,7 @@ def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, .
 
 
 def _read(change: object) -> dict[str, Any]:
-    """A change as ``say`` wrote it; it may come from an import, so nothing is taken for granted."""
+    """The change that ``say`` wrote. It may come from an import, so every field is checked."""
     if not isinstance(change, Mapping):
         raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
     claims = change.get("claims")

@@ -15,18 +15,18 @@ from treering.views.memos.record import NOTO, Memo, MemoHit
 NONE_OF_THE_OTHERS: Final = f"{NOTO}. None of the others."
 
 OPTION_TOKENS: Final = 1_024
-"""For all options together: half of the paper's window. More are narrowed down by search."""
+"""Of all options together: half of the paper's window. Search narrows down what exceeds it."""
 
 OPTION_CHARS: Final = 400
 """Of one option; a summary has two or three sentences."""
 
 QUERY_CHARS: Final = 2_000
-"""Of a query, its end: the last turn and the new one."""
+"""Of a query. Its end is used, which holds the last turn and the new one."""
 
 REPLY_TOKENS: Final = 32
 
 MOST_RANKED: Final = 50
-"""Memos that search ranks for a choice: more than fit as options."""
+"""Memos that search ranks for a choice. Fewer than these fit as options."""
 
 CHOSEN: Final = 3
 """Memos that search chooses: about as many as the paper's answers hold (1.4 on average, 5 at
@@ -41,7 +41,7 @@ _NUMBERS: Final = re.compile(r"\d+(?:\s*[#,]\s*\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What a model chose: ``memos`` in the order of the options, None if that is no choice."""
+    """What a model chose: ``memos`` in option order, or None if the reply is not a choice."""
 
     memos: tuple[Memo, ...] | None
     usage: Usage = field(default_factory=Usage)
@@ -49,7 +49,7 @@ class ModelChoice:
 
 
 def options(memos: Sequence[Memo]) -> list[str]:
-    """The options as they are shown, NOTO first."""
+    """The options as the model sees them, NOTO first."""
     return [NONE_OF_THE_OTHERS, *(shown(memo.option)[:OPTION_CHARS] for memo in memos)]
 
 
@@ -64,7 +64,7 @@ def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
 
 
 def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
-    """Which of ``memos`` the model takes a query to be about. Raises LLMError."""
+    """The memos among ``memos`` that the query is about, by the model. Raises LLMError."""
     shown_options = options(memos)
     prompt = load("memochat_choose").fill(
         count=str(len(shown_options)),
@@ -74,14 +74,15 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
     reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
     numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
     if numbers is not None and CHOSEN < len(memos) <= sum(n > 1 for n in numbers):
-        numbers = None  # who names every option chooses none: models of 1.5 billion parameters do
+        # A reply that names every option chooses nothing. Models of 1.5 billion parameters do so.
+        numbers = None
     # The first option is NOTO.
     chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
     return ModelChoice(chosen, reply.usage, reply.model)
 
 
 def read(reply: str, count: int) -> tuple[int, ...] | None:
-    """The option numbers of a reply in ascending order; None if it names none or one too many."""
+    """The option numbers in a reply, ascending. None if there are none or one is out of range."""
     match = _NUMBERS.search(reply)
     numbers = {int(number) for number in re.findall(r"\d+", match[0])} if match else set()
     if not numbers or not all(1 <= number <= count for number in numbers):
@@ -90,7 +91,7 @@ def read(reply: str, count: int) -> tuple[int, ...] | None:
 
 
 def related(hits: Sequence[MemoHit]) -> list[Memo]:
-    """The best memos that have anything to do with the query, best first."""
+    """The best hits that share a word or a meaning with the query, best first."""
     return [hit.memo for hit in hits if _about(hit)][:CHOSEN]
 
 

@@ -1,7 +1,7 @@
 """Whether the lines of a dialogue support the sentences of a summary. No model is asked.
 
-A sentence is supported if its numbers and names were said and enough of its other words were, or
-fewer of them by a line that means nearly the same. Deterministic: the same texts, the same verdict.
+A sentence is supported if all its numbers and names were said, and enough of its other words.
+Fewer words are enough if a line means nearly the same. The same texts always get the same verdict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treering.split.text import sentences
 from treering.views.memos.record import Claim
 
 _TITLE: Final = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e)|\b[A-Z])\.$")
-"""What ends in a full stop without ending a sentence."""
+"""Words whose full stop does not end a sentence."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff"  # Chinese and Japanese: a character is a word
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:'\w+)*")
@@ -49,7 +49,7 @@ _TELLING: Final = frozenset(
         " recommend advise share want need think know give get make agree"
     )[:, 0].tolist()
 )
-"""Words that summaries tell with: they need not have been said."""
+"""Words that a summary uses to report speech. They need not have been said."""
 
 ENOUGH_WORDS: Final = 0.5
 FEW_WORDS: Final = 0.25
@@ -62,10 +62,11 @@ do about as well. ``treering bench memos claims`` measures this."""
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for a sentence.
+    """How well the lines support a sentence.
 
-    ``names`` and ``numbers`` are those that were not said; ``words`` is the share of its other
-    words that were; ``likeness`` the greatest cosine with a line, or with all of them.
+    ``names`` and ``numbers`` are those in the sentence that were not said. ``words`` is the share
+    (0 to 1) of its other words that were said. ``likeness`` is its greatest cosine with a line, or
+    with all lines together.
     """
 
     names: frozenset[str]
@@ -82,7 +83,7 @@ class Support:
 
 
 class Check:
-    """Checks summaries with the vectors of one embedder. Safe to use from many threads."""
+    """Checks summaries, using one embedder. Safe to use from many threads."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -94,7 +95,7 @@ class Check:
         return tuple(Claim(sentence, support.enough) for sentence, support in supports)
 
     def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
-        """What the lines say for each sentence; by words alone if the embedder fails."""
+        """How well the lines support each sentence; by words alone if the embedder fails."""
         whole = " ".join(lines)
         stems, numbers = set(content_words(whole)), numbers_of(whole)
         likeness = self._likeness(claims, lines)
@@ -115,7 +116,7 @@ class Check:
             return []
         try:
             vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
-        except EmbeddingError:  # the words still tell
+        except EmbeddingError:  # the words alone can still support a sentence
             return [0.0] * len(claims)
         cosines = vectors[: len(claims)] @ vectors[len(claims) :].T
         return [float(cosine) for cosine in cosines.max(axis=1)]
@@ -129,7 +130,7 @@ def named(text: str, dialogue: str) -> bool:
 
 
 def claims_of(summary: str) -> tuple[str, ...]:
-    """The sentences of a summary; joined by spaces they are the summary with its spaces evened."""
+    """The sentences of a summary. Joined by spaces, they give it back with single spaces."""
     claims: list[str] = []
     for sentence in sentences(" ".join(summary.split())):
         if claims and _TITLE.search(claims[-1]):
@@ -140,7 +141,7 @@ def claims_of(summary: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> dict[int, str]:
-    """The words of a text that say something, in their order: by stem, as they were said first."""
+    """The content words of a text by stem, in the form and order in which they first occur."""
     words: dict[int, str] = {}
     for word in _WORD.findall(text.replace("’", "'")):
         for stem in terms(word)[:, 0].tolist():
@@ -154,13 +155,16 @@ def names_of(sentence: str) -> frozenset[str]:
 
 
 def numbers_of(text: str) -> frozenset[str]:
-    """The numbers of a text, small ones in words too, but "one", which is seldom meant as such."""
+    """The numbers of a text, in digits and (up to twelve) in words.
+
+    1 is left out: "one" is seldom meant as a number.
+    """
     digits = {number.lstrip("0") or "0" for number in _NUMBER.findall(_THOUSANDS.sub("", text))}
     words = {_IN_WORDS[word] for word in _WORD.findall(text.lower()) if word in _IN_WORDS}
     return frozenset(digits | words - {"1"})
 
 
 def _share(sentence: str, stems: set[int]) -> float:
-    """The share of the words that were said, of those that had to be; 1 if none had to be."""
+    """The share of the words needing support that were said; 1 if no word needs it."""
     asked = content_words(sentence).keys() - _TELLING
     return len(asked & stems) / len(asked) if asked else 1.0

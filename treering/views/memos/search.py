@@ -1,7 +1,7 @@
 """Searching memos: they are ranked in one space with the lines they stand for.
 
-A memo's own score is that of its topic and summary; the topic relation adds what its lines score,
-so that a memo is found by what was said as well as by what was summed up.
+A memo's own score comes from its topic and summary. The topic relation adds the scores of its
+lines, so that a memo is found by what was said as well as by its summary.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
 
 Topics = Callable[[Codes], Codes]
-"""The memo that stands for each fragment, ``MISSING`` for none."""
+"""Gives the number of each fragment's memo, or ``MISSING`` for a fragment without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _MemoGroups:
-    """The topic relation over fragments and memos, the group of each given."""
+    """The topic relation over fragments and memos, by the group of each row."""
 
     codes: Codes = field(repr=False)
     name: str = "topic"
@@ -70,7 +70,7 @@ class _MemoGroups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _MemoRows:
-    """The memos as they are at ``mark``, with what they are ranked by; vectors of ``model``."""
+    """The memos at ``mark``, with the terms and the vectors (by ``model``) that rank them."""
 
     mark: store.Mark
     model: EmbeddingModel | None
@@ -81,7 +81,7 @@ class _MemoRows:
 
 @dataclass(frozen=True, slots=True)
 class MemoSpace:
-    """Fragments, then memos, as one snapshot; ``memos`` are those of its last rows, in order."""
+    """One snapshot of fragments, then memos. ``memos`` belong to its last rows, in order."""
 
     snapshot: Snapshot
     memos: tuple[StoredMemo, ...]
@@ -89,7 +89,7 @@ class MemoSpace:
 
 
 class MemoSearch:
-    """Ranks memos; keeps what it built for one state of fragments and memos."""
+    """Ranks memos. Keeps what it built for the latest state of fragments and memos."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -126,13 +126,14 @@ class MemoSearch:
         mode: Mode = "hybrid",
         alpha: float = TOPIC_ALPHA,
     ) -> list[MemoHit]:
-        """The k memos that answer a query best, best first; of one source, if that is given.
+        """The k memos that answer a query best, best first; of one source, if one is given.
 
-        ``vectors`` is the query's, by the snapshot's model; without it, words alone count.
+        ``vectors`` holds the query's vector by the snapshot's model. Without it, words alone count.
         """
         topic = Weighted(memo_space.relation, alpha)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
         ranking = rank(memo_space.snapshot, self._relations, plan, [query], vectors, mode)
+        # The fragments only pass on scores; the rows of memos alone may be hits.
         first = len(memo_space.snapshot) - len(memo_space.memos)
         allowed = np.zeros(len(memo_space.snapshot), dtype=np.bool_)
         allowed[first:] = [source is None or _is_of(stored, source) for stored in memo_space.memos]
@@ -147,7 +148,7 @@ class MemoSearch:
 
 
 def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
-    """The memo of each fragment, by number, ``MISSING`` for one that no memo stands for."""
+    """The number of each fragment's memo; ``MISSING`` for a fragment without one."""
     memos = store.memo_of_entries(reader, space)
     entry_of = fragments.entry_of_fragments(reader, space)
     codes = [memos.get(entry_of.get(int(number), MISSING), MISSING) for number in fragment]
@@ -169,7 +170,7 @@ def _space(memos: _MemoRows, base: Snapshot, version: int) -> MemoSpace:
 
 
 def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[StoredMemo]) -> Floats:
-    """A unit row a memo; all zero for one that is not embedded by the model that answers."""
+    """One unit row for each memo; zeros for a memo that the snapshot's model has not embedded."""
     width = base.items.vectors.shape[1]
     rows = np.zeros((len(memos), width), dtype=np.float32)
     model = base.state.model
@@ -182,7 +183,7 @@ def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[StoredM
 
 
 def text_of(stored: StoredMemo) -> str:
-    """What is embedded and counted of a memo: nothing that its lines do not support."""
+    """The text of a memo that is embedded and counted. It leaves out unsupported sentences."""
     return stored.memo.option
 
 

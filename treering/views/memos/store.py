@@ -1,4 +1,4 @@
-"""The rows of the memo view."""
+"""Reads and writes the rows of the memo view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treering.records import Entry
 from treering.views.memos.record import Claim, Memo, Origin, Span
 
 VIEW: Final = "memo"
-"""Work whose targets are the first lines of batches that wait to be written into memos."""
+"""The kind of work whose targets are the first lines of batches that wait for a model."""
 
 ALL: Final = 1 << 62
 
@@ -34,8 +34,8 @@ _COLUMNS = (
 class NewVersion:
     """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
 
-    ``covered`` are the entries it stands for, ``seen`` those that its text may be drawn from: when
-    one of either is erased, so is this.
+    ``covered`` are the entries it stands for. ``seen`` are those that its text may be drawn from.
+    Erasing any of them erases the version.
     """
 
     topic: str
@@ -52,7 +52,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemo:
-    """A memo with the numbers that the database knows its version and its lines by."""
+    """A memo with the row number of its version and the sequence numbers of its lines."""
 
     version: int
     memo: Memo
@@ -60,7 +60,7 @@ class StoredMemo:
 
 
 def create(writer: Writer, space: int, name: str) -> int:
-    """The number of the memo with that name, made on first use."""
+    """The number of the memo with that name, which is created if it does not exist."""
     writer.execute(
         "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
     )
@@ -96,7 +96,7 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
 
 
 def current(reader: Reader, space: int, as_of: int | None = None) -> list[StoredMemo]:
-    """The memos that are there, or were at a time, in the order they were first made."""
+    """The memos as they are, or were at a time, in the order they were first made."""
     latest, params = "v.id = m.current", [space]
     if as_of is not None:
         latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
@@ -116,7 +116,7 @@ def pinned(reader: Reader, space: int) -> list[StoredMemo]:
 
 
 def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> StoredMemo:
-    """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
+    """One memo as it is, or was at a time. Raises UnknownName if it is missing or deleted."""
     versions = [
         version
         for version in history(reader, space, name)
@@ -128,7 +128,7 @@ def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Sto
 
 
 def history(reader: Reader, space: int, name: str) -> list[StoredMemo]:
-    """Every version of a memo, oldest first; none if there is no such memo."""
+    """Every version of a memo, oldest first; empty if there is no such memo."""
     return _load(reader, "m.space = ? AND m.name = ?", [space, name])
 
 
@@ -169,7 +169,7 @@ def _stored(row: Row, lines: list[Row]) -> StoredMemo:
 
 
 def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
-    """The covered lines of versions: version, seq, id, source, position, at; in reading order."""
+    """The covered lines of versions in reading order: version, seq, id, source, position, at."""
     lines_of: dict[int, list[Row]] = {}
     for start in range(0, len(versions), PAGE):
         chunk = versions[start : start + PAGE]
@@ -187,7 +187,8 @@ def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
 
 
 def _spans(lines: Iterable[Row]) -> Iterator[Span]:
-    """Runs of neighbouring positions: a position less its place among the lines is constant."""
+    """One span for each run of neighbouring positions."""
+    # Within a run, position minus place in the list is constant; a gap changes it.
     placed = enumerate(lines)
     for _, run in groupby(
         placed, key=lambda placed_row: (placed_row[1][3], placed_row[1][4] - placed_row[0])
@@ -240,7 +241,7 @@ def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
-    """Every entry that a version's text may be drawn from, the change that says it included."""
+    """Every entry that a version's text may be drawn from, including the entry of its change."""
     rows = reader.rows(
         "SELECT entry FROM memo_line WHERE version = ? UNION"
         " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
@@ -250,8 +251,9 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
 
 
 def mark(reader: Reader, space: int) -> Mark:
-    """Numbers that differ when a memo has been changed, added, erased or embedded in between, or
-    an older version of one has been erased.
+    """Numbers that differ whenever a memo was changed, added, erased or embedded in the meantime.
+
+    They also differ when an older version was erased.
     """
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
@@ -265,7 +267,7 @@ def mark(reader: Reader, space: int) -> Mark:
 
 
 def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[StoredMemo]:
-    """The memos that have no vector of that model."""
+    """The memos without a vector by that model."""
     return _load(
         reader,
         "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
@@ -274,7 +276,7 @@ def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored
 
 
 def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
-    """The vectors of current versions by version, of those that have one of that model."""
+    """The vectors by that model of current versions, by version number."""
     rows = reader.rows(
         "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
         " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
@@ -286,7 +288,7 @@ def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, byte
 def save_vectors(
     writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
 ) -> None:
-    """Store one vector a version; what has been erased meanwhile is left out."""
+    """Store row i of ``matrix`` for version i. Versions erased in the meantime are left out."""
     data = matrix.astype("<f4", copy=False)
     writer.many(
         "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
@@ -295,7 +297,7 @@ def save_vectors(
 
 
 def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
-    """The memo that stands for each entry, by number; the first if there are several."""
+    """The number of the memo that stands for each entry; the first memo's if there are several."""
     rows = reader.rows(
         "SELECT l.entry, m.id FROM memo m JOIN memo_version v ON v.id = m.current"
         " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
@@ -309,11 +311,12 @@ STANDS_FOR: Final = (
     "FROM memo_line l JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
     " WHERE l.covered = 1 AND l.entry IN (SELECT value FROM json_each(?))"
 )
-"""The current memos of some lines, found by the lines: a space may have thousands of memos."""
+"""Selects the current memos of some lines. It starts from the lines: a space may have thousands
+of memos."""
 
 
 def written(reader: Reader, lines: Sequence[int]) -> bool:
-    """Whether a memo, be it a deleted one, stands for any of these lines; a fallback does not."""
+    """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
     row = reader.row(
         f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1", (json.dumps(lines),)
     )
@@ -321,7 +324,7 @@ def written(reader: Reader, lines: Sequence[int]) -> bool:
 
 
 def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete the memos that only keep some of these lines, because no reply could be read."""
+    """Delete the fallback memos of any of these lines."""
     rows = writer.rows(
         f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'", (json.dumps(lines),)
     )
@@ -329,9 +332,7 @@ def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
 
 
 def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete the memos of these lines that only a model wrote, if memos that a person has changed
-    stand for every line of them.
-    """
+    """Delete a model's memos of these lines if a person's memos stand for all of their lines."""
     rows = writer.rows(
         f"SELECT DISTINCT m.id {STANDS_FOR}"
         " AND NOT EXISTS (SELECT 1 FROM memo_version c"
@@ -355,7 +356,7 @@ def any_written(reader: Reader, space: int) -> bool:
 
 
 def let_rewrite(writer: Writer, space: int) -> None:
-    """Have a model write again what one wrote: as a fallback it goes once that is done."""
+    """Turn a model's memos into fallback memos, which go once a model has written them again."""
     writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space,))
 
 
@@ -368,12 +369,12 @@ def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
 
 
 def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
-    """Erase what was written from entries, called before these go, in the same transaction.
+    """Erase what was written from entries. Call it before they go, in the same transaction.
 
-    A memo goes with all its history if its text may be drawn from an erased entry, or if that
-    entry is a change of it; else only those older versions go for which that holds. The other
-    lines of a memo that goes are due again. Returns how many memos went, and the entries that say a
-    person's changes of what went: they are to go, too.
+    A version goes if its text may be drawn from an erased entry, or if that entry holds the change
+    that made it. If the current version goes, the memo goes with all its history, and its other
+    lines are due again. Returns how many memos went, and the entries that hold a person's changes
+    of what went: the caller has to erase them, too.
     """
     gone, dropped = [], set()
     for memo, versions in _touched(writer, erased).items():
@@ -398,11 +399,11 @@ TOUCHED: Final = (
     " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
     " WHERE l.entry = ? AND o.deleted = 0)"
 )
-"""A union, each part of which has an index: an OR would read every version for every entry."""
+"""A union, because each part has an index. An OR would read every version for every entry."""
 
 
 def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
-    """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
+    """The versions drawn from entries, by memo. A deletion holds no text, so no line touches it."""
     versions: dict[int, set[int]] = {}
     for entry in erased:
         rows = reader.rows(TOUCHED, (entry, entry))
@@ -412,7 +413,7 @@ def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
 
 
 def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
-    """Delete versions; return the entries of the changes that said them."""
+    """Delete versions; return the entries that hold the changes which made them."""
     change_entries = []
     for version in versions:
         row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))

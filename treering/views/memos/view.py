@@ -66,11 +66,11 @@ class MemoView:
         until: When = None,
         as_of: When = None,
     ) -> Memos:
-        """The memos, pinned ones first, else in the order they were first made.
+        """The memos in the order they were first made, pinned ones first.
 
         ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
-        for memos with lines said from then on and before then. ``as_of`` shows the memos as they
-        were known at a time.
+        for memos with lines said from then on and before then. ``as_of`` gives the memos as they
+        were at that time.
         """
         begin, end = _time(since, "since"), _time(until, "until")
         with self._reading() as (reader, space):
@@ -86,12 +86,12 @@ class MemoView:
         return sorted(memos, key=lambda memo: not memo.pinned)
 
     def get(self, memo_id: str, *, as_of: When = None) -> Memo:
-        """One memo as it is, or was known at a time. Raises UnknownName."""
+        """One memo as it is, or was at a time. Raises UnknownName."""
         with self._reading() as (reader, space):
             return store.find(reader, space, memo_id, _micros(as_of)).memo
 
     def history(self, memo_id: str) -> Memos:
-        """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
+        """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
         with self._reading() as (reader, space):
             versions = store.history(reader, space, memo_id)
         if not versions:
@@ -110,7 +110,7 @@ class MemoView:
     ) -> Hits:
         """The k memos that answer a query best, by words, meaning and relations; needs no LLM.
 
-        Raises InputError, EmbeddingError; ModelMismatch, if another process has changed the model.
+        Raises InputError, EmbeddingError; ModelMismatch if another process has changed the model.
         """
         check_queries([query])
         if k < 1:
@@ -132,10 +132,10 @@ class MemoView:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
         The language model chooses among numbered options, which search narrows down if there are
-        too many. Without one, or if it is down or its reply is no choice (it names every option,
-        say), search chooses. Pinned memos are always among those chosen, and come first; the others
-        are in the order in which search ranks them. While the embedder fails, words alone count.
-        What does not hold any more is marked, in summaries and lines.
+        too many. Search chooses if there is no model, if the model is down, or if its reply is not
+        a choice (it names every option, say). Pinned memos are always chosen and come first; the
+        others follow in the order of search. While the embedder fails, words alone count.
+        Summaries and lines that do not hold any more are marked.
         """
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
@@ -171,14 +171,14 @@ class MemoView:
         return [line.entry for dialogue in dialogues for line in dialogue.recent]
 
     def _relation(self) -> Topic:
-        """Membership of one memo as a relation between fragments, for ``memory.search``."""
+        """The relation between fragments of the same memo, for ``memory.search``."""
         with self._reading() as (reader, space):
             return Topic(self._topics, store.mark(reader, space))
 
     # ------------------------------------------------------------------ looking after them
 
     def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
-        """Give a memo another topic, summary or both; a summary so given counts as supported.
+        """Give a memo another topic, summary or both. A summary given here counts as supported.
 
         Raises UnknownName, InputError.
         """
@@ -195,7 +195,7 @@ class MemoView:
             return self._record(writer, space, new, [old] if keeps_text else [])
 
     def pin(self, memo_id: str, pinned: bool = True) -> Memo:
-        """Pin a memo, or let go of it. Raises UnknownName."""
+        """Pin a memo, or unpin it. Raises UnknownName."""
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id)
             return self._record(writer, space, replace(old.memo, pinned=pinned), [old])
@@ -203,9 +203,9 @@ class MemoView:
     def merge(
         self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
     ) -> Memo:
-        """Make one memo of several, under the id of the first; the others are deleted.
+        """Make one memo of several, under the id of the first. The others are deleted.
 
-        By default it has the first one's topic and all their sentences.
+        By default the memo has the topic of the first and the sentences of all.
         Raises UnknownName, InputError.
         """
         if len(set(memo_ids)) < 2:
@@ -225,7 +225,8 @@ class MemoView:
                 pinned=any(memo.pinned for memo in memos),
             )
             keeps_text = topic is None or summary is None
-            for memo in memos[1:]:  # first, so that the merged one does not repeat their lines
+            # The deletions come first, so that the merged memo does not repeat their lines.
+            for memo in memos[1:]:
                 self._record(writer, space, replace(_DELETED, id=memo.id, spans=memo.spans))
             return self._record(writer, space, new, stored_memos if keeps_text else [])
 
@@ -237,9 +238,9 @@ class MemoView:
         topics: tuple[str, str] | None = None,
         summaries: tuple[str, str] | None = None,
     ) -> tuple[Memo, Memo]:
-        """Cut a memo in two before one of its lines; the first part keeps the id.
+        """Cut a memo in two before one of its lines. The first part keeps the id.
 
-        By default both have its topic and all its sentences. Raises UnknownName, InputError.
+        By default both parts keep the topic and all sentences. Raises UnknownName, InputError.
         """
         with self._writing() as (writer, space):
             stored = store.find(writer, space, memo_id)
@@ -267,9 +268,9 @@ class MemoView:
             return first, second
 
     def delete(self, memo_id: str) -> None:
-        """Delete a memo; its lines stay in the journal and are not written about again.
+        """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
-        Its history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        The history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
         """
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id).memo
@@ -285,13 +286,13 @@ class MemoView:
         wording: Wording = "plain",
         upgrade: bool = False,
     ) -> None:
-        """Have the language model write what is due, of all conversations or of one.
+        """Have the language model write the lines that are due, of all conversations or of one.
 
-        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
+        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
         stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
-        the paper's, as ``printed`` or with its slip ``mended``; ``upgrade`` also asks again about
-        lines whose reply could not be read. Raises LLMError and EmbeddingError; what is not done
-        stays queued.
+        the paper's, as ``printed`` or with its slip ``mended``. ``upgrade`` also asks again about
+        lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
+        stay queued.
         """
         try:
             llm = self._llm()
@@ -302,13 +303,14 @@ class MemoView:
         return self._embed()
 
     def _embed(self) -> None:
-        """Embed what is not embedded by the space's model. Raises EmbeddingError."""
+        """Embed the memos that the space's model has not embedded. Raises EmbeddingError."""
         with self._space.read() as reader:
             model = reader.model
             if model is None or model.name != self._embedder().name:
                 return
             waiting = store.unembedded(reader, reader.id, model)
         if waiting:
+            # The embedder is called outside any transaction: it may take long.
             texts = [search.text_of(stored) for stored in waiting]
             vectors = checked(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
@@ -318,7 +320,7 @@ class MemoView:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
-        """A read transaction and the number of the space; 0, which none has, if it is empty."""
+        """A read transaction and the space's number; 0, which is no space's, if it is empty."""
         with self._space.read() as reader:
             yield reader, reader.id
 
@@ -328,7 +330,7 @@ class MemoView:
             yield writer, writer.id
 
     def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
-        """What the model chooses; nothing to be read if there is none or it does not answer."""
+        """The model's choice; without memos if there is no model or it does not answer."""
         if not ranked:
             return ModelChoice(None)
         try:
@@ -347,7 +349,7 @@ class MemoView:
     def _record(
         self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[StoredMemo] = ()
     ) -> Memo:
-        """Record a change and follow it. ``drawn_from`` are the versions whose text it keeps."""
+        """Record a change and apply it. ``drawn_from`` are the versions whose text it keeps."""
         seen = [seq for stored in drawn_from for seq in store.seen(writer, stored.version)]
         changes.say(writer, space, memo, seen)
         changes.apply(writer, space)
@@ -367,7 +369,7 @@ def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
 
 
 def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> MemoEvidence:
-    """A memo with its lines, and what is known against any of them."""
+    """A memo with its lines, each marked where it does not hold any more."""
     dialogues = (
         f"{spoken(line)} {shown(against(mark))}".rstrip()
         for line, mark in zip(lines.values(), marks, strict=True)
