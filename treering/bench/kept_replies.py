@@ -41,7 +41,7 @@ def kept_model(
         yield KeptReplies(EstimatingModel(limited) if estimating else limited, replies)
 
 
-class _Wrapped:
+class _ModelWrapper:
     """A model that passes everything on to another one."""
 
     def __init__(self, llm: LLM) -> None:
@@ -74,7 +74,7 @@ class _Wrapped:
         self._llm.close()
 
 
-class EstimatingModel(_Wrapped):
+class EstimatingModel(_ModelWrapper):
     """A model whose tokens are estimated, so that texts are cut alike whichever model it is."""
 
     def count_tokens(self, text: str) -> int:
@@ -82,7 +82,7 @@ class EstimatingModel(_Wrapped):
         return estimate_tokens(text)
 
 
-class TimeLimitedModel(_Wrapped):
+class TimeLimitedModel(_ModelWrapper):
     """A model that refuses to start a reply after so many seconds."""
 
     def __init__(self, llm: LLM, seconds: float) -> None:
@@ -96,7 +96,7 @@ class TimeLimitedModel(_Wrapped):
         return super().complete(messages, **sampling)
 
 
-class NotedReplies(_Wrapped):
+class NotedReplies(_ModelWrapper):
     """A model whose replies are noted by the prompt that they answer, at once or asked again."""
 
     def __init__(self, llm: LLM) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from treering.bench.coding.completion import FRAGMENTS, completion_prompt
 from treering.bench.coding.sources import Projects
-from treering.bench.coding.task import CodeTask, LeftOut
+from treering.bench.coding.task import CodeTask, OmittedTask
 from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.run import Progress
@@ -52,7 +52,7 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
     """Tasks at even steps, each with the text before the hole and the true body."""
     truth = [row["metadata"]["ground_truth"] for row in json_lines(data)]
     bodies = [(task, truth[int(task.id)]) for task in load(data, sources)
-              if not isinstance(task, LeftOut)]  # fmt: skip
+              if not isinstance(task, OmittedTask)]  # fmt: skip
     step = max(len(bodies) // tasks, 1)
     for task, body in bodies[::step][:tasks]:
         prefix = "".join(task.text.splitlines(keepends=True)[: task.line - 1])

@@ -54,7 +54,7 @@ class CodeTask:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedTask:
     """A task that cannot be measured with the sources there are, and why."""
 
     id: str
