@@ -35,7 +35,7 @@ OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
 
 @dataclass(frozen=True, slots=True)
 class DatedStatement:
-    """A statement, its entry's sequence number, and when it was said: ``at``, in microseconds."""
+    """A statement, its entry's sequence number, and ``at``, the time of saying it as a number."""
 
     statement: Statement
     entry: int

@@ -171,6 +171,7 @@ class FactView:
                 return False
             statement = Statement("", JUDGED, "", "begins", 0, len(entry.text))
             newer = DatedStatement(statement, seq, entries.micros(entry.at or entry.added))
+            # Of the two entries, the one that is not the newer is superseded.
             [place] = both.keys() - {seq}
             store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
             return True

@@ -114,6 +114,7 @@ class Check:
     def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
         if not claims:
             return []
+        # The last text is all lines together: a sentence may sum up several of them.
         try:
             vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
         except EmbeddingError:  # the words alone can still support a sentence

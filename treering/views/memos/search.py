@@ -43,7 +43,7 @@ Topics = Callable[[Codes], Codes]
 class Topic:
     """Items of one memo are equally related to each other: env is the mean of the memo's lines.
 
-    ``topics`` gives each fragment its memo, as of the state of the memos that ``mark`` names.
+    ``topics`` gives each fragment its memo, for the state of the memos at ``mark``.
     """
 
     topics: Topics
@@ -51,7 +51,7 @@ class Topic:
     name: str = "topic"
 
     def bind(self, items: Items) -> GroupOperator:
-        """Groups by memo; a fragment without one is related to nothing."""
+        """Group fragments by memo. A fragment without a memo is related to nothing."""
         if items.fragment is None:
             raise InputError("memos relate only the fragments of the space they were written over")
         return GroupOperator(self.topics(items.fragment))
@@ -105,6 +105,7 @@ class MemoSearch:
         Each round of a chat adds fragments; the memos are read again only when they have changed.
         """
         mark, model = store.mark(reader, space), base.state.model
+        # Searches of other threads wait here, so that each state is built only once.
         with self._lock:
             if self._memos is None or (self._memos.mark, self._memos.model) != (mark, model):
                 self._memos = _memos(reader, space, base, mark)

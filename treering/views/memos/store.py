@@ -147,6 +147,7 @@ def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Store
     lines = _lines(reader, [int(row[0]) for row in rows])
     memos = []
     for row in rows:
+        # A damaged row raises an error that names its memo.
         with damage.decoding(f"memo {row[1]!r}"):
             memos.append(_stored(row, lines.get(int(row[0]), [])))
     return memos
