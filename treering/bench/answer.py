@@ -34,7 +34,7 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """A model's answer, what it scored, and what it cost; ``judging`` is the judge's cost.
+    """A model's answer, what it scored, and what it cost. ``judging`` is the judge's cost.
 
     A judge's verdict that cannot be read is not a score. It is kept in ``unread``, and its metric
     is missing, so that the report's ``n`` shows it.

@@ -11,7 +11,7 @@ from treering.embed.contract import Embedder
 
 
 class _VectorCache:
-    """An embedder that keeps the vectors of its queries, or of its texts, and passes on the rest.
+    """An embedder that caches the vectors of its queries, or of its texts, and passes on the rest.
 
     Its name is the model's own: its vectors are the model's.
     """

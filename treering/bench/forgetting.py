@@ -47,9 +47,9 @@ ASKED_NAME = re.compile(r"['\"`](\w+)['\"`]")
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One judged round: the evidence of each stage, the truth, and what simple rules say.
+    """One judged round: the evidence of each stage, the truth, and the verdicts of simple rules.
 
-    ``forgotten`` are positions of rounds; so are the keys of the cases.
+    ``forgotten`` holds positions of rounds, and so do the cases' ``origin``.
     """
 
     model: str
@@ -117,7 +117,7 @@ def replay(
 
 
 def _splits(judged: Sequence[Round]) -> dict[str, Callable[[Round], str]]:
-    """How rounds are parted for cross-validation, where there are at least two parts."""
+    """The ways to part rounds for cross-validation, if they give at least two parts."""
     fold = _folds(judged)
     splits: dict[str, Callable[[Round], str]] = {
         "leave_one_model_out": lambda r: r.model,
@@ -127,7 +127,7 @@ def _splits(judged: Sequence[Round]) -> dict[str, Callable[[Round], str]]:
 
 
 def digest(data: bytes) -> str:
-    """What tells whether weights were trained on ``data``."""
+    """The SHA-256 by which weights name the data that they were trained on."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -169,7 +169,7 @@ def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
 
 
 def _static_cases(before: Sequence[SessionBlock], block: SessionBlock) -> tuple[Case, ...]:
-    """What the texts say: what ``memory.code.generate`` weighs."""
+    """The cases by the texts alone, which is what ``memory.code.generate`` weighs."""
     change = DefinitionChange(piece_of(before[-1]), piece_of(block))
     cases = text_cases(change, changes_of(before), block.instruction)
     # Where a model wrote nothing there is no change, so places differ.
@@ -184,9 +184,10 @@ def _versions(blocks: Sequence[SessionBlock]) -> list[Version]:
 def _run_cases(
     cases: Sequence[Case], trial: Trial, before: Sequence[SessionBlock], tested: bool
 ) -> tuple[Case, ...]:
-    """The cases by what running the versions says; ``tested`` knows what earlier rounds met.
+    """The cases by the outcomes of running the versions.
 
-    Requirements that were never met are left out then: they cannot be lost.
+    With ``tested`` it is known what earlier rounds met. Requirements that were never met are then
+    left out, because they cannot be lost.
     """
     weighed = []
     for case in cases:
@@ -209,7 +210,7 @@ def _name(dialogue: dict[str, Any]) -> str:
 
 
 def _prepared(name: str, rounds: Sequence[dict[str, Any]]) -> Laboratory:
-    """A laboratory that has run all versions once; a round is shown only what its inputs gave."""
+    """A laboratory that has run all versions once. A round sees only the outcomes of its inputs."""
     laboratory = Laboratory(name)
     codes = [r["code"] for r in rounds]
     asked = [r["instruction"] for r in rounds]
@@ -264,7 +265,10 @@ def _shipped(judged: Sequence[Round], stage: Stage) -> dict[str, Any]:
 
 
 def fit_rounds(judged: Iterable[Round], stage: Stage) -> Scorer:
-    """The scorer fitted to ``judged``: of texts what no rule says, with the rules' own weights."""
+    """The scorer fitted to ``judged``.
+
+    For the static stage, only evidence outside the rules is fitted; rules keep their own weights.
+    """
     pairs = [(c.evidence, c.origin in r.forgotten) for r in judged for c in r.cases[stage]]
     of_texts = [{n: v for n, v in evidence.items() if n not in OF_RULES} for evidence, _ in pairs]
     fitted = fit(of_texts, [lost for _, lost in pairs]).weights
@@ -282,7 +286,7 @@ def _measured(
 
 
 def _figures(judged: Sequence[Round], flagged: Sequence[frozenset[int]]) -> dict[str, Any]:
-    """Scores of what was ``flagged`` as lost: is anything lost, and is it that?"""
+    """Scores by round (is anything lost?) and by requirement (is it the flagged one?)."""
     pairs = list(zip(judged, flagged, strict=True))
     at_round = Score.of(
         hits=sum(bool(r.forgotten) and bool(s) for r, s in pairs),

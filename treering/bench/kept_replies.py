@@ -1,4 +1,4 @@
-"""Language models for measurements: their replies are kept, and they can be given a time limit.
+"""Language models for measurements, with kept replies and an optional time limit.
 
 A measurement that stops, or runs out of time, goes on when it is started again.
 """
@@ -31,7 +31,7 @@ def kept_model(
     *,
     estimating: bool = True,
 ) -> Iterator[KeptReplies]:
-    """The model that ``spec`` names, its replies kept in ``replies``, closed at the end.
+    """The model that ``spec`` names, with its replies kept in ``replies``. It is closed at the end.
 
     With ``minutes`` it raises LLMUnavailable instead of starting a reply after that time; what was
     replied by then is kept. Its tokens are estimated, unless ``estimating`` is False.
@@ -97,7 +97,7 @@ class TimeLimitedModel(_ModelWrapper):
 
 
 class NotedReplies(_ModelWrapper):
-    """A model whose replies are noted by the prompt that they answer, at once or asked again."""
+    """A model that notes its replies by the prompt they answer, for first and second requests."""
 
     def __init__(self, llm: LLM) -> None:
         super().__init__(llm)
@@ -146,7 +146,7 @@ class KeptReplies:
         stop: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> Reply:
-        """The kept reply to this request, else the model's, which is kept."""
+        """The kept reply to this request; else the model's reply, which is then kept."""
         how = {"max_tokens": max_tokens, "temperature": temperature, "stop": stop, "seed": seed}
         asked = [self.model, [asdict(message) for message in messages], how]
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Start what was asked for: a benchmark of questions, of code, or a replay of recordings."""
+"""Starts a run: a benchmark of questions, of code, or a replay of recordings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a run was asked for, as on the command line."""
+    """The options of a run, as on the command line."""
 
     data: Path
     policies: tuple[str, ...]

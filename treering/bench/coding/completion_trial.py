@@ -60,7 +60,7 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
 
 
 def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
-    """The best fragments that the prompt does not have anyway, right before the hole."""
+    """The best fragments, without those that the prompt holds anyway just before the hole."""
     hits = index.search(task.query, k=2 * FRAGMENTS, alpha=alpha)
     elsewhere = [hit for hit in hits if hit.path != task.path
                  or not task.line - SHOWN_LINES <= hit.last_line
@@ -69,7 +69,7 @@ def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
 
 
 def score(reply: str, body: str, tokens: int) -> CompletionScore:
-    """Compare as many lines as the true body has."""
+    """Compare the first lines of the reply, as many as the true body has."""
     truth = [line.strip() for line in body.strip().splitlines()]
     lines = [line.strip() for line in reply.strip("\n").splitlines() if line.strip() or truth]
     written, true_body = "\n".join(lines[: len(truth)]).strip(), "\n".join(truth).strip()

@@ -102,15 +102,17 @@ def taken_out(now: str, after: str, before: str) -> str | None:
 
 
 def _brought(round_: EarlierChange, piece: CodePiece) -> Counter[Any]:
+    """The behaviour that a change added and that ``piece`` still has."""
     return (behaviour_of(round_.after) - behaviour_of(round_.before)) & behaviour_of(piece)
 
 
 def _still_stands(round_: EarlierChange, piece: CodePiece) -> bool:
+    """Whether ``piece`` still has more of what the change added than the code before it had."""
     return bool(_brought(round_, piece) - behaviour_of(round_.before))
 
 
 def shares(undone: list[UndoneChange]) -> dict[str, Any]:
-    """The shares of what was taken out that are noticed and told."""
+    """The shares of undone changes that are noticed, and that are reported."""
     size = max(len(undone), 1)
     return {
         "undos": len(undone),

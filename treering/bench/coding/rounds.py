@@ -1,4 +1,4 @@
-"""What the context memory holds over the rounds of a dialogue, against gold dependencies.
+"""Compares what the context memory holds in the rounds of a dialogue with gold dependencies.
 
 No model is asked: the code that a round ends with is the true one, so what is measured is judge,
 retrieval and selector, not a model that might forget to call what it was shown (CodeMEM, figure 3).
@@ -43,7 +43,7 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
 
 
 def as_hits(blocks: Sequence[CodeBlock]) -> list[CodeHit]:
-    """Blocks as fragments that were found, so that both are compared alike."""
+    """Blocks as hits, so that blocks and hits are compared alike."""
     return [
         CodeHit(
             0.0,

@@ -22,7 +22,7 @@ _LETTERS = re.compile(r"[^a-z0-9]")
 
 
 def project_folder(name: str, sources: Path) -> str | None:
-    """The folder of a project whose name may be spelt a little differently."""
+    """The folder of a project; None if there is none. Names are compared by letters and digits."""
     if not sources.is_dir():
         raise InputError(
             f"there is no folder {sources} with a folder for each project; pass it with --sources"
@@ -44,7 +44,7 @@ def source_text(sources: Path, project: str | None, path: str) -> str | None:
 
 
 class Projects:
-    """Indexes by project, made when a task first needs them; ``embedder`` makes them dense too."""
+    """Indexes by project, built when a task first needs them. ``embedder`` adds vectors to them."""
 
     def __init__(self, sources: Path, unit: Unit, embedder: Embedder | None) -> None:
         self._sources = sources
@@ -82,7 +82,7 @@ class Projects:
 
 @cache
 def defined_names(sources: Path, project: str) -> frozenset[str]:
-    """What the files of a project define."""
+    """The names that the files of a project define."""
     return frozenset().union(*(definitions(file.text) for file in _files(sources / project)))
 
 

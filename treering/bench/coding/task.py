@@ -1,4 +1,4 @@
-"""A body to write: where it was, what is asked, and how to tell what of it was found."""
+"""A body to write: its place, the query, and measures of how much of it was found."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CodeTask:
 
 @dataclass(frozen=True, slots=True)
 class OmittedTask:
-    """A task that cannot be measured with the sources there are, and why."""
+    """A task that cannot be measured with the given sources, and the reason."""
 
     id: str
     reason: str

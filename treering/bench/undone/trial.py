@@ -1,4 +1,4 @@
-"""What running versions side by side says about an earlier requirement: the opt-in second stage.
+"""Runs versions side by side to judge an earlier requirement: the opt-in second stage.
 
 A requirement's witnesses are the inputs on which the change made for it changed what happens, and
 those its wording speaks of; it is undone where they come out as before, or as no one asked.
@@ -27,7 +27,7 @@ MOST_SHOWN = 3
 
 @dataclass(slots=True)
 class Laboratory:
-    """Runs versions of one function and remembers every outcome, so that none is run twice."""
+    """Runs versions of one function and keeps every outcome in ``runs``, to repeat none."""
 
     function: str
     limits: SandboxLimits = field(default_factory=SandboxLimits)
@@ -101,9 +101,9 @@ class Trial:
         return cls(asked, made_up, results)
 
     def evidence(self, origin: int, met: Sequence[bool] | None = None) -> Evidence:
-        """How the last version stands to the requirement of version ``origin``.
+        """The evidence on whether the last version undoes the requirement of version ``origin``.
 
-        ``met`` tells which versions from ``origin`` to the last but one met it, where known.
+        ``met`` says which versions from ``origin`` to the last but one met it, if that is known.
         """
         comparison = self._comparison(origin)
         asked, witnesses = self.requirements[origin], self.made_up.witnesses[origin]
@@ -181,7 +181,7 @@ class _Comparison:
         yield from _figure("rest same", self.share(rest))
 
     def of_tests(self, met: Sequence[bool]) -> Iterator[tuple[str, float]]:
-        """Whether it behaves like versions that met the requirement, or like ones that did not."""
+        """Evidence by tests: is it like versions that met the requirement, or like the others?"""
         alike = [self.share(self.made_up.every, version) for version in self.since]
         for name, expected in (("like one that met it", True), ("like one that did not", False)):
             shares = (a for a, m in zip(alike, met, strict=True) if m is expected)
@@ -217,7 +217,7 @@ class _Comparison:
 
 
 def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
-    """Whether ``outcome`` is one that the wording asks for: its error, or its value."""
+    """Whether ``outcome`` has the error or the value that the wording asks for."""
     if asked.raises:
         has_message = not asked.messages or any(m in outcome.text for m in asked.messages)
         return outcome.end == "raise" and outcome.kind in asked.raises and has_message
@@ -229,7 +229,7 @@ def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
 
 
 def _mean(truths: Iterable[bool]) -> float:
-    """The share of ``truths``; NaN of none."""
+    """The share of true values; NaN if ``truths`` is empty."""
     values = list(truths)
     return sum(values) / len(values) if values else math.nan
 
