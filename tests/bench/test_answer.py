@@ -1,6 +1,6 @@
 import pytest
 
-from treering.bench.answer import Answering, answer, score
+from treering.bench.answer import AnswerSettings, answer, score
 from treering.bench.prompts import answer_prompt
 from treering.bench.task import TaskQuestion
 from treering.errors import LLMUnavailable, UnknownName
@@ -12,7 +12,7 @@ CHOICE = TaskQuestion("2", "Which?", answers=("a cat",), options=("a dog", "a ca
 
 def test_an_answer_is_scored_against_every_reference() -> None:
     llm = ScriptedLLM([" Porto, Portugal \n"])
-    answered = answer(OPEN, "Ana {moved} to Porto.", Answering(llm, answer_prompt("story")))
+    answered = answer(OPEN, "Ana {moved} to Porto.", AnswerSettings(llm, answer_prompt("story")))
     assert answered.text == "Porto, Portugal"
     assert answered.metrics["token_f1"] == pytest.approx(2 * 2 / (2 + 3))
     assert answered.metrics["exact_match"] == 0.0
@@ -21,7 +21,7 @@ def test_an_answer_is_scored_against_every_reference() -> None:
 
 def test_the_prompt_is_the_papers_with_context_and_question_as_they_are() -> None:
     llm = ScriptedLLM(["Porto"])
-    how = Answering(llm, answer_prompt("story"), temperature=1.0, seed=7)
+    how = AnswerSettings(llm, answer_prompt("story"), temperature=1.0, seed=7)
     answer(OPEN, "Ana {moved}.", how)
     [request] = llm.requests
     assert request.text.startswith("You are given a story")
@@ -32,7 +32,7 @@ def test_the_prompt_is_the_papers_with_context_and_question_as_they_are() -> Non
 
 def test_chat_has_the_papers_system_prompt() -> None:
     llm = ScriptedLLM(["Hi"])
-    answer(TaskQuestion("1", "Hello?"), "", Answering(llm, answer_prompt("chat")))
+    answer(TaskQuestion("1", "Hello?"), "", AnswerSettings(llm, answer_prompt("chat")))
     assert [message.role for message in llm.requests[0].messages] == ["system", "user"]
 
 
@@ -53,14 +53,14 @@ def test_a_choice_is_read_by_its_letter(reply: str, accuracy: float) -> None:
 
 def test_choices_are_lettered_in_the_prompt() -> None:
     llm = ScriptedLLM(["B"])
-    answer(CHOICE, "", Answering(llm, answer_prompt("choice")))
+    answer(CHOICE, "", AnswerSettings(llm, answer_prompt("choice")))
     assert "Which?\nA. a dog\nB. a cat\n" in llm.requests[0].text
 
 
 @pytest.mark.parametrize(("verdict", "judged"), [("1", 1.0), ("0", 0.0), ("'1'", 1.0)])
 def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) -> None:
     judge = ScriptedLLM([verdict])
-    how = Answering(ScriptedLLM(["Porto"]), answer_prompt("search-results"), judge)
+    how = AnswerSettings(ScriptedLLM(["Porto"]), answer_prompt("search-results"), judge)
     answered = answer(OPEN, "", how)
     assert answered.metrics["judged"] == judged
     assert "[ Ground-Truth Answer ]\nPorto\n" in judge.requests[0].text
@@ -68,13 +68,13 @@ def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) 
 
 
 def test_a_choice_needs_no_judge() -> None:
-    how = Answering(ScriptedLLM(["B"]), answer_prompt("choice"), ScriptedLLM([]))
+    how = AnswerSettings(ScriptedLLM(["B"]), answer_prompt("choice"), ScriptedLLM([]))
     assert answer(CHOICE, "", how).metrics == {"accuracy": 1.0}
 
 
 def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved() -> None:
     judge = ScriptedLLM(["Faithful on the whole. [[85]]"])
-    how = Answering(ScriptedLLM(["Hi Ana"]), answer_prompt("chat"), judge)
+    how = AnswerSettings(ScriptedLLM(["Hi Ana"]), answer_prompt("chat"), judge)
     answered = answer(TaskQuestion("1", "Who am I?"), "user: I am Ana", how)
     assert answered.metrics == {"rating": 0.85}
     assert "Related Conversation History\n\nuser: I am Ana\n" in judge.requests[0].text
@@ -82,7 +82,7 @@ def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved(
 
 @pytest.mark.parametrize("verdict", ["Well, yes.", "[[850]]"])
 def test_a_verdict_that_cannot_be_read_is_kept_and_is_no_score(verdict: str) -> None:
-    how = Answering(ScriptedLLM(["x"]), answer_prompt("chat"), ScriptedLLM([verdict]))
+    how = AnswerSettings(ScriptedLLM(["x"]), answer_prompt("chat"), ScriptedLLM([verdict]))
     answered = answer(TaskQuestion("1", "?"), "", how)
     assert answered.metrics == {}
     assert answered.unread == {"rating": verdict}
@@ -91,7 +91,7 @@ def test_a_verdict_that_cannot_be_read_is_kept_and_is_no_score(verdict: str) -> 
 def test_a_model_that_is_down_is_an_error_not_an_answer() -> None:
     llm = ScriptedLLM([LLMUnavailable("down")])
     with pytest.raises(LLMUnavailable):
-        answer(OPEN, "", Answering(llm, answer_prompt("locomo")))
+        answer(OPEN, "", AnswerSettings(llm, answer_prompt("locomo")))
 
 
 def test_an_unknown_prompt_is_named() -> None:

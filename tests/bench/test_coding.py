@@ -20,7 +20,7 @@ from treering.bench.coding.task import (
     Definitions,
     Dependencies,
     Identifiers,
-    LeftOut,
+    OmittedTask,
     definitions,
 )
 from treering.bench.registry import CodeBenchmark, benchmark
@@ -47,7 +47,7 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path / "sources"
 
 
-def load(name: str, path: Path, sources: Path) -> list[CodeTask | LeftOut]:
+def load(name: str, path: Path, sources: Path) -> list[CodeTask | OmittedTask]:
     found = benchmark(name)
     assert isinstance(found, CodeBenchmark)
     return list(found.load(path, sources))
@@ -95,7 +95,7 @@ def test_a_task_without_its_source_is_left_out_and_says_why(
 ) -> None:
     write(tmp_path.parent / "secret.py", TOTAL)
     [task] = load("codeif-bench", write(tmp_path / "l2.jsonl", lines(codeif(**changes))), sources)
-    assert isinstance(task, LeftOut)
+    assert isinstance(task, OmittedTask)
     assert reason in task.reason
 
 

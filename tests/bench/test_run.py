@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.conftest import BagOfWords, chat_task
-from treering.bench.answer import Answering
+from treering.bench.answer import AnswerSettings
 from treering.bench.embedding import QuestionCache
 from treering.bench.metrics.evidence import RetrievedPassage
 from treering.bench.policy.contract import RetrievalPolicy
@@ -169,7 +169,7 @@ def test_each_question_is_embedded_once_for_all_policies(tmp_path: Path) -> None
 
 def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> None:
     llm = ScriptedLLM(["Porto", "nobody", "it is not said"])
-    level = answer_level(Answering(llm, answer_prompt("search-results")), budget=200)
+    level = answer_level(AnswerSettings(llm, answer_prompt("search-results")), budget=200)
     scores = measure(tmp_path / "r.jsonl", "whole", level=level, limit=3)
     results = llm.requests[0].text.partition("[ Search Results ]")[2]
     assert results.index("Porto in spring") < results.index("rows on it")
@@ -181,7 +181,7 @@ def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> 
 
 
 def test_the_header_tells_the_models_temperature_judge_and_budget() -> None:
-    how = Answering(
+    how = AnswerSettings(
         ScriptedLLM([], model="small"),
         answer_prompt("story"),
         judge=ScriptedLLM([], model="large"),

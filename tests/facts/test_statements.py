@@ -9,7 +9,7 @@ import pytest
 
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
 from treering.records import Entry, Kind
-from treering.views.facts.change import Known, superseded
+from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.statement import statements
 
 
@@ -22,10 +22,12 @@ def entry(
 
 def found(*texts: str) -> list[tuple[int, int]]:
     """Pairs of older and newer text by number; each text is said a day after the one before."""
-    groups: dict[tuple[str, str], list[Known]] = {}
+    groups: dict[tuple[str, str], list[DatedStatement]] = {}
     for number, text in enumerate(texts):
         for one in statements(entry(text)):
-            groups.setdefault((one.subject, one.slot), []).append(Known(one, number, number))
+            groups.setdefault((one.subject, one.slot), []).append(
+                DatedStatement(one, number, number)
+            )
     pairs = (pair for group in groups.values() for pair in superseded(group))
     return sorted((older.entry, newer.entry) for older, newer in pairs)
 
@@ -56,7 +58,9 @@ def test_the_newest_contradiction_is_the_one_that_counts() -> None:
 
 def test_what_supersedes_what_does_not_depend_on_the_order_of_adding() -> None:
     texts = "I live in Berlin.", "I moved to Porto.", "I moved to Rome.", "I live in Rome."
-    known = [Known(one, n, n) for n, text in enumerate(texts) for one in statements(entry(text))]
+    known = [
+        DatedStatement(one, n, n) for n, text in enumerate(texts) for one in statements(entry(text))
+    ]
     results = {tuple(superseded(order)) for order in permutations(known)}
     assert len(results) == 1
 

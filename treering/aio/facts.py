@@ -15,27 +15,26 @@ class AsyncFacts:
         self._view = view
 
     async def judge(self) -> int:
-        """Let the language model judge what rules cannot: new messages that speak of a change,
-        each with what its speaker said most like it before. Returns how many were superseded.
+        """Let the language model judge what rules cannot; return how many messages were superseded.
 
-        Before its first verdict a model is asked eight pairs whose answer is known. A verdict that
-        cannot be read counts as none. Raises LLMReplyError if the model tells too few of these
-        eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
-        next time.
+        It judges new messages that speak of a change, each with its speaker's most similar earlier
+        message. Before its first verdict, a model is asked eight pairs whose answer is known. An
+        unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
+        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there.
         """
         return await asyncio.to_thread(lambda: self._view().judge())
 
     async def all(self, subject: str | None = None) -> list[Fact]:
-        """Statements with one value at a time (homes, numbers, …) in the order they were said.
+        """Statements of slots like home or number, in the order they were said.
 
-        Habits are found too, but only listed once something has superseded them.
+        A habit is listed only if it is superseded or ends.
         """
         return await asyncio.to_thread(lambda: self._view().all(subject))
 
     async def current(self, subject: str | None = None) -> list[Fact]:
-        """The statements that nothing has superseded."""
+        """The statements of ``all`` that are not superseded."""
         return await asyncio.to_thread(lambda: self._view().current(subject))
 
     async def changes(self) -> list[Change]:
-        """What was superseded by what, in the order of the newer statements."""
+        """The superseded statements, each with the newer one, in the order of the newer ones."""
         return await asyncio.to_thread(lambda: self._view().changes())

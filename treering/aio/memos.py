@@ -27,11 +27,11 @@ class AsyncMemos:
         until: When = None,
         as_of: When = None,
     ) -> Memos:
-        """The memos, pinned ones first, else in the order they were first made.
+        """The memos in the order they were first made, pinned ones first.
 
         ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
-        for memos with lines said from then on and before then. ``as_of`` shows the memos as they
-        were known at a time.
+        for memos with lines said from then on and before then. ``as_of`` gives the memos as they
+        were at that time.
         """
         return await asyncio.to_thread(
             lambda: self._view().list(
@@ -40,11 +40,11 @@ class AsyncMemos:
         )
 
     async def get(self, memo_id: str, *, as_of: When = None) -> Memo:
-        """One memo as it is, or was known at a time. Raises UnknownName."""
+        """One memo as it is, or was at a time. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().get(memo_id, as_of=as_of))
 
     async def history(self, memo_id: str) -> Memos:
-        """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
+        """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().history(memo_id))
 
     async def lines(self, memo: Memo) -> Entries:
@@ -56,7 +56,7 @@ class AsyncMemos:
     ) -> Hits:
         """The k memos that answer a query best, by words, meaning and relations; needs no LLM.
 
-        Raises InputError, EmbeddingError; ModelMismatch, if another process has changed the model.
+        Raises InputError, EmbeddingError; ModelMismatch if another process has changed the model.
         """
         return await asyncio.to_thread(
             lambda: self._view().search(query, k=k, mode=mode, source=source)
@@ -66,10 +66,10 @@ class AsyncMemos:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
         The language model chooses among numbered options, which search narrows down if there are
-        too many. Without one, or if it is down or its reply is no choice (it names every option,
-        say), search chooses. Pinned memos are always among those chosen, and come first; the others
-        are in the order in which search ranks them. While the embedder fails, words alone count.
-        What does not hold any more is marked, in summaries and lines.
+        too many. Search chooses if there is no model, if the model is down, or if its reply is not
+        a choice (it names every option, say). Pinned memos are always chosen and come first; the
+        others follow in the order of search. While the embedder fails, words alone count.
+        Summaries and lines that do not hold any more are marked.
         """
         return await asyncio.to_thread(lambda: self._view().choose(query, source=source))
 
@@ -88,7 +88,7 @@ class AsyncMemos:
     async def edit(
         self, memo_id: str, *, topic: str | None = None, summary: str | None = None
     ) -> Memo:
-        """Give a memo another topic, summary or both; a summary so given counts as supported.
+        """Give a memo another topic, summary or both. A summary given here counts as supported.
 
         Raises UnknownName, InputError.
         """
@@ -97,15 +97,15 @@ class AsyncMemos:
         )
 
     async def pin(self, memo_id: str, pinned: bool = True) -> Memo:
-        """Pin a memo, or let go of it. Raises UnknownName."""
+        """Pin a memo, or unpin it. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().pin(memo_id, pinned))
 
     async def merge(
         self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
     ) -> Memo:
-        """Make one memo of several, under the id of the first; the others are deleted.
+        """Make one memo of several, under the id of the first. The others are deleted.
 
-        By default it has the first one's topic and all their sentences.
+        By default the memo has the topic of the first and the sentences of all.
         Raises UnknownName, InputError.
         """
         return await asyncio.to_thread(
@@ -120,18 +120,18 @@ class AsyncMemos:
         topics: tuple[str, str] | None = None,
         summaries: tuple[str, str] | None = None,
     ) -> tuple[Memo, Memo]:
-        """Cut a memo in two before one of its lines; the first part keeps the id.
+        """Cut a memo in two before one of its lines. The first part keeps the id.
 
-        By default both have its topic and all its sentences. Raises UnknownName, InputError.
+        By default both parts keep the topic and all sentences. Raises UnknownName, InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().split(memo_id, entry_id, topics=topics, summaries=summaries)
         )
 
     async def delete(self, memo_id: str) -> None:
-        """Delete a memo; its lines stay in the journal and are not written about again.
+        """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
-        Its history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        The history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
         """
         return await asyncio.to_thread(lambda: self._view().delete(memo_id))
 
@@ -143,13 +143,13 @@ class AsyncMemos:
         wording: Wording = "plain",
         upgrade: bool = False,
     ) -> None:
-        """Have the language model write what is due, of all conversations or of one.
+        """Have the language model write the lines that are due, of all conversations or of one.
 
-        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
+        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
         stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
-        the paper's, as ``printed`` or with its slip ``mended``; ``upgrade`` also asks again about
-        lines whose reply could not be read. Raises LLMError and EmbeddingError; what is not done
-        stays queued.
+        the paper's, as ``printed`` or with its slip ``mended``. ``upgrade`` also asks again about
+        lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
+        stay queued.
         """
         return await asyncio.to_thread(
             lambda: self._view().settle(progress, source=source, wording=wording, upgrade=upgrade)

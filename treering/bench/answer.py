@@ -22,7 +22,7 @@ _JUDGE_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class AnswerSettings:
     """How answers are made: the model, an optional judge, and the sampling, all recorded."""
 
     llm: LLM
@@ -34,7 +34,7 @@ class Answering:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """A model's answer, what it scored, and what it cost; ``judging`` is the judge's cost.
+    """A model's answer, what it scored, and what it cost. ``judging`` is the judge's cost.
 
     A judge's verdict that cannot be read is not a score. It is kept in ``unread``, and its metric
     is missing, so that the report's ``n`` shows it.
@@ -47,7 +47,7 @@ class ScoredAnswer:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer(question: TaskQuestion, context: str, how: Answering) -> ScoredAnswer:
+def answer(question: TaskQuestion, context: str, how: AnswerSettings) -> ScoredAnswer:
     """Ask ``how.llm`` the question with ``context`` before it, and score its answer."""
     reply = how.llm.complete(
         how.prompt.fill(question.text, context, _options(question)),

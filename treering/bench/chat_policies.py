@@ -1,7 +1,7 @@
 """Chat policies side by side: turns that are needed, tokens a turn, answers, and ratings.
 
-Every policy is shown the same conversations and the same replies, so that what differs is what a
-policy puts into a prompt. Conversations are MT-Bench+'s, with the bot's turns written by a model
+Every policy gets the same conversations and the same replies. They differ only in what they put
+into a prompt. Conversations are MT-Bench+'s, with the bot's turns written by a model
 (:mod:`treering.bench.play`), and LoCoMo's first sessions.
 """
 
@@ -144,7 +144,7 @@ def _note_shown(
 def _shown_rounds(
     prompt: ChatPrompt, texts: Mapping[str, str], conversation: Conversation
 ) -> ShownRounds:
-    """A round with the words of a needed one is as good: MT-Bench+ repeats some questions."""
+    """A round with the same words as a needed one counts, too: MT-Bench+ repeats some questions."""
     shown, whole = (
         {texts[entry] for entry in entries if entry in texts}
         for entries in (prompt.entries, prompt.whole)
@@ -254,7 +254,7 @@ def _tokens_of(
 def _tokens_of_whole_history(
     played: Sequence[PlayedRound], compared: ChatComparison
 ) -> dict[str, int]:
-    """Every turn sees everything before it."""
+    """The tokens a turn if every turn sees the whole history."""
     with compared.remembering((), with_memos=False) as memory:
         sent = 0
         for turn in played:
@@ -328,7 +328,7 @@ def first_sessions(
 
 
 def _message(piece: DocumentPiece, user: str | None) -> dict[str, Any]:
-    """A turn; whoever speaks first in the chat takes the user's part."""
+    """A turn as a message. The first speaker of the chat is the user."""
     return {
         "role": "user" if piece.speaker == user else "assistant",
         "name": piece.speaker,

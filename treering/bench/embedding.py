@@ -10,8 +10,8 @@ from treering.arrays import Floats
 from treering.embed.contract import Embedder
 
 
-class _Keeping:
-    """An embedder that keeps the vectors of its queries, or of its texts, and passes on the rest.
+class _VectorCache:
+    """An embedder that caches the vectors of its queries, or of its texts, and passes on the rest.
 
     Its name is the model's own: its vectors are the model's.
     """
@@ -42,7 +42,7 @@ class _Keeping:
         return np.stack([self._known[text] for text in texts])
 
 
-class QuestionCache(_Keeping):
+class QuestionCache(_VectorCache):
     """An embedder that keeps the vectors of queries: every policy asks the same questions.
 
     Texts to be remembered are not cached, so that taking them in costs what it costs.
@@ -52,7 +52,7 @@ class QuestionCache(_Keeping):
         super().__init__(embedder, queries=True)
 
 
-class TextCache(_Keeping):
+class TextCache(_VectorCache):
     """An embedder that keeps the vectors of texts too, for systems that hold the same ones."""
 
     def __init__(self, embedder: Embedder) -> None:

@@ -1,7 +1,7 @@
 """How well changes of facts are noticed: by rules and by a model, and false alarms in LoCoMo.
 
-LoCoMo's speakers hardly ever contradict what they said, so the pairs that the rules find in it are
-listed, to be read: each that is not a contradiction is a false alarm.
+LoCoMo's speakers hardly ever contradict themselves. So the pairs that the rules find in it are
+listed for a person to read: a pair that is not a contradiction is a false alarm.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treering.bench.task import Task
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM
 from treering.records import Entry
-from treering.views.facts.change import Known, superseded
+from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.judge import ask, controls_right, read_verdict
 from treering.views.facts.statement import statements
 
@@ -29,12 +29,12 @@ def by_rules() -> dict[str, float]:
 
 
 def by_model(llm: LLM) -> dict[str, Any]:
-    """The same of a model as judge, and whether it would be believed (its controls are right)."""
+    """Precision and recall of a model as judge, and whether it gets enough control pairs right."""
     return {**_scores(lambda pair: _verdict(llm, pair)), "controls right": controls_right(llm)[0]}
 
 
 def found_in(tasks: Iterable[Task]) -> dict[str, Any]:
-    """What the rules find in chats: turns, statements, and the pairs, to be read."""
+    """What the rules find in chats: the counts of turns and statements, and the pairs."""
     turns = stated = 0
     pairs: list[Pair] = []
     for task in tasks:
@@ -47,11 +47,11 @@ def found_in(tasks: Iterable[Task]) -> dict[str, Any]:
 
 
 def _pairs(entries: Sequence[Entry]) -> list[Pair]:
-    """The older and newer texts of all changes among what one chat states."""
-    groups: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    """The older and newer texts of all changes in one chat."""
+    groups: dict[tuple[str, str], list[DatedStatement]] = defaultdict(list)
     for number, entry in enumerate(entries):
         for statement in statements(entry):
-            stated = Known(statement, number, int((entry.at or entry.added).timestamp()))
+            stated = DatedStatement(statement, number, int((entry.at or entry.added).timestamp()))
             groups[statement.subject, statement.slot].append(stated)
     changes = (change for group in groups.values() for change in superseded(group))
     return [(entries[old.entry].text, entries[new.entry].text) for old, new in changes]
@@ -62,7 +62,7 @@ def _entry(text: str, speaker: str | None, at: datetime | None = None) -> Entry:
 
 
 def _verdict(llm: LLM, pair: Pair) -> bool:
-    """Whether a model calls a pair a change; a verdict that cannot be read is not one."""
+    """Whether a model calls a pair a change. An unreadable verdict counts as no change."""
     try:
         return read_verdict(ask(llm, *pair).text)
     except LLMReplyError:

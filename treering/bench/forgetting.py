@@ -47,9 +47,9 @@ ASKED_NAME = re.compile(r"['\"`](\w+)['\"`]")
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One judged round: the evidence of each stage, the truth, and what simple rules say.
+    """One judged round: the evidence of each stage, the truth, and the verdicts of simple rules.
 
-    ``forgotten`` are positions of rounds; so are the keys of the cases.
+    ``forgotten`` holds positions of rounds, and so do the cases' ``origin``.
     """
 
     model: str
@@ -91,7 +91,7 @@ def replay(
     dialogues = list(islice(json_lines(path), limit))
     if not dialogues:
         raise InputError(f"{path} holds no dialogue; give JSON lines with {', '.join(FIELDS)}")
-    if strange := [n for n, one in enumerate(dialogues) if not _is_dialogue(one)]:
+    if strange := [n for n, dialogue in enumerate(dialogues) if not _is_dialogue(dialogue)]:
         raise InputError(
             f"{path}: object {strange[0] + 1} is no dialogue; "
             f"give JSON lines with {', '.join(FIELDS)}"
@@ -117,7 +117,7 @@ def replay(
 
 
 def _splits(judged: Sequence[Round]) -> dict[str, Callable[[Round], str]]:
-    """How rounds are parted for cross-validation, where there are at least two parts."""
+    """The ways to part rounds for cross-validation, if they give at least two parts."""
     fold = _folds(judged)
     splits: dict[str, Callable[[Round], str]] = {
         "leave_one_model_out": lambda r: r.model,
@@ -127,7 +127,7 @@ def _splits(judged: Sequence[Round]) -> dict[str, Callable[[Round], str]]:
 
 
 def digest(data: bytes) -> str:
-    """What tells whether weights were trained on ``data``."""
+    """The SHA-256 by which weights name the data that they were trained on."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -139,7 +139,7 @@ def judged_rounds(
     context = get_context("spawn")
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
         per_dialogue = pool.map(_judged, dialogues, [run] * len(dialogues))
-        return [one for rounds in per_dialogue for one in rounds]
+        return [round_ for rounds in per_dialogue for round_ in rounds]
 
 
 def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
@@ -154,14 +154,14 @@ def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
             trial = Trial.of(laboratory, _versions(every[: t + 1]))
             evidence["trial"] = _run_cases(evidence["static"], trial, before, tested=False)
             evidence["tested"] = _run_cases(evidence["static"], trial, before, tested=True)
-        found = conflicts(before, block.instruction, block.code, _similarity)
+        contradictions = conflicts(before, block.instruction, block.code, _similarity)
         judged.append(
             Round(
                 model=dialogue["model"],
                 task=str(dialogue["task_id"]),
                 cases=evidence,
                 forgotten=_positions(rounds, rounds[t]["forgets"]),
-                conflicts=frozenset(before.index(c.block) for c in found),
+                conflicts=frozenset(before.index(c.block) for c in contradictions),
                 raise_gone=_raise_gone(before, block),
             )
         )
@@ -169,12 +169,12 @@ def _judged(dialogue: dict[str, Any], run: bool) -> list[Round]:
 
 
 def _static_cases(before: Sequence[SessionBlock], block: SessionBlock) -> tuple[Case, ...]:
-    """What the texts say: what ``memory.code.generate`` weighs."""
+    """The cases by the texts alone, which is what ``memory.code.generate`` weighs."""
     change = DefinitionChange(piece_of(before[-1]), piece_of(block))
-    found = text_cases(change, changes_of(before), block.instruction)
+    cases = text_cases(change, changes_of(before), block.instruction)
     # Where a model wrote nothing there is no change, so places differ.
-    place = [place for place, one in enumerate(before) if one.code]
-    return tuple(replace(case, origin=place[case.origin]) for case in found)
+    place = [place for place, earlier in enumerate(before) if earlier.code]
+    return tuple(replace(case, origin=place[case.origin]) for case in cases)
 
 
 def _versions(blocks: Sequence[SessionBlock]) -> list[Version]:
@@ -184,21 +184,22 @@ def _versions(blocks: Sequence[SessionBlock]) -> list[Version]:
 def _run_cases(
     cases: Sequence[Case], trial: Trial, before: Sequence[SessionBlock], tested: bool
 ) -> tuple[Case, ...]:
-    """The cases by what running the versions says; ``tested`` knows what earlier rounds met.
+    """The cases by the outcomes of running the versions.
 
-    Requirements that were never met are left out then: they cannot be lost.
+    With ``tested`` it is known what earlier rounds met. Requirements that were never met are then
+    left out, because they cannot be lost.
     """
-    made = []
+    weighed = []
     for case in cases:
         met = [case.origin in (block.met or ()) for block in before[case.origin :]]
         if any(met) or not tested:
             evidence = trial.evidence(case.origin, met if tested else None)
-            made.append(replace(case, evidence=evidence))
-    return tuple(made)
+            weighed.append(replace(case, evidence=evidence))
+    return tuple(weighed)
 
 
-def _is_dialogue(found: Any) -> bool:
-    return isinstance(found, dict) and found.keys() >= set(FIELDS)
+def _is_dialogue(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() >= set(FIELDS)
 
 
 def _name(dialogue: dict[str, Any]) -> str:
@@ -209,12 +210,12 @@ def _name(dialogue: dict[str, Any]) -> str:
 
 
 def _prepared(name: str, rounds: Sequence[dict[str, Any]]) -> Laboratory:
-    """A laboratory that has run all versions once; a round is shown only what its inputs gave."""
+    """A laboratory that has run all versions once. A round sees only the outcomes of its inputs."""
     laboratory = Laboratory(name)
     codes = [r["code"] for r in rounds]
     asked = [r["instruction"] for r in rounds]
     made_up = [inputs(codes[: t + 1], asked[: t + 1], name) for t in range(len(rounds))]
-    every = tuple(dict.fromkeys(call for one in made_up for call in one.every))
+    every = tuple(dict.fromkeys(call for round_inputs in made_up for call in round_inputs.every))
     for code in codes:
         laboratory.outcomes(code, every)
     return laboratory
@@ -222,8 +223,8 @@ def _prepared(name: str, rounds: Sequence[dict[str, Any]]) -> Laboratory:
 
 def _block(name: str, rounds: Sequence[dict[str, Any]], t: int) -> SessionBlock:
     met = [requirement for requirement, is_met in rounds[t]["met"].items() if is_met]
-    known = _positions(rounds, met)
-    return SessionBlock(name, rounds[t]["instruction"], rounds[t]["code"], met=known)
+    met_rounds = _positions(rounds, met)
+    return SessionBlock(name, rounds[t]["instruction"], rounds[t]["code"], met=met_rounds)
 
 
 def _positions(rounds: Sequence[dict[str, Any]], requirements: Iterable[str]) -> frozenset[int]:
@@ -231,8 +232,8 @@ def _positions(rounds: Sequence[dict[str, Any]], requirements: Iterable[str]) ->
     return frozenset(place[requirement] for requirement in requirements)
 
 
-def _similarity(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+def _similarity(text: str, other: str) -> float:
+    return SequenceMatcher(None, text, other).ratio()
 
 
 def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
@@ -264,34 +265,37 @@ def _shipped(judged: Sequence[Round], stage: Stage) -> dict[str, Any]:
 
 
 def fit_rounds(judged: Iterable[Round], stage: Stage) -> Scorer:
-    """The scorer fitted to ``judged``: of texts what no rule says, with the rules' own weights."""
+    """The scorer fitted to ``judged``.
+
+    For the static stage, only evidence outside the rules is fitted; rules keep their own weights.
+    """
     pairs = [(c.evidence, c.origin in r.forgotten) for r in judged for c in r.cases[stage]]
-    told = [{n: v for n, v in evidence.items() if n not in OF_RULES} for evidence, _ in pairs]
-    fitted = fit(told, [lost for _, lost in pairs]).weights
+    of_texts = [{n: v for n, v in evidence.items() if n not in OF_RULES} for evidence, _ in pairs]
+    fitted = fit(of_texts, [lost for _, lost in pairs]).weights
     return Scorer({**fitted, **OF_RULES} if stage == "static" else fitted)
 
 
 def _measured(
     judged: Sequence[Round], stage: Stage, scorer: Callable[[Round], Scorer]
 ) -> dict[str, Any]:
-    said = []
+    flagged = []
     for r in judged:
         outcome = verdict(r.cases[stage], scorer(r))
-        said.append(frozenset(case.origin for case, _ in outcome.named))
-    return _figures(judged, said)
+        flagged.append(frozenset(case.origin for case, _ in outcome.named))
+    return _figures(judged, flagged)
 
 
-def _figures(judged: Sequence[Round], said: Sequence[frozenset[int]]) -> dict[str, Any]:
-    """Scores of what was ``said`` to be lost: is anything lost, and is it that?"""
-    pairs = list(zip(judged, said, strict=True))
+def _figures(judged: Sequence[Round], flagged: Sequence[frozenset[int]]) -> dict[str, Any]:
+    """Scores by round (is anything lost?) and by requirement (is it the flagged one?)."""
+    pairs = list(zip(judged, flagged, strict=True))
     at_round = Score.of(
         hits=sum(bool(r.forgotten) and bool(s) for r, s in pairs),
-        flagged=sum(map(bool, said)),
+        flagged=sum(map(bool, flagged)),
         positive=sum(bool(r.forgotten) for r in judged),
     )
     at_requirement = Score.of(
         hits=sum(len(r.forgotten & s) for r, s in pairs),
-        flagged=sum(map(len, said)),
+        flagged=sum(map(len, flagged)),
         positive=sum(len(r.forgotten) for r in judged),
     )
     return {"round": asdict(at_round), "requirement": asdict(at_requirement)}

@@ -56,7 +56,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class InstructionScores:
-    """What a model's replies scored. ``similar`` is the sum of chat similarities over ``chats``.
+    """The scores of a model's replies. ``similar`` is the sum of chat similarities over ``chats``.
 
     ``unread`` are replies without a list of entries or an option number: they match nothing.
     """
@@ -150,7 +150,7 @@ def _asked(
 
 
 def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
-    """What one row scored; a summary counts only where the reference has one."""
+    """The scores of one row. A summary counts only if the reference has one."""
     if row.stage == "retrieval":
         return {"choice_f1": alone.choice.f1}
     if row.stage == "chatting":

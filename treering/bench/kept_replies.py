@@ -1,4 +1,4 @@
-"""Language models for measurements: their replies are kept, and they can be given a time limit.
+"""Language models for measurements, with kept replies and an optional time limit.
 
 A measurement that stops, or runs out of time, goes on when it is started again.
 """
@@ -31,7 +31,7 @@ def kept_model(
     *,
     estimating: bool = True,
 ) -> Iterator[KeptReplies]:
-    """The model that ``spec`` names, its replies kept in ``replies``, closed at the end.
+    """The model that ``spec`` names, with its replies kept in ``replies``. It is closed at the end.
 
     With ``minutes`` it raises LLMUnavailable instead of starting a reply after that time; what was
     replied by then is kept. Its tokens are estimated, unless ``estimating`` is False.
@@ -41,7 +41,7 @@ def kept_model(
         yield KeptReplies(EstimatingModel(limited) if estimating else limited, replies)
 
 
-class _Wrapped:
+class _ModelWrapper:
     """A model that passes everything on to another one."""
 
     def __init__(self, llm: LLM) -> None:
@@ -74,7 +74,7 @@ class _Wrapped:
         self._llm.close()
 
 
-class EstimatingModel(_Wrapped):
+class EstimatingModel(_ModelWrapper):
     """A model whose tokens are estimated, so that texts are cut alike whichever model it is."""
 
     def count_tokens(self, text: str) -> int:
@@ -82,7 +82,7 @@ class EstimatingModel(_Wrapped):
         return estimate_tokens(text)
 
 
-class TimeLimitedModel(_Wrapped):
+class TimeLimitedModel(_ModelWrapper):
     """A model that refuses to start a reply after so many seconds."""
 
     def __init__(self, llm: LLM, seconds: float) -> None:
@@ -96,8 +96,8 @@ class TimeLimitedModel(_Wrapped):
         return super().complete(messages, **sampling)
 
 
-class NotedReplies(_Wrapped):
-    """A model whose replies are noted by the prompt that they answer, at once or asked again."""
+class NotedReplies(_ModelWrapper):
+    """A model that notes its replies by the prompt they answer, for first and second requests."""
 
     def __init__(self, llm: LLM) -> None:
         super().__init__(llm)
@@ -146,7 +146,7 @@ class KeptReplies:
         stop: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> Reply:
-        """The kept reply to this request, else the model's, which is kept."""
+        """The kept reply to this request; else the model's reply, which is then kept."""
         how = {"max_tokens": max_tokens, "temperature": temperature, "stop": stop, "seed": seed}
         asked = [self.model, [asdict(message) for message in messages], how]
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

@@ -74,7 +74,7 @@ def locomo(path: Path) -> Iterator[Dialogue]:
 
 
 def mtbench_plus(path: Path) -> Iterator[Dialogue]:
-    """The user's turns: the bot's are empty in the published file."""
+    """The user's turns. The bot's turns are empty in the published file."""
     for row in json_items(only_file(path, "mtbenchplus*.json")):
         texts = (turn["value"] for turn in row["conversations"])
         yield [{"role": "user", "content": text} for text in texts if text]
@@ -92,7 +92,7 @@ DIALOGUES: Mapping[str, Callable[[Path], Iterator[Dialogue]]] = {
 
 @dataclass(slots=True)
 class MemoCounts:
-    """What came of some dialogues: lines, batches by what their first reply was, and memos."""
+    """Counts over some dialogues: lines, batches by the kind of their first reply, and memos."""
 
     dialogues: int = 0
     lines: int = 0
@@ -128,7 +128,7 @@ class MemoCounts:
         }
 
     def examples(self) -> str:
-        """The first memos, a line each, to be read."""
+        """The first memos, one line each, for a person to read."""
         return "\n".join(
             f"[{memo.origin}] {memo.topic}: {memo.stated} | {memo.unsupported}"
             for memo in self.memos[:MEMOS_SHOWN]
@@ -142,7 +142,7 @@ def write_memos(
     embedder: Embedder,
     progress: Progress,
 ) -> MemoCounts:
-    """Have memos written of each dialogue, as a chat does, and count what came of it.
+    """Have memos written of each dialogue, as a chat does, and count the outcomes.
 
     A model whose time is up ends the measurement; the dialogues until then count.
     """

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from treering.bench.coding.task import CodeTask, LeftOut
+from treering.bench.coding.task import CodeTask, OmittedTask
 from treering.bench.task import Task
 from treering.errors import InputError, UnknownName
 
@@ -56,7 +56,7 @@ class CodeBenchmark:
 
     name: str
     title: str
-    load: Callable[[Path, Path], Iterator[CodeTask | LeftOut]]
+    load: Callable[[Path, Path], Iterator[CodeTask | OmittedTask]]
     data: DataSource
     headline: str = "recall@10"
 

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """All that one results file says, by policy and question."""
+    """The contents of one results file, by policy and question."""
 
     run: RunHeader
     by_policy: Mapping[str, Mapping[Key, QuestionResult]]
@@ -95,7 +95,7 @@ def summary(scores: Scores) -> dict[str, dict[str, float]]:
 
 
 def _measured(scores: Scores, policy: str) -> int:
-    """How many questions have the headline; if none has, as without a ranking, any metric."""
+    """How many questions have the headline metric. Without a ranking none has: then any metric."""
     lines = scores.by_policy[policy].values()
     return len(scores.values(policy, scores.headline)) or sum(bool(line.metrics) for line in lines)
 

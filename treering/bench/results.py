@@ -50,7 +50,7 @@ class RunHeader:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must agree for two runs' lines to stand in one file."""
+        """The fields in which two runs must agree to share a file."""
         keys = ("benchmark", "data_sha256", "seed", "settings", "commit", "versions")
         return {key: getattr(self, key) for key in keys}
 
@@ -105,7 +105,7 @@ def this_machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """The processor's name as Linux tells it, elsewhere what the platform knows."""
+    """The processor's name: from Linux itself, elsewhere from ``platform``."""
     try:
         information = _CPU_INFO.read_text(encoding="utf-8")
     except OSError:
@@ -117,7 +117,7 @@ def _processor() -> str:
 
 
 def _memory_gib() -> float | None:
-    """The physical memory; None where the system does not tell."""
+    """The physical memory in GiB; None where the system does not report it."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
     except (AttributeError, ValueError):

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from treering.bench.answer import Answering, answer
+from treering.bench.answer import AnswerSettings, answer
 from treering.bench.metrics.evidence import (
     BUDGETS,
     RetrievedPassage,
@@ -52,7 +52,7 @@ def evidence_level() -> Measurement:
     return Measurement("evidence", lambda question: bool(question.evidence), counted, _evidence)
 
 
-def answer_level(how: Answering, budget: int) -> Measurement:
+def answer_level(how: AnswerSettings, budget: int) -> Measurement:
     """Answers by a model that sees ``budget`` tokens of what a policy picked."""
 
     def measure(
@@ -169,7 +169,7 @@ def settings(
     level: Measurement,
     embedder: str,
     budget: int | None,
-    how: Answering | None,
+    how: AnswerSettings | None,
     summaries: LLM | None = None,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""

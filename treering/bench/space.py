@@ -1,4 +1,4 @@
-"""A benchmark's task inside a memory: what was added, and passages found in it."""
+"""A benchmark's task inside a memory: the pieces added, and passages found."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TaskSpace:
         self._opened.close()
 
     def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
-        """What ``make`` returned when ``name`` was first asked for; closed with the space."""
+        """The result of ``make``, called on the first use of ``name``; closed with the space."""
         if name not in self._values:
             self._values[name] = make(self._opened)
         value: T = self._values[name]

@@ -1,4 +1,4 @@
-"""Start what was asked for: a benchmark of questions, of code, or a replay of recordings."""
+"""Starts a run: a benchmark of questions, of code, or a replay of recordings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treering.bench.answer import Answering
+from treering.bench.answer import AnswerSettings
 from treering.bench.coding.policy import code_policies
 from treering.bench.coding.run import run_code
-from treering.bench.coding.task import CodeTask, LeftOut
+from treering.bench.coding.task import CodeTask, OmittedTask
 from treering.bench.embedding import QuestionCache, TextCache
 from treering.bench.instructions import TEMPERATURE, evaluate, figures, instructions
 from treering.bench.kept_replies import KeptReplies
@@ -40,7 +40,7 @@ SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a run was asked for, as on the command line."""
+    """The options of a run, as on the command line."""
 
     data: Path
     policies: tuple[str, ...]
@@ -159,7 +159,9 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
     read = list(read_as(chosen.name, options.data, chosen.load(options.data, sources)))
     tasks = [task for task in read if isinstance(task, CodeTask)]
     if not tasks:
-        reasons = Counter(task.reason for task in read if isinstance(task, LeftOut)).most_common(3)
+        reasons = Counter(
+            task.reason for task in read if isinstance(task, OmittedTask)
+        ).most_common(3)
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons) or "it holds none"
         raise InputError(f"{options.data} holds no task that can be run with {sources}: {why}")
     # Most fragments of a file with a hole are those of the whole file, and of other tasks.
@@ -210,7 +212,7 @@ def _path(chosen: AnyBenchmark, options: RunOptions, level: str) -> Path:
     return options.out or Path("results") / f"{chosen.name}-{level}.jsonl"
 
 
-def _answering(opened: ExitStack, chosen: Benchmark, options: RunOptions) -> Answering | None:
+def _answering(opened: ExitStack, chosen: Benchmark, options: RunOptions) -> AnswerSettings | None:
     """How to answer, with models that ``opened`` closes; one model serves both roles if it can."""
     if options.llm is None:
         return None
@@ -218,7 +220,7 @@ def _answering(opened: ExitStack, chosen: Benchmark, options: RunOptions) -> Ans
     judging = answering
     if options.judge is not None and options.judge != options.llm:
         judging = opened.enter_context(closing(open_llm(options.judge)))
-    return Answering(
+    return AnswerSettings(
         llm=answering,
         prompt=answer_prompt(chosen.prompt),
         judge=None if options.judge is None else judging,

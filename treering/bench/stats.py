@@ -1,4 +1,4 @@
-"""Is a difference real? Bootstrap intervals over questions, paired where two policies meet."""
+"""Bootstrap intervals over questions, paired for two policies: is a difference real?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Interval:
 
     @property
     def verdict(self) -> str:
-        """What a difference's interval says: ``better``, ``worse`` or ``no difference``."""
+        """The verdict of a difference's interval: ``better``, ``worse`` or ``no difference``."""
         if self.low <= 0.0 <= self.high:
             return "no difference"
         return "better" if self.mean > 0 else "worse"

@@ -62,7 +62,7 @@ def test_observations_show_the_call_then_and_now() -> None:
 def test_a_version_is_not_run_twice_on_the_same_input() -> None:
     laboratory = Laboratory("double")
     laboratory.outcomes(PLAIN, ["(1,)"])
-    laboratory.known[PLAIN]["(1,)"] = remembered = CallOutcome("value", text="remembered")
+    laboratory.runs[PLAIN]["(1,)"] = remembered = CallOutcome("value", text="remembered")
     both = laboratory.outcomes(PLAIN, ["(1,)", "(2,)"])
     assert both["(1,)"] is remembered
     assert both["(2,)"].text == "4"

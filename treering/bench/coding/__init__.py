@@ -1,1 +1,1 @@
-"""Code benchmarks: what of a repository is found for code, what a model writes, what is noticed."""
+"""Code benchmarks: the code that is found, the code a model writes, the losses that are noticed."""

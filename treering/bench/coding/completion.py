@@ -48,7 +48,7 @@ def completion_prompt(
 
 
 def _tail(text: str, budget: int, count_tokens: Callable[[str], int]) -> str:
-    """The last lines of a text that fit."""
+    """The last lines of a text that fit the budget."""
     lines = text.splitlines(keepends=True)
     fits, too_many = 0, len(lines) + 1
     while too_many - fits > 1:

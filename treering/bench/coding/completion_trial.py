@@ -18,7 +18,7 @@ from typing import Any
 
 from treering.bench.coding.completion import FRAGMENTS, completion_prompt
 from treering.bench.coding.sources import Projects
-from treering.bench.coding.task import CodeTask, LeftOut
+from treering.bench.coding.task import CodeTask, OmittedTask
 from treering.bench.metrics.answers import edit_similarity
 from treering.bench.read import json_lines
 from treering.bench.run import Progress
@@ -52,7 +52,7 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
     """Tasks at even steps, each with the text before the hole and the true body."""
     truth = [row["metadata"]["ground_truth"] for row in json_lines(data)]
     bodies = [(task, truth[int(task.id)]) for task in load(data, sources)
-              if not isinstance(task, LeftOut)]  # fmt: skip
+              if not isinstance(task, OmittedTask)]  # fmt: skip
     step = max(len(bodies) // tasks, 1)
     for task, body in bodies[::step][:tasks]:
         prefix = "".join(task.text.splitlines(keepends=True)[: task.line - 1])
@@ -60,7 +60,7 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
 
 
 def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
-    """The best fragments that the prompt does not have anyway, right before the hole."""
+    """The best fragments, without those that the prompt holds anyway just before the hole."""
     hits = index.search(task.query, k=2 * FRAGMENTS, alpha=alpha)
     elsewhere = [hit for hit in hits if hit.path != task.path
                  or not task.line - SHOWN_LINES <= hit.last_line
@@ -69,7 +69,7 @@ def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
 
 
 def score(reply: str, body: str, tokens: int) -> CompletionScore:
-    """Compare as many lines as the true body has."""
+    """Compare the first lines of the reply, as many as the true body has."""
     truth = [line.strip() for line in body.strip().splitlines()]
     lines = [line.strip() for line in reply.strip("\n").splitlines() if line.strip() or truth]
     written, true_body = "\n".join(lines[: len(truth)]).strip(), "\n".join(truth).strip()

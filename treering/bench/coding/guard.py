@@ -65,7 +65,7 @@ class UndoneChange:
     """Whether other changes came after it."""
     telling: bool
     noticed: bool
-    told: bool
+    reported: bool
 
 
 def undos(git: Git, head: str, depth: int) -> Iterator[UndoneChange]:
@@ -86,7 +86,7 @@ def undos(git: Git, head: str, depth: int) -> Iterator[UndoneChange]:
                 later=code != round_.before.code,
                 telling=any(part.kind in TELLING for part in _brought(round_, piece)),
                 noticed=bool(undone),
-                told=any(loss.name == round_.name for loss in undone),
+                reported=any(loss.name == round_.name for loss in undone),
             )
 
 
@@ -102,20 +102,22 @@ def taken_out(now: str, after: str, before: str) -> str | None:
 
 
 def _brought(round_: EarlierChange, piece: CodePiece) -> Counter[Any]:
+    """The behaviour that a change added and that ``piece`` still has."""
     return (behaviour_of(round_.after) - behaviour_of(round_.before)) & behaviour_of(piece)
 
 
 def _still_stands(round_: EarlierChange, piece: CodePiece) -> bool:
+    """Whether ``piece`` still has more of what the change added than the code before it had."""
     return bool(_brought(round_, piece) - behaviour_of(round_.before))
 
 
 def shares(undone: list[UndoneChange]) -> dict[str, Any]:
-    """The shares of what was taken out that are noticed and told."""
+    """The shares of undone changes that are noticed, and that are reported."""
     size = max(len(undone), 1)
     return {
         "undos": len(undone),
         "noticed": round(sum(change.noticed for change in undone) / size, 4),
-        "told": round(sum(change.told for change in undone) / size, 4),
+        "told": round(sum(change.reported for change in undone) / size, 4),
     }
 
 

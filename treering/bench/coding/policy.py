@@ -49,9 +49,9 @@ def _search(
 ) -> dict[str, float]:
     place = CodePlace(task.path, task.line) if near else None
     hits = index.search(task.query, k=max(RANKS), mode=mode, vector=vector, alpha=alpha, near=place)
-    found = {f"recall@{k}": task.target.found(hits[:k]) for k in RANKS}
+    recalls = {f"recall@{k}": task.target.found(hits[:k]) for k in RANKS}
     tokens = estimate_tokens("\n".join(hit.text for hit in hits))
-    return found | {f"tokens@{max(RANKS)}": float(tokens)}
+    return recalls | {f"tokens@{max(RANKS)}": float(tokens)}
 
 
 def _map(
@@ -75,10 +75,10 @@ def _searching(mode: Mode, unit: Unit) -> list[CodePolicy]:
     ]
 
 
-def _known() -> Mapping[str, CodePolicy]:
+def _policies() -> Mapping[str, CodePolicy]:
     modes = sorted(MODES, key=("lexical", "dense", "hybrid").index)
     units: tuple[Unit, ...] = ("blocks", "windows")
-    searching = [one for unit in units for mode in modes for one in _searching(mode, unit)]
+    searching = [policy for unit in units for mode in modes for policy in _searching(mode, unit)]
     maps = [CodePolicy(f"map@{b}", partial(_map, b, False)) for b in MAP_BUDGETS]
     maps += [CodePolicy(f"map@{b}+focus", partial(_map, b, True)) for b in MAP_BUDGETS]
     held = [
@@ -90,14 +90,14 @@ def _known() -> Mapping[str, CodePolicy]:
 
 def code_policies(names: Sequence[str]) -> list[CodePolicy]:
     """The policies called ``names``; ``all`` stands for all of them. Raises UnknownName."""
-    known = _known()
+    policies = _policies()
     chosen: dict[str, CodePolicy] = {}
     for name in names:
         if name == ALL:
-            chosen |= known
-        elif name in known:
-            chosen[name] = known[name]
+            chosen |= policies
+        elif name in policies:
+            chosen[name] = policies[name]
         else:
-            there = ", ".join([ALL, *known])
+            there = ", ".join([ALL, *policies])
             raise UnknownName(f"no policy {name!r} for a code benchmark; there are {there}")
     return list(chosen.values())

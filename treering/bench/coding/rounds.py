@@ -1,4 +1,4 @@
-"""What the context memory holds over the rounds of a dialogue, against gold dependencies.
+"""Compares what the context memory holds in the rounds of a dialogue with gold dependencies.
 
 No model is asked: the code that a round ends with is the true one, so what is measured is judge,
 retrieval and selector, not a model that might forget to call what it was shown (CodeMEM, figure 3).
@@ -21,7 +21,7 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
 
     Without ``selects`` nothing is ever dropped: what the paper compares its selector with.
     """
-    names = {one.name for _, one in index.definitions()}
+    names = {definition.name for _, definition in index.definitions()}
     context = ContextMemory(
         lambda query, k: best_blocks(index, query, k), NameJudge(names.__contains__)
     )
@@ -43,8 +43,16 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
 
 
 def as_hits(blocks: Sequence[CodeBlock]) -> list[CodeHit]:
-    """Blocks as fragments that were found, so that both are compared alike."""
+    """Blocks as hits, so that blocks and hits are compared alike."""
     return [
-        CodeHit(0.0, one.path, one.first_line, one.last_line, one.qualified, one.value, Why({}))
-        for one in blocks
+        CodeHit(
+            0.0,
+            block.path,
+            block.first_line,
+            block.last_line,
+            block.qualified,
+            block.value,
+            Why({}),
+        )
+        for block in blocks
     ]

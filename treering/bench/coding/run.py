@@ -24,7 +24,7 @@ def run_code(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Measure every task with every policy; what ``results`` already holds is not done again."""
+    """Measure every task with every policy, except for what ``results`` already holds."""
     chosen = list(islice(tasks, limit))
     for unit in dict.fromkeys(policy.unit for policy in policies):
         of_unit = [policy for policy in policies if policy.unit == unit]

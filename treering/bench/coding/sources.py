@@ -22,14 +22,14 @@ _LETTERS = re.compile(r"[^a-z0-9]")
 
 
 def project_folder(name: str, sources: Path) -> str | None:
-    """The folder of a project whose name may be spelt a little differently."""
+    """The folder of a project; None if there is none. Names are compared by letters and digits."""
     if not sources.is_dir():
         raise InputError(
             f"there is no folder {sources} with a folder for each project; pass it with --sources"
         )
     plain = _LETTERS.sub("", name.lower())
     folders = sorted(folder.name for folder in sources.iterdir() if folder.is_dir())
-    return next((one for one in folders if plain in _LETTERS.sub("", one.lower())), None)
+    return next((folder for folder in folders if plain in _LETTERS.sub("", folder.lower())), None)
 
 
 def source_text(sources: Path, project: str | None, path: str) -> str | None:
@@ -44,7 +44,7 @@ def source_text(sources: Path, project: str | None, path: str) -> str | None:
 
 
 class Projects:
-    """Indexes by project, made when a task first needs them; ``embedder`` makes them dense too."""
+    """Indexes by project, built when a task first needs them. ``embedder`` adds vectors to them."""
 
     def __init__(self, sources: Path, unit: Unit, embedder: Embedder | None) -> None:
         self._sources = sources
@@ -66,7 +66,7 @@ class Projects:
     def _index(self, project: str) -> CodeIndex:
         if project not in self._indexes:
             files = _files(self._sources / project)
-            indexed = {one.path: self._indexed(one.path, one.text) for one in files}
+            indexed = {file.path: self._indexed(file.path, file.text) for file in files}
             self._indexes[project] = CodeIndex(self._unit)
             self._indexes[project].update(indexed)
         return self._indexes[project]
@@ -82,14 +82,14 @@ class Projects:
 
 @cache
 def defined_names(sources: Path, project: str) -> frozenset[str]:
-    """What the files of a project define."""
-    return frozenset().union(*(definitions(one.text) for one in _files(sources / project)))
+    """The names that the files of a project define."""
+    return frozenset().union(*(definitions(file.text) for file in _files(sources / project)))
 
 
 def _files(root: Path) -> Iterator[SourceFile]:
     """The Python files of a project without its tests."""
-    for one in scan(root):
-        if isinstance(one, Skipped) or _TESTS.search(one.path):
+    for file in scan(root):
+        if isinstance(file, Skipped) or _TESTS.search(file.path):
             continue
-        if one.path.endswith(".py"):
-            yield one
+        if file.path.endswith(".py"):
+            yield file

@@ -1,4 +1,4 @@
-"""A body to write: where it was, what is asked, and how to tell what of it was found."""
+"""A body to write: its place, the query, and measures of how much of it was found."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class CodeTask:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A task that cannot be measured with the sources there are, and why."""
+class OmittedTask:
+    """A task that cannot be measured with the given sources, and the reason."""
 
     id: str
     reason: str
@@ -124,7 +124,7 @@ class Definitions:
 
 def definitions(code: str) -> frozenset[str]:
     """The names of functions, classes and variables that a text of Python defines."""
-    return frozenset(name for found in _DEFINED.findall(code) for name in found if name)
+    return frozenset(name for groups in _DEFINED.findall(code) for name in groups if name)
 
 
 def identifiers(code: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What another system must be able to do to be measured beside treering."""
+"""The contract that another system must meet to be measured beside treering."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Peer(Protocol):
     """A system that holds texts and finds them again, with the embedder it was given."""
 
     def add(self, texts: Sequence[str]) -> None:
-        """Take in texts after those that are there; the first text of all has the number 0."""
+        """Add texts. Texts are numbered from 0 in the order of adding."""
         ...
 
     def search(self, query: str, k: int) -> list[int]:
@@ -23,7 +23,7 @@ class Peer(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of files and threads."""
+        """Release files and threads."""
         ...
 
 

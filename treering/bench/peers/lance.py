@@ -56,4 +56,4 @@ class Lance:
         return [int(row["number"]) for row in rows]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""

@@ -67,7 +67,7 @@ class LlamaIndex:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
 
 def _bm25(nodes: list[Any], k: int) -> Any:

@@ -30,7 +30,7 @@ class Mem0:
         except ImportError as error:
             raise MissingExtra.of("mem0ai", EXTRA) from error
         self._memory = Memory.from_config(_configuration(folder, embedder.dimension))
-        self._memory.embedding_model = _Vectors(embedder)
+        self._memory.embedding_model = _Mem0Embedder(embedder)
         self._count = 0
 
     def add(self, texts: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ class Mem0:
         self._memory.vector_store.client.close()
 
 
-class _Vectors:
+class _Mem0Embedder:
     """Our embedder as Mem0 asks for one."""
 
     def __init__(self, embedder: Embedder) -> None:

@@ -33,7 +33,7 @@ _PACKAGES = {
 
 
 def installed() -> Mapping[str, PeerFactory]:
-    """The peers whose packages are there."""
+    """The peers whose packages are installed."""
     return {name: make for name, make in PEERS.items() if _is_installed(_PACKAGES[name])}
 
 

@@ -1,4 +1,4 @@
-"""What a memory does, each against the least that the machine could do it with."""
+"""The operations of a memory, each against the fastest way this machine could do it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved timings: a table of ratios, plots of growth, and what got slower since another run."""
+"""Saved timings: a table of ratios, plots of growth, and slowdowns since another run."""
 
 from __future__ import annotations
 
@@ -104,10 +104,7 @@ def read(path: Path) -> Timings:
 
 
 def goes_on(path: Path, run: RunHeader) -> Timings:
-    """The timings that a run goes on from: those saved, if they are of a run like it.
-
-    Raises InputError if they are of another one.
-    """
+    """The saved timings that a run continues. Raises InputError if they belong to another run."""
     if not path.exists():
         return Timings(run, ())
     saved = read(path)
@@ -171,7 +168,7 @@ def table(timings: Timings) -> str:
 
 
 def limits(operations: Iterable[str]) -> str:
-    """What the limits are, as a line below a table."""
+    """The limits, as a line below a table."""
     first = dict.fromkeys(operation.split()[0] for operation in operations)
     return "; ".join(f"{name}: {LIMITS[name]}" for name in first)
 

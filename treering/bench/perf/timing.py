@@ -33,7 +33,7 @@ class Timing:
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What makes it unique in a run."""
+        """The fields that identify a timing within a run."""
         return self.operation, self.n, self.system
 
 

@@ -1,1 +1,1 @@
-"""How passages are picked: treering's ways and the baselines they are measured against."""
+"""Ways to pick passages: treering's own and the baselines."""

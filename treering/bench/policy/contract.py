@@ -1,4 +1,4 @@
-"""What a policy is: a name and a way to pick passages for a question."""
+"""The contract of a policy: a name and a way to pick passages for a question."""
 
 from __future__ import annotations
 

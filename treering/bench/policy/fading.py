@@ -102,7 +102,7 @@ def _rarity(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.flo
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
-    """The rating in a reply, the scale aside; None if two replies hold no number from 1 to 10."""
+    """The rating in a reply without its scale; None if two replies have no number from 1 to 10."""
     prompt = load("memory_stream_importance").fill(memory=text)
     for asked in (prompt, f"{prompt} {_NUMBER_ONLY}"):
         reply = llm.complete(
@@ -115,18 +115,18 @@ def _rating(text: str, llm: LLM, seed: int) -> float | None:
 
 
 def memory_bank(seed: int) -> RetrievalPolicy:
-    """Dense search over what the forgetting curve keeps: each piece is kept with chance R."""
+    """Dense search over the pieces that are still remembered, each with probability R."""
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         now = question.at or space.now
-        remembered = [scored for scored in space.scored(question) if _kept(scored, now, seed)]
+        remembered = [scored for scored in space.scored(question) if _retained(scored, now, seed)]
         return ranked(remembered, np.array([scored.cosine for scored in remembered]))
 
     return RetrievalPolicy("memory-bank", pick)
 
 
-def _kept(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
-    """Whether a piece is still remembered: drawn once a piece, whatever the question."""
+def _retained(scored: ScoredPassage, now: datetime | None, seed: int) -> bool:
+    """Whether a piece is still remembered. It is drawn once for each piece, not each question."""
     retention = math.exp(-_age_s(scored, now) / _DAY_S / RETENTION_DAYS)
     passage = scored.passage
     drawn = hashlib.sha256(f"{seed}\0{passage.place}\0{passage.text}".encode()).digest()

@@ -37,7 +37,7 @@ def mpc() -> RetrievalPolicy:
 
 
 def _persona(space: TaskSpace, passage: RetrievedPassage) -> RetrievedPassage | None:
-    """What a passage tells of its speaker, with its own length; None if it tells nothing."""
+    """A passage's sentences about its speaker, with its length; None if there are none."""
     sentences = [
         sentence for sentence in _SENTENCE.findall(passage.text) if _FIRST_PERSON.search(sentence)
     ]

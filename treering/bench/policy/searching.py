@@ -77,7 +77,7 @@ class _Part:
     alpha: float | None
 
     def relations(self, kind: Kind) -> list[Weighted | str]:
-        """What ``Memory.search`` is given for content of that kind."""
+        """The argument ``relations`` of ``Memory.search`` for content of that kind."""
         if self.name in OF_A_SPACE:
             return [self.name]
         if self.name != DEFAULT_RELATIONS:

@@ -6,29 +6,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.coding.sources import project_folder, source_text
-from treering.bench.coding.task import CodeTask, Dependencies, LeftOut
+from treering.bench.coding.task import CodeTask, Dependencies, OmittedTask
 from treering.bench.read import Row, json_lines, only_file
 from treering.bench.registry import CodeBenchmark, DataSource, register
 
 _INDENT = 4
 
 
-def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
+def load(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
     """One task a dialogue; the query is its first instruction, found are gold dependencies."""
     for row in json_lines(only_file(path, "l2*.jsonl", "L-2*.jsonl", "L2*.jsonl")):
         yield _task(row, sources)
 
 
-def _task(row: Row, sources: Path) -> CodeTask | LeftOut:
+def _task(row: Row, sources: Path) -> CodeTask | OmittedTask:
     project = project_folder(row["project_path"].split("/")[1], sources)
     path = "/".join(row["completion_path"].split("/")[2:]).removeprefix("src/")
     text = source_text(sources, project, path)
     code = row["code"].strip("\n")
     gold = tuple(name for names in row["dependency"].values() for name in names)
     if project is None or text is None or code not in text:
-        return LeftOut(row["namespace"], f"the function is not in {path}")
+        return OmittedTask(row["namespace"], f"the function is not in {path}")
     if not gold:
-        return LeftOut(row["namespace"], "it depends on nothing of its project")
+        return OmittedTask(row["namespace"], "it depends on nothing of its project")
     signature = code.splitlines()[0]
     hole = f"{signature}\n{' ' * (int(row['indent']) + _INDENT)}..."
     return CodeTask(

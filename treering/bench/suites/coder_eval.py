@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering.bench.coding.sources import defined_names, project_folder, source_text
-from treering.bench.coding.task import CodeTask, Definitions, LeftOut
+from treering.bench.coding.task import CodeTask, Definitions, OmittedTask
 from treering.bench.read import Row, json_items, only_file
 from treering.bench.registry import CodeBenchmark, DataSource, register
 
@@ -16,7 +16,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 _INDENT = 4
 
 
-def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
+def load(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
     """One task a function; the query is its signature with the description people wrote.
 
     What should be found are definitions of the names of its oracle context, as far as its project
@@ -27,16 +27,16 @@ def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
         yield _task(row, sources)
 
 
-def _task(row: Row, sources: Path) -> CodeTask | LeftOut:
+def _task(row: Row, sources: Path) -> CodeTask | OmittedTask:
     project = project_folder(row["project"].rsplit("/", 1)[-1], sources)
     path = row["file_path"]
     text = source_text(sources, project, path)
     code = row["code"].strip("\n")
     if project is None or text is None or code not in text:
-        return LeftOut(row["_id"], f"{row['project']}: the function is not in {path}")
+        return OmittedTask(row["_id"], f"{row['project']}: the function is not in {path}")
     names = _oracle(row) & defined_names(sources, project)
     if not names:
-        return LeftOut(row["_id"], "it depends on nothing of its project")
+        return OmittedTask(row["_id"], "it depends on nothing of its project")
     signature = code.split(":\n", 1)[0] + ":"
     indent = " " * (len(code) - len(code.lstrip()) + _INDENT)
     return CodeTask(

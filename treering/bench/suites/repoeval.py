@@ -8,12 +8,12 @@ from pathlib import Path
 
 from treering.bench.coding.completion import query_of
 from treering.bench.coding.sources import project_folder, source_text
-from treering.bench.coding.task import CodeTask, Identifiers, LeftOut, identifiers
+from treering.bench.coding.task import CodeTask, Identifiers, OmittedTask, identifiers
 from treering.bench.read import Row, json_lines, only_file
 from treering.bench.registry import CodeBenchmark, DataSource, register
 
 
-def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
+def load(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
     """One task a function; the query is the last 20 lines before its body.
 
     What should be found are the identifiers of the true body. Several rows may hold one function
@@ -23,14 +23,14 @@ def load(path: Path, sources: Path) -> Iterator[CodeTask | LeftOut]:
         yield _task(str(number), row["metadata"], sources)
 
 
-def _task(name: str, meta: Row, sources: Path) -> CodeTask | LeftOut:
+def _task(name: str, meta: Row, sources: Path) -> CodeTask | OmittedTask:
     repository, *parts = meta["fpath_tuple"]
     project = project_folder(repository.split("_", 1)[1], sources)
     path = "/".join(parts)
     text = source_text(sources, project, path)
     body = meta["ground_truth"].rstrip()
     if project is None or text is None or text.count(body) != 1:
-        return LeftOut(name, f"{repository}: the body is not once in {path}")
+        return OmittedTask(name, f"{repository}: the body is not once in {path}")
     before, after = text.split(body)
     words = identifiers(body) - set(keyword.kwlist) - {"self"}
     return CodeTask(

@@ -1,1 +1,1 @@
-"""What the tree gives, what shape it has, and what it costs."""
+"""Measures the tree: its benefit, its shape and its cost."""

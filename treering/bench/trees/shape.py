@@ -127,7 +127,7 @@ def tree_shapes(
 def _grow(
     tree: Tree, texts: Sequence[str], vectors: Floats, embedder: Embedder, every: int
 ) -> tuple[int, list[Insertion]]:
-    """Insert all; how many summaries were made, and the inserts."""
+    """Insert all texts; return the numbers of summaries and of inserts."""
     text_of: dict[int, str] = {}
     inserts: list[Insertion] = []
     dirty: set[int] = set()

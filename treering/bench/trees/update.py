@@ -137,7 +137,7 @@ def _milliseconds(taken: Sequence[float]) -> dict[str, float]:
 
 
 def _one_more(memory: Memory, model: SlowModel, texts: Sequence[str]) -> dict[str, float]:
-    """What it takes to add a text and to settle."""
+    """The cost of adding one text and settling."""
     calls, seconds = [], []
     for text in texts:
         before, started = model.calls, time.perf_counter()

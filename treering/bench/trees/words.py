@@ -193,7 +193,7 @@ def _spoken(hit: Hit) -> str:
 
 
 def fill(texts: Iterable[str], budget: int) -> str:
-    """Texts in their order until the budget is used up; the last is cut after a word."""
+    """Texts in order until the budget is used up. The last is cut after a word."""
     taken: list[str] = []
     left = budget
     for text in texts:
@@ -213,7 +213,7 @@ def fill(texts: Iterable[str], budget: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WordOptions:
-    """What is measured of each corpus."""
+    """The measurements of each corpus."""
 
     ways: tuple[str, ...]
     budgets: tuple[int, ...]

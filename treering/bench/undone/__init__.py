@@ -1,1 +1,1 @@
-"""What measures the detector of undone fixes and nothing else needs: runs, baselines, the fit."""
+"""Measures the detector of undone fixes. Only measuring needs these runs, baselines and fits."""

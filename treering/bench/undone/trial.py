@@ -1,4 +1,4 @@
-"""What running versions side by side says about an earlier requirement: the opt-in second stage.
+"""Runs versions side by side to judge an earlier requirement: the opt-in second stage.
 
 A requirement's witnesses are the inputs on which the change made for it changed what happens, and
 those its wording speaks of; it is undone where they come out as before, or as no one asked.
@@ -27,15 +27,15 @@ MOST_SHOWN = 3
 
 @dataclass(slots=True)
 class Laboratory:
-    """Runs versions of one function and remembers every outcome, so that none is run twice."""
+    """Runs versions of one function and keeps every outcome in ``runs``, to repeat none."""
 
     function: str
     limits: SandboxLimits = field(default_factory=SandboxLimits)
-    known: dict[str, dict[str, CallOutcome]] = field(default_factory=dict)
+    runs: dict[str, dict[str, CallOutcome]] = field(default_factory=dict)
 
     def outcomes(self, source: str, calls: Iterable[str]) -> dict[str, CallOutcome]:
         """What ``source`` does on each of ``calls``."""
-        seen = self.known.setdefault(source, {})
+        seen = self.runs.setdefault(source, {})
         if new := [call for call in dict.fromkeys(calls) if call not in seen]:
             run = run_version(source, self.function, new, self.limits)
             seen.update(zip(new, run.calls, strict=True))
@@ -101,9 +101,9 @@ class Trial:
         return cls(asked, made_up, results)
 
     def evidence(self, origin: int, met: Sequence[bool] | None = None) -> Evidence:
-        """How the last version stands to the requirement of version ``origin``.
+        """The evidence on whether the last version undoes the requirement of version ``origin``.
 
-        ``met`` tells which versions from ``origin`` to the last but one met it, where known.
+        ``met`` says which versions from ``origin`` to the last but one met it, if that is known.
         """
         comparison = self._comparison(origin)
         asked, witnesses = self.requirements[origin], self.made_up.witnesses[origin]
@@ -151,18 +151,18 @@ class _Comparison:
 
     def overall(self) -> Iterator[tuple[str, float]]:
         every, ordinary = self.made_up.every, self.made_up.ordinary
-        yield from _told("same", self.share(every))
-        yield from _told("values same", self.share(self.ending("value", every)))
-        yield from _told("errors same", self.share(self.ending("raise", every)))
-        yield from _told("ordinary same", self.share(self.ending("value", ordinary)))
-        yield from _told("last same", self.share(every, self.since[-1]))
+        yield from _figure("same", self.share(every))
+        yield from _figure("values same", self.share(self.ending("value", every)))
+        yield from _figure("errors same", self.share(self.ending("raise", every)))
+        yield from _figure("ordinary same", self.share(self.ending("value", ordinary)))
+        yield from _figure("last same", self.share(every, self.since[-1]))
         yield from _least("least same", (self.share(every, version) for version in self.since))
         ran = [(self.ending("value", ordinary, version), version) for version in self.since]
         yield from _least(
             "ordinary least same", (self.share(calls, version) for calls, version in ran)
         )
-        yield from _told("does not fit", _mean(self.now[c].end == "unbound" for c in every))
-        yield from _told("does not run", _mean(self.now[c].end == "lost" for c in every))
+        yield from _figure("does not fit", _mean(self.now[c].end == "unbound" for c in every))
+        yield from _figure("does not run", _mean(self.now[c].end == "lost" for c in every))
 
     def mattered(self) -> list[str]:
         """Inputs on which the change made for the requirement changed what happens."""
@@ -176,48 +176,48 @@ class _Comparison:
         mattered = self.mattered()
         rest = set(self.made_up.every) - set(mattered)
         yield "change mattered", len(mattered) / max(1, len(self.made_up.every))
-        yield from _told("change kept", self.share(mattered))
-        yield from _told("change reversed", self.share(mattered, self.before))
-        yield from _told("rest same", self.share(rest))
+        yield from _figure("change kept", self.share(mattered))
+        yield from _figure("change reversed", self.share(mattered, self.before))
+        yield from _figure("rest same", self.share(rest))
 
     def of_tests(self, met: Sequence[bool]) -> Iterator[tuple[str, float]]:
-        """Whether it behaves like versions that met the requirement, or like ones that did not."""
+        """Evidence by tests: is it like versions that met the requirement, or like the others?"""
         alike = [self.share(self.made_up.every, version) for version in self.since]
         for name, expected in (("like one that met it", True), ("like one that did not", False)):
             shares = (a for a, m in zip(alike, met, strict=True) if m is expected)
-            yield from _told(name, max(shares, default=math.nan))
+            yield from _figure(name, max(shares, default=math.nan))
         yield "last one met it", float(met[-1])
 
     def of_witnesses(self, asked: Requirement, calls: Sequence[str]) -> Iterator[tuple[str, float]]:
-        yield from _told("witnesses same", self.share(calls))
-        yield from _told("first witness same", self.share(calls[:1]))
-        yield from _told("witness values same", self.share(self.ending("value", calls)))
+        yield from _figure("witnesses same", self.share(calls))
+        yield from _figure("first witness same", self.share(calls[:1]))
+        yield from _figure("witness values same", self.share(self.ending("value", calls)))
         if self.before is not None:
             mattered = [c for c in calls if not same(self.before[c], self.then[c])]
-            yield from _told("decisive witnesses same", self.share(mattered))
+            yield from _figure("decisive witnesses same", self.share(mattered))
         if not (asked.raises or asked.returns or asked.unchanged):
             return
         fulfilled = [c for c in calls if fulfils(asked, c, self.then[c])]
         ever = [c for c in calls if any(fulfils(asked, c, version[c]) for version in self.since)]
-        yield from _told("fulfilled then", _mean(c in fulfilled for c in calls))
-        yield from _told("fulfilled now", self.fulfilled(asked, calls))
-        yield from _told("first still fulfilled", self.fulfilled(asked, fulfilled[:1]))
-        yield from _told("second still fulfilled", self.fulfilled(asked, fulfilled[1:2]))
-        yield from _told("still fulfilled", self.fulfilled(asked, fulfilled))
+        yield from _figure("fulfilled then", _mean(c in fulfilled for c in calls))
+        yield from _figure("fulfilled now", self.fulfilled(asked, calls))
+        yield from _figure("first still fulfilled", self.fulfilled(asked, fulfilled[:1]))
+        yield from _figure("second still fulfilled", self.fulfilled(asked, fulfilled[1:2]))
+        yield from _figure("still fulfilled", self.fulfilled(asked, fulfilled))
         if fulfilled:
             yield "all still fulfilled", float(self.fulfilled(asked, fulfilled) == 1)
-        yield from _told("ever fulfilled kept", self.fulfilled(asked, ever))
+        yield from _figure("ever fulfilled kept", self.fulfilled(asked, ever))
         if asked.raises:
             raising = [c for c in self.made_up.every if self.then[c].kind in asked.raises]
             same_errors = _mean(self.now[c].kind in asked.raises for c in raising)
-            yield from _told("asked errors same", same_errors)
+            yield from _figure("asked errors same", same_errors)
 
     def fulfilled(self, asked: Requirement, calls: Iterable[str]) -> float:
         return _mean(fulfils(asked, call, self.now[call]) for call in calls)
 
 
 def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
-    """Whether ``outcome`` is one that the wording asks for: its error, or its value."""
+    """Whether ``outcome`` has the error or the value that the wording asks for."""
     if asked.raises:
         has_message = not asked.messages or any(m in outcome.text for m in asked.messages)
         return outcome.end == "raise" and outcome.kind in asked.raises and has_message
@@ -229,7 +229,7 @@ def fulfils(asked: Requirement, call: str, outcome: CallOutcome) -> bool:
 
 
 def _mean(truths: Iterable[bool]) -> float:
-    """The share of ``truths``; NaN of none."""
+    """The share of true values; NaN if ``truths`` is empty."""
     values = list(truths)
     return sum(values) / len(values) if values else math.nan
 
@@ -239,6 +239,6 @@ def _least(name: str, values: Iterable[float]) -> Iterator[tuple[str, float]]:
         yield name, min(numbers)
 
 
-def _told(name: str, value: float) -> Iterator[tuple[str, float]]:
+def _figure(name: str, value: float) -> Iterator[tuple[str, float]]:
     if not math.isnan(value):
         yield name, value

@@ -1,4 +1,4 @@
-"""Inputs that a requirement speaks of, read from its wording.
+"""Reads the inputs that a requirement is about from its wording.
 
 "raise a TypeError if the input is not a list" is put to the test with a string, a number and
 None; "return -1 for an empty list" with an empty list. Only general words about types, signs and

@@ -1,1 +1,1 @@
-"""Facts that change: what newer statements supersede stays in the journal and is shown as such."""
+"""Facts that change: a superseded statement stays in the journal and is shown as superseded."""

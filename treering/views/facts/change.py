@@ -1,8 +1,8 @@
-"""Which statements later ones supersede. No I/O.
+"""Decides which statements are superseded by later ones. No I/O.
 
 Within one slot of one subject, in the order of time: a statement is superseded by the newest later
 one that contradicts it, unless a still later one agrees with it again. So the result depends on
-what was said when, not on the order in which it was added.
+what was said when, not on the order of adding.
 """
 
 from __future__ import annotations
@@ -20,65 +20,72 @@ WHOLE: Final = frozenset(
     {"number", "phone number", "mobile number", "cell number"}
     | {"email", "e-mail", "email address", "e-mail address"}
 )
-"""Slots whose values are the same or not: two numbers with a part in common are two numbers."""
+"""Slots whose values are compared as a whole: two numbers that share a part are two numbers."""
 
 PLAIN: Final = WHOLE | frozenset(
     {"diet", "status", "age", "name", "surname", "last name", "birthday", "address"}
 )
-"""Slots that hold one value at a time, so that another value needs no word of change. One may have
-two employers, or live in Porto and in Portugal: there only "now", "new", "moved" tells."""
+"""Slots with one value at a time, so that another value supersedes the first by itself. Other slots
+need a word like "now" or "moved": one may have two employers, or live in Porto and Portugal."""
 
 
 OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
-"""Of whom one may have two: of these another value needs a word of change."""
+"""People of whom one may have two. Another value for them needs a word of change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A statement and where it stands: its entry's sequence number, and when it was said."""
+class DatedStatement:
+    """A statement, its entry's sequence number, and ``at``, the time of saying it as a number."""
 
     statement: Statement
     entry: int
-    said: int
+    at: int
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Sorts by time, then as added, then as it stands in the text."""
-        return self.said, self.entry, self.statement.start
+        """A key that sorts by time, then by order of adding, then by place in the text."""
+        return self.at, self.entry, self.statement.start
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A statement with the words of its value; of a habit, those after the verb."""
+class _ComparedStatement:
+    """A statement with the words of its value. For a habit, these are the words after the verb."""
 
-    known: Known
+    dated: DatedStatement
     words: frozenset[object]
 
     @property
     def habit(self) -> bool:
-        return self.known.statement.slot.startswith(DOES)
+        return self.dated.statement.slot.startswith(DOES)
 
     @property
     def ends(self) -> bool:
-        return self.known.statement.sense == "ends"
+        return self.dated.statement.sense == "ends"
 
 
-def superseded(group: Iterable[Known]) -> list[tuple[Known, Known]]:
-    """Pairs of older and newer among the statements of one subject and slot."""
-    told = [_Read(one, _words(one.statement)) for one in sorted(group, key=lambda one: one.order)]
+def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
+    """Pairs (older, newer) of statements of one subject and slot, where the newer one holds."""
+    compared = [
+        _ComparedStatement(dated, _words(dated.statement))
+        for dated in sorted(group, key=lambda dated: dated.order)
+    ]
     # Of many habits hardly one ever ends: only what can contradict is compared with everything.
-    against = [n for n, one in enumerate(told) if one.ends or not one.habit][::-1]
+    against = [n for n, newer in enumerate(compared) if newer.ends or not newer.habit]
+    against.reverse()  # so that the newest contradiction is the first one met
     pairs = []
-    for place, older in enumerate(told):
-        newest = next((n for n in against if n > place and _contradicts(told[n], older)), None)
-        if newest is not None and not any(_agrees(one, older) for one in told[newest + 1 :]):
-            pairs.append((older.known, told[newest].known))
+    for place, older in enumerate(compared):
+        newest = next((n for n in against if n > place and _contradicts(compared[n], older)), None)
+        if newest is None:
+            continue
+        # "Porto", "Berlin", "Porto": the last statement confirms the first, so that holds again.
+        if not any(_agrees(later, older) for later in compared[newest + 1 :]):
+            pairs.append((older.dated, compared[newest].dated))
     return pairs
 
 
-def _contradicts(newer: _Read, older: _Read) -> bool:
-    """Whether both cannot hold, so that the newer one does."""
-    if newer.known.entry == older.known.entry:
+def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
+    """Whether the statements exclude each other, so that only the newer one holds."""
+    if newer.dated.entry == older.dated.entry:
         return False
     if newer.habit:
         # "I stopped running" ends "I run", and not "I run a bakery".
@@ -91,15 +98,15 @@ def _contradicts(newer: _Read, older: _Read) -> bool:
         return newer.ends != older.ends and bool(new & old)
     if new & old:
         return False
-    said, before = newer.known.statement, older.known.statement
-    if said.slot == "age" and int(said.value) < int(before.value):
+    statement, before = newer.dated.statement, older.dated.statement
+    if statement.slot == "age" and int(statement.value) < int(before.value):
         return False  # nobody gets younger: it is somebody else's, or told of the past
-    alone = said.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
-    return said.sense == "begins" or (said.slot in PLAIN and alone)
+    alone = statement.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
+    return statement.sense == "begins" or (statement.slot in PLAIN and alone)
 
 
-def _agrees(newer: _Read, older: _Read) -> bool:
-    """Whether a later statement says again what an earlier one did."""
+def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
+    """Whether a later statement repeats an earlier one."""
     if newer.ends != older.ends:
         return False
     if newer.habit:

@@ -1,4 +1,4 @@
-"""The facts view: what entries state, and which statement supersedes which; needs no model."""
+"""The facts view: what entries state, and which statement supersedes which. Needs no model."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from treering.views.facts.store import Group
 log = logging.getLogger("treering")
 
 FORMS_VERSION = 1
-"""Raised with every change of the forms or of what supersedes what: facts are then read anew."""
+"""Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 Stated = tuple[int, list[Statement]]
 """When an entry was said, in microseconds since the epoch, and what it states."""
 
 
 class Facts(View):
-    """Statements, and which of them later ones supersede."""
+    """Keeps statements, and which of them are superseded by later ones."""
 
     name: ClassVar[str] = "facts"
     tables: ClassVar[tuple[str, ...]] = ("statement", "superseded")
@@ -38,16 +38,16 @@ class Facts(View):
 
     @property
     def version(self) -> str:
-        """Of the forms, and of the stems that values are compared by."""
+        """The version of the forms and of the stems by which values are compared."""
         return f"{FORMS_VERSION}.{terms_version()}"
 
     def derive(self, entries_: Mapping[int, Entry]) -> Mapping[int, Stated]:
         """See ``View``."""
         stated = {seq: statements(entry) for seq, entry in entries_.items()}
         return {
-            seq: (entries.micros(entries_[seq].at or entries_[seq].added), found)
-            for seq, found in stated.items()
-            if found
+            seq: (entries.micros(entries_[seq].at or entries_[seq].added), entry_statements)
+            for seq, entry_statements in stated.items()
+            if entry_statements
         }
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
@@ -55,7 +55,7 @@ class Facts(View):
         self._decide(writer, self._put(writer, derived))
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:  # noqa: ARG002
-        """See ``View``: ``upgrade`` asks the model what the rules cannot tell."""
+        """See ``View``. ``upgrade`` asks the model what the rules cannot tell."""
         if not upgrade:
             return
         try:
@@ -65,13 +65,14 @@ class Facts(View):
 
     def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> set[Group]:
         groups = set[Group]()
-        for seq, (at, found) in derived.items():
-            store.put(writer, writer.id, seq, at, found)
-            groups |= {(statement.subject, statement.slot) for statement in found}
+        for seq, (at, entry_statements) in derived.items():
+            store.put(writer, writer.id, seq, at, entry_statements)
+            groups |= {(statement.subject, statement.slot) for statement in entry_statements}
         return groups
 
     def _decide(self, writer: SpaceWriter, groups: Iterable[Group]) -> None:
         for group in sorted(groups):
+            # Only an end supersedes a habit, so a group of habits without one needs no deciding.
             if not group[1].startswith(DOES) or store.has_end(writer, writer.id, group):
                 store.decide(writer, writer.id, group)
 
@@ -82,12 +83,12 @@ class Facts(View):
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, Stated], seqs: Sequence[int]
     ) -> None:
-        """See ``View``. What a language model has judged stays."""
+        """See ``View``. A language model's verdicts stay."""
         groups = store.drop_rules(writer, writer.id, seqs)
         self._decide(writer, groups | self._put(writer, derived))
 
     def is_current(self, reader: SpaceReader) -> bool:
-        """See ``View``: whether the newest statements are those that would be read now."""
+        """See ``View``. Compares the newest stored statements with those read anew."""
         newest = store.newest_entries(reader, reader.id)
         stated = self.derive(entries.by_seq(reader, newest))
         return all(
@@ -96,9 +97,9 @@ class Facts(View):
         )
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``: what supersedes the entry of a quote, or dates it."""
-        known = store.marks(reader, [quote.seq for quote in quotes])
-        return {place: known[quote.seq] for place, quote in enumerate(quotes) if quote.seq in known}
+        """See ``View``. A mark says what supersedes the entry of a quote or outdates it."""
+        marks = store.marks(reader, [quote.seq for quote in quotes])
+        return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
         """See ``View``."""

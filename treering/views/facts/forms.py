@@ -1,8 +1,8 @@
 """The plain forms of sentences that state a fact: patterns, the slot they fill, and their sense.
 
-``value`` is what is stated, ``subject`` of whom; a form without a slot of its own names it in the
-group ``slot``. Names of places and firms must be capitalised: "moved to a flat" says nothing of
-where somebody lives.
+The group ``value`` holds what is stated, ``subject`` the person or thing. A form without a slot of
+its own names it in the group ``slot``. Names of places and firms must be capitalised: "moved to a
+flat" does not say where somebody lives.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Sense = Literal["holds", "begins", "ends"]
-"""How a statement speaks: of how things are, of a change to that, or of the end of it."""
+"""What a statement speaks of: how things are, a change to that, or the end of it."""
 
 DOES: Final = "does:"
-"""How the slots of habits and states begin; the verb follows. Only an end supersedes one."""
+"""The prefix of the slots of habits and states; the verb follows. Only an end supersedes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form. A sentence without any of the ``hints`` (lower-case words) cannot have it."""
+    """One form. A sentence must hold one of the ``hints`` (lower-case words) to have it."""
 
     hints: frozenset[str]
     pattern: re.Pattern[str]
@@ -56,7 +56,7 @@ _NO_HOME = (
     r"Linux|Ubuntu|Windows|Mac|Android|iOS|Python|Rust|Java|Kotlin|TypeScript|React|Postgres|"
     r"Plan|Phase|Stage|Chapter|Part|Level|Version)\b)"
 )
-"""What people move to that is no place: departments, tools, the next step."""
+"""What people move to that is not a place: departments, tools, the next step."""
 _THING = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
 _WORDS = r"(?P<value>\w+(?:[ -]\w+){0,3})"
 _END = r"(?=\s*(?:$|[.,!;]|\band\b|\bbut\b|\bnow\b|\bagain\b|\bthese days\b|\bsince\b))"
@@ -253,19 +253,19 @@ VALUES: Final = (
     | dict.fromkeys(("landlord", "doctor", "dentist"), _NAMED)
     | {"birthday": _DATED}
 )
-"""What a value of a slot looks like: "my email is not working" gives no address."""
+"""Patterns of the values of slots: "my email is not working" does not give an address."""
 
 COMMON: Final = frozenset(
     ["color", "food", "drink", "dish", "fruit", "animal", "season", "day", "number"]
 )
-"""Favourites whose values are common words; those of other kinds are names."""
+"""Kinds of favourites whose values are common words. Those of other kinds are names."""
 
 SEVERAL: Final = frozenset(
     {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
     | {"classmate", "roommate", "teacher", "student", "kid", "child", "children", "parents"}
     | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
 )
-"""Of whom one has more than one: "my friend" of two days need not be the same."""
+"""People of whom one has several: "my friend" need not be the same person on two days."""
 
 OBJECTS: Final = {
     "coffee": "drink coffee",
@@ -274,7 +274,7 @@ OBJECTS: Final = {
     "sugar": "eat sugar",
     "gluten": "eat gluten",
 }
-"""What one gives up without a verb, and what one did with it."""
+"""Things one gives up, with the habit that ends: who quits coffee drank coffee."""
 
 FORMS: Final = (*_HOME, *_WORK, *_PERSON, *_OWN, *_HABIT)
-"""In the order in which they are tried; the first that a sentence has is what it states."""
+"""All forms in the order in which they are tried. The first that matches a sentence counts."""

@@ -1,7 +1,8 @@
-"""A language model as the judge of what the rules do not see: candidates, the question, the answer.
+"""A language model judges the changes that the rules do not see.
 
-Candidates are few on purpose, for each costs a call: a newer message that speaks of a change, and
-what its speaker said before that is most like it.
+Here are the candidates, the question and the answer. A candidate is a newer message that speaks of
+a change, with its speaker's most similar earlier message. Candidates are few on purpose, because
+each costs a call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from treering.records import Entry, Hit
 from treering.views.facts.statement import BOTS
 
 LEAST_COSINE: Final = 0.4
-"""Of bundled-model vectors; "I live in Berlin" and "Porto is where I live now" have 0.5."""
+"""With the bundled model. "I live in Berlin" and "Porto is where I live now" have 0.5."""
 
 MAX_CHARS: Final = 600  # of a message that is judged: a statement, not an essay
 REPLY_TOKENS: Final = 8
@@ -31,8 +32,9 @@ CONTROLS: Final = (
     ("I have a beard.", "I shaved my beard off.", True),
     ("I love our garden.", "I now water our garden every day.", False),
 )
-"""Pairs that a judge has to tell apart before it is believed. Models of 0.5 and 1.5 billion
-parameters call every pair CHANGED, or every pair HOLDS where they are shown examples."""
+"""Older message, newer message, and whether the older one has changed. A judge must get these pairs
+right before it is believed. Models of 0.5 and 1.5 billion parameters call every pair CHANGED, or
+every pair HOLDS if they are shown examples."""
 
 _CONTROLS_RIGHT: Final = 7  # of 8; who answers at random gets there in one of 28 cases
 
@@ -46,7 +48,7 @@ _VERDICT = re.compile(r"\b(CHANGED|HOLDS)\b")
 
 
 def speaks_of_change(entry: Entry) -> bool:
-    """Whether a person says of themselves, in a short message, that something has changed."""
+    """Whether a person says in a short message that something about them has changed."""
     return (
         entry.kind == "chat"
         and entry.speaker is not None
@@ -58,11 +60,11 @@ def speaks_of_change(entry: Entry) -> bool:
     )
 
 
-def candidate(entry: Entry, found: list[Hit]) -> Hit | None:
-    """The most similar message that its speaker said before, if one is like it at all."""
-    said = entry.at or entry.added
-    for hit in found:
-        earlier = hit.at is None or hit.at < said
+def candidate(entry: Entry, hits: list[Hit]) -> Hit | None:
+    """The speaker's most similar earlier message; None if no message is similar enough."""
+    said_at = entry.at or entry.added
+    for hit in hits:
+        earlier = hit.at is None or hit.at < said_at
         open_still = hit.superseded_by is None and hit.role not in BOTS
         if hit.entry_id != entry.id and earlier and open_still:
             return hit if (hit.why.cosine or 0.0) >= LEAST_COSINE else None
@@ -70,7 +72,7 @@ def candidate(entry: Entry, found: list[Hit]) -> Hit | None:
 
 
 def controls_right(llm: LLM) -> tuple[int, Usage]:
-    """How many of ``CONTROLS`` a model tells right, and what asking cost. Raises its errors."""
+    """How many of ``CONTROLS`` a model judges right, and the cost. Raises the model's errors."""
     usage, right = Usage(), 0
     for older, newer, changed in CONTROLS:
         reply = ask(llm, older, newer)
@@ -80,7 +82,7 @@ def controls_right(llm: LLM) -> tuple[int, Usage]:
 
 
 def check_controls(model: str, right: int) -> None:
-    """Raises LLMReplyError if so many right are too few for the model to be believed."""
+    """Raise LLMReplyError if ``right`` verdicts are too few to believe the model."""
     if right < _CONTROLS_RIGHT:
         raise LLMReplyError(
             f"{model} told {right} of {len(CONTROLS)} control pairs right, and {_CONTROLS_RIGHT} "
@@ -90,17 +92,17 @@ def check_controls(model: str, right: int) -> None:
 
 
 def ask(llm: LLM, older: str, newer: str) -> Reply:
-    """The model's verdict on two statements, as it worded it."""
+    """The model's verdict on two statements, in its own words."""
     return llm.complete(question(older, newer), max_tokens=REPLY_TOKENS, temperature=0.0)
 
 
 def question(older: str, newer: str) -> list[Message]:
-    """What the judge is asked."""
+    """The messages that ask the judge about two statements."""
     return [Message("user", load("fact_judge").fill(older=older[:MAX_CHARS], newer=newer))]
 
 
 def read_verdict(reply: str) -> bool:
-    """Whether the older statement does not hold any more. Raises LLMReplyError."""
+    """Whether the judge says that the older statement has changed. Raises LLMReplyError."""
     verdict = _verdict(reply)
     if verdict is None:
         raise LLMReplyError(f"the judge answered neither CHANGED nor HOLDS: {reply[:100]!r}")
@@ -108,5 +110,5 @@ def read_verdict(reply: str) -> bool:
 
 
 def _verdict(reply: str) -> bool | None:
-    found = _VERDICT.search(reply.upper())
-    return None if found is None else found[1] == "CHANGED"
+    match = _VERDICT.search(reply.upper())
+    return None if match is None else match[1] == "CHANGED"

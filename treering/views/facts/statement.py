@@ -1,8 +1,8 @@
-"""Statements of fact in what people say: of whom, about what, and which value. No I/O.
+"""Reads statements of fact from what people say: a subject, a slot and a value. No I/O.
 
-Read are only sentences of a few plain forms ("I moved to Porto", "my number is …", "I don't eat
-meat any more"), and none that is asked, wished, planned, supposed or told of the past: a statement
-that is missed costs a mark, one that is made up hides what is true.
+Only sentences of a few plain forms are read ("I moved to Porto", "my number is …", "I don't eat
+meat any more"). Questions, wishes, plans, suppositions and the past are left out: a missed
+statement costs a mark, a wrong one hides what is true.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
 _AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
-"""What stands around a value: "Tom now"."""
+"""Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
     r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b)"
@@ -51,7 +51,10 @@ _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence that gives ``subject`` a ``value`` in a ``slot``; offsets into its entry."""
+    """A sentence that gives ``subject`` a ``value`` in a ``slot``.
+
+    ``start`` and ``stop`` are the sentence's character offsets in its entry.
+    """
 
     subject: str
     slot: str
@@ -62,7 +65,7 @@ class Statement:
 
 
 def statements(entry: Entry) -> list[Statement]:
-    """The statements of an entry, in its order; none in what bots say, in code, in long texts."""
+    """The statements of an entry in their order; empty for bots, code and long texts."""
     if entry.kind == "code" or entry.role in BOTS or entry.source.startswith(OWN_SOURCES):
         return []
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
@@ -72,8 +75,8 @@ def statements(entry: Entry) -> list[Statement]:
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
-    for found in _SENTENCE.finditer(text):
-        sentence = found[0].strip()
+    for match in _SENTENCE.finditer(text):
+        sentence = match[0].strip()
         if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
             continue
         said_words = _WORD.findall(sentence.lower().replace("’", "'"))
@@ -81,22 +84,23 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
         if not forms or _ASIDE.search(sentence):
             continue
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
         for form in forms:
-            said = form.pattern.search(sentence)
-            if said is not None:
-                yield from _stated(said, form, speaker, start)
+            form_match = form.pattern.search(sentence)
+            if form_match is not None:
+                yield from _stated(form_match, form, speaker, start)
                 break
 
 
-def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
-    """What a sentence of a form states; nothing if its value is none of its slot's."""
-    groups = {name: value for name, value in said.groupdict().items() if value}
+def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
+    """The statement of a sentence that matches a form, unless its value does not fit the slot."""
+    groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
     slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
-    goes_on = _GOES_ON.search(said.string, said.start("value"))
-    stop = min(said.end("value"), goes_on.start() if goes_on else len(said.string))
-    stated = said.string[said.start("value") : stop].strip(" .")
+    # The pattern of a value may run on into the next clause, so the value is cut there.
+    goes_on = _GOES_ON.search(match.string, match.start("value"))
+    stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
+    stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
     if slot == DOES:
         value = OBJECTS.get(value.casefold(), value)
@@ -104,19 +108,19 @@ def _stated(said: re.Match[str], form: Form, speaker: str, start: int) -> Iterat
     if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
         return
     sense = form.sense
-    if sense == "holds" and ("new" in groups or _CHANGE.search(said.string)):
+    if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
-    yield Statement(subject, slot, value, sense, start, start + len(said.string))
+    yield Statement(subject, slot, value, sense, start, start + len(match.string))
 
 
 def verb_of(value: str) -> str:
-    """The stem of the verb that a habit or state begins with."""
+    """The stem of the verb with which a habit or state begins."""
     first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
     return "have" if first in ("has", "having") else stem(first)
 
 
 def _fits(slot: str, value: str) -> bool:
-    """Whether a value can be one of its slot."""
+    """Whether a value can fill a slot."""
     if slot.startswith("favorite "):
         common = slot.removeprefix("favorite ") in COMMON
         return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
@@ -125,7 +129,7 @@ def _fits(slot: str, value: str) -> bool:
 
 
 def _subject(words: str, speaker: str) -> str:
-    """Who is spoken of: "I" of Ana and "Ana" of Ben are one, "my sister" of each is her own."""
+    """The subject: Ana's "I" is Ben's "Ana", but each one's "my sister" is another person."""
     plain = words.replace("’", "'").casefold()
     if plain in ("i", "we"):
         return speaker

@@ -1,4 +1,4 @@
-"""The rows of the facts view. All of them go with the entries they come from."""
+"""Reads and writes the rows of the facts view. A row goes with the entries it comes from."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Writer
 from treering.records import Hit, Newer
 from treering.search.marks import UNMARKED, Mark
-from treering.views.facts.change import Known, superseded
+from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.statement import Statement
 
 RULE: Final = "rule"
 STALE_SLOTS: Final = frozenset({"home", "employer"})
-"""Slots whose values are names: another message with a superseded name may be out of date too."""
+"""Slots whose values are names: other messages with a superseded name may be outdated, too."""
 
 MIN_NAME_CHARS: Final = 3
 MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
@@ -32,17 +32,17 @@ _OLDER: Final = (
     " LEFT JOIN statement s"
     " ON s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
 )
-"""What a model judged has no statement: it is said against the whole message."""
+"""A model's verdict has no statement: it is about the whole message."""
 
 
 def judged(reader: Reader, space: int) -> int:
-    """Up to which entry a language model was asked."""
+    """The last entry that a language model has judged, by sequence number; 0 before the first."""
     row = reader.row("SELECT judged FROM fact_mark WHERE space = ?", (space,))
     return int(row[0]) if row else 0
 
 
 def set_judged(writer: Writer, space: int, seq: int) -> None:
-    """Store up to which entry a language model was asked."""
+    """Store the last entry that a language model has judged."""
     writer.execute(
         "INSERT INTO fact_mark (space, judged) VALUES (?, ?)"
         " ON CONFLICT (space) DO UPDATE SET judged = excluded.judged",
@@ -51,7 +51,7 @@ def set_judged(writer: Writer, space: int, seq: int) -> None:
 
 
 def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
-    """The next entries that no model has judged."""
+    """The next entries that no model has judged, at most ``limit``."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
         (space, judged(reader, space), limit),
@@ -60,24 +60,38 @@ def unjudged(reader: Reader, space: int, limit: int) -> list[int]:
 
 
 def seq_of(reader: Reader, space: int, hit: Hit) -> int:
-    """The sequence number of a hit's entry; 0, which none has, if it has gone."""
+    """The sequence number of a hit's entry; 0, which is no entry's, if it was erased."""
     row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, hit.entry_id))
     return int(row[0]) if row else 0
 
 
-def put(writer: Writer, space: int, entry: int, said: int, found: Iterable[Statement]) -> None:
-    """Store the statements of an entry."""
+def put(
+    writer: Writer, space: int, entry: int, said_at: int, statements: Iterable[Statement]
+) -> None:
+    """Store the statements of an entry, said at ``said_at`` microseconds since the epoch."""
     writer.many(
         "INSERT INTO statement (space, entry, start, stop, subject, slot, value, sense, said)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            (space, entry, one.start, one.stop, one.subject, one.slot, one.value, one.sense, said)
-            for one in found
+            (
+                space,
+                entry,
+                statement.start,
+                statement.stop,
+                statement.subject,
+                statement.slot,
+                statement.value,
+                statement.sense,
+                said_at,
+            )
+            for statement in statements
         ),
     )
 
 
-def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]:
+def dated_statements(
+    reader: Reader, space: int, group: Group | None = None
+) -> list[DatedStatement]:
     """The statements of a space, or of one subject and slot, in the order they were said."""
     condition, params = ("", ()) if group is None else (" AND subject = ? AND slot = ?", group)
     rows = reader.rows(
@@ -86,29 +100,29 @@ def known(reader: Reader, space: int, group: Group | None = None) -> list[Known]
         (space, *params),
     )
     with damage.decoding("the stored statements"):
-        return [Known(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
+        return [DatedStatement(Statement(*row[:6]), int(row[6]), int(row[7])) for row in rows]
 
 
 def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
-    """The entries that made the last statements."""
+    """The entries of the last ``limit`` statements."""
     rows = reader.rows(
         "SELECT entry FROM statement WHERE space = ? ORDER BY id DESC LIMIT ?", (space, limit)
     )
     return sorted({int(row[0]) for row in rows})
 
 
-def states_this(reader: Reader, entry: int, found: Sequence[Statement]) -> bool:
-    """Whether exactly these statements are stored of an entry."""
+def states_this(reader: Reader, entry: int, statements: Sequence[Statement]) -> bool:
+    """Whether exactly these statements are stored for an entry."""
     rows = reader.rows(
         "SELECT subject, slot, value, sense, start, stop FROM statement WHERE entry = ?"
         " ORDER BY id",
         (entry,),
     )
-    return [Statement(*row) for row in rows] == list(found)
+    return [Statement(*row) for row in rows] == list(statements)
 
 
 def has_end(reader: Reader, space: int, group: Group) -> bool:
-    """Whether something in a group ends: among habits nothing is superseded before that."""
+    """Whether a statement of a group is an end. Without one, no habit is superseded."""
     row = reader.row(
         "SELECT 1 FROM statement WHERE space = ? AND subject = ? AND slot = ? AND sense = 'ends'"
         " LIMIT 1",
@@ -118,16 +132,16 @@ def has_end(reader: Reader, space: int, group: Group) -> bool:
 
 
 def decide(writer: Writer, space: int, group: Group) -> None:
-    """Find anew which statements of one subject and slot are superseded, and what that dates.
+    """Decide again which statements of a group are superseded, and which entries are outdated.
 
-    Only what has changed is written: to look for what a statement dates reads many entries.
+    Only changes are written, because the search for outdated entries reads many entries.
     """
-    found: dict[int, list[tuple[Known, Known]]] = {}
-    for older, newer in superseded(known(writer, space, group)):
-        found.setdefault(newer.entry, []).append((older, newer))
+    by_newer: dict[int, list[tuple[DatedStatement, DatedStatement]]] = {}
+    for older, newer in superseded(dated_statements(writer, space, group)):
+        by_newer.setdefault(newer.entry, []).append((older, newer))
     before = _decided(writer, space, group)
-    for entry in before.keys() | found.keys():
-        now = found.get(entry, [])
+    for entry in before.keys() | by_newer.keys():
+        now = by_newer.get(entry, [])
         if before.get(entry) == {older.entry for older, _ in now}:
             continue
         writer.execute(
@@ -138,41 +152,49 @@ def decide(writer: Writer, space: int, group: Group) -> None:
         for older, newer in now:
             put_superseded(writer, space, older.entry, newer, stale=False, made_by=RULE)
             if older.statement.slot in STALE_SLOTS:
-                for one in _mentioning(writer, space, older, newer):
-                    put_superseded(writer, space, one, newer, stale=True, made_by=RULE)
+                for mention in _mentioning(writer, space, older, newer):
+                    put_superseded(writer, space, mention, newer, stale=True, made_by=RULE)
 
 
 def _decided(reader: Reader, space: int, group: Group) -> dict[int, set[int]]:
-    """The entries that rules found to be superseded in a group, by the entry that does so."""
+    """The entries of a group that the rules call superseded, by the newer entry."""
     rows = reader.rows(
         "SELECT newer, entry FROM superseded"
         " WHERE space = ? AND subject = ? AND slot = ? AND stale = 0 AND made_by = ?",
         (space, *group, RULE),
     )
-    found: dict[int, set[int]] = {}
+    decided: dict[int, set[int]] = {}
     for newer, entry in rows:
-        found.setdefault(int(newer), set()).add(int(entry))
-    return found
+        decided.setdefault(int(newer), set()).add(int(entry))
+    return decided
 
 
 def put_superseded(
-    writer: Writer, space: int, entry: int, newer: Known, *, stale: bool, made_by: str
+    writer: Writer, space: int, entry: int, newer: DatedStatement, *, stale: bool, made_by: str
 ) -> None:
-    """Note that an entry is superseded by a statement, or possibly out of date with it."""
-    said = newer.statement
+    """Note that a statement supersedes an entry or, with ``stale``, may outdate it."""
+    statement = newer.statement
     writer.execute(
         "INSERT INTO superseded (space, entry, newer, start, stop, subject, slot, stale, made_by)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            *(space, entry, newer.entry, said.start, said.stop, said.subject, said.slot),
+            *(
+                space,
+                entry,
+                newer.entry,
+                statement.start,
+                statement.stop,
+                statement.subject,
+                statement.slot,
+            ),
             *(int(stale), made_by),
         ),
     )
 
 
 def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
-    """What is known against entries; those with nothing are left out."""
-    found: dict[int, Mark] = {}
+    """The marks of entries; entries without a mark are left out."""
+    mark_of: dict[int, Mark] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
@@ -182,15 +204,15 @@ def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
             chunk,
         )
         for row in _whole(reader, rows):  # the newest counts
-            before, one = found.get(int(row[-1]), UNMARKED), _newer(row)
-            found[int(row[-1])] = (
-                replace(before, stale=one) if row[0] else replace(before, superseded_by=one)
+            before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
+            mark_of[int(row[-1])] = (
+                replace(before, stale=newer) if row[0] else replace(before, superseded_by=newer)
             )
-    return found
+    return mark_of
 
 
 def newer_entries(reader: Reader, space: int) -> dict[int, int]:
-    """The entry that holds instead of each superseded one."""
+    """The newer entry of each superseded entry."""
     rows = reader.rows(
         "SELECT o.entry, o.newer FROM superseded o JOIN entry e ON e.seq = o.newer"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
@@ -200,31 +222,31 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
 
 
 def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
-    """What supersedes a statement, by its entry, subject and slot."""
+    """The newer statement of each superseded statement, by entry, subject and slot."""
     rows = reader.rows(
         f"SELECT {_NEWER}, o.subject, o.slot {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
         (space,),
     )
-    found = _whole(reader, rows)
-    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in found}
+    whole = _whole(reader, rows)
+    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in whole}
 
 
 def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
-    """Superseded entries: entry, newer entry, the newer statement, the slot, and who says so."""
+    """Superseded entries: entry, newer entry, newer statement, slot, and rule or model."""
     rows = reader.rows(
         f"SELECT {_NEWER}, o.slot, o.made_by {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         (space,),
     )
-    found = _whole(reader, rows)
-    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in found]
+    whole = _whole(reader, rows)
+    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in whole]
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
-    """Drop what entries stated and what that superseded; return how many statements went.
+    """Drop the statements of entries; return how many went.
 
-    What one of them had superseded holds again, or is superseded by another one.
+    What they had superseded holds again, unless another statement supersedes it.
     """
     count, groups = 0, set[Group]()
     for seq in erased:
@@ -239,10 +261,10 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
 
 
 def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
-    """Drop what rules found in entries; return the subjects and slots to be decided anew.
+    """Drop what rules found in entries; return the groups to be decided again.
 
-    With an entry goes all that its statement superseded or dated, or that did so to it: deciding
-    writes only what it finds missing. What a language model has judged stays; that was paid for.
+    Every rule's row that names one of the entries goes, with all rows of the same newer statement:
+    ``decide`` writes only what is missing. A language model's verdicts stay: they were paid for.
     """
     groups, decided = set[Group](), set[tuple[str, str, int]]()
     for seq in seqs:
@@ -263,10 +285,12 @@ def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
     return groups | {(subject, slot) for subject, slot, _ in decided}
 
 
-def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[int]:
-    """Entries of who said the older statement, until the newer one, that name its value too.
+def _mentioning(
+    reader: Reader, space: int, older: DatedStatement, newer: DatedStatement
+) -> list[int]:
+    """Entries by the older statement's speaker, before the newer one, that also name its value.
 
-    Notes without a speaker are of one hand in one source.
+    Notes without a speaker count as one person's within a source.
     """
     name = older.statement.value
     if len(name) < MIN_NAME_CHARS:
@@ -276,16 +300,16 @@ def _mentioning(reader: Reader, space: int, older: Known, newer: Known) -> list[
         " AND e.speaker IS o.speaker AND (e.speaker IS NOT NULL OR e.source = o.source)"
         " AND e.seq NOT IN (?, ?)"
         " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
-        (older.entry, space, older.entry, newer.entry, newer.said, newer.entry, name),
+        (older.entry, space, older.entry, newer.entry, newer.at, newer.entry, name),
     )
     return [int(row[0]) for row in rows]
 
 
 def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
-    """The rows, once the entries whose texts they show are found to be as they were stored."""
-    found = list(rows)
-    entries.there(reader, [seq for row in found for seq in (row[9], row[10])])
-    return found
+    """The rows, after a check that the entries whose texts they show are undamaged."""
+    whole = list(rows)
+    entries.there(reader, [seq for row in whole for seq in (row[9], row[10])])
+    return whole
 
 
 def _newer(row: Row) -> Newer:

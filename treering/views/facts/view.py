@@ -1,4 +1,4 @@
-"""``memory.facts``: what was stated of people and things, and what later statements superseded."""
+"""``memory.facts``: statements about people and things, and which of them are superseded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treering.llm.contract import LLM, Usage
 from treering.records import Entry, Filter, Hit, Newer, Spent
 from treering.views.contract import Resources
 from treering.views.facts import store
-from treering.views.facts.change import Known
+from treering.views.facts.change import DatedStatement
 from treering.views.facts.forms import DOES
 from treering.views.facts.judge import (
     ask,
@@ -31,15 +31,15 @@ log = logging.getLogger("treering")
 BATCH_ENTRIES = 512
 CANDIDATES = 10  # of which the first that was said before is judged
 JUDGED = "judged"
-"""The slot of what a model found: it says that something changed, not what."""
+"""The slot of a model's verdict, which says that something changed, but not what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement as it was found: of whom, about what, which value, in which entry.
+    """A statement about ``subject``: its ``slot`` has that ``value``, by that entry.
 
-    ``superseded_by`` is the newer statement that holds instead, if there is one. ``ends``: it says
-    that something does not hold any more.
+    ``superseded_by`` is the newer statement that holds instead, if there is one. ``ends`` is true
+    if the statement says that something does not hold any more.
     """
 
     subject: str
@@ -55,7 +55,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An older statement, the newer one that superseded it, and who says so (a rule or a model)."""
+    """An older statement, the newer one that supersedes it, and the rule or model that says so."""
 
     slot: str
     entry_id: str
@@ -73,16 +73,15 @@ class FactView:
         self._searcher = resources.search
         self._llm = resources.llm
         self._catch_up = resources.catch_up
-        self._controls: dict[str, int] = {}  # told right, by model
+        self._controls: dict[str, int] = {}  # pairs judged right, by model
 
     def judge(self) -> int:
-        """Let the language model judge what rules cannot: new messages that speak of a change,
-        each with what its speaker said most like it before. Returns how many were superseded.
+        """Let the language model judge what rules cannot; return how many messages were superseded.
 
-        Before its first verdict a model is asked eight pairs whose answer is known. A verdict that
-        cannot be read counts as none. Raises LLMReplyError if the model tells too few of these
-        eight right, LLMNotConfigured and LLMUnavailable; what was not judged by then is judged the
-        next time.
+        It judges new messages that speak of a change, each with its speaker's most similar earlier
+        message. Before its first verdict, a model is asked eight pairs whose answer is known. An
+        unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
+        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there.
         """
         self._catch_up()
         llm, changed = self._llm(), 0
@@ -91,51 +90,53 @@ class FactView:
                 older = self._candidate(entry) if speaks_of_change(entry) else None
                 if older is not None:
                     verdict = self._verdict(llm, older, entry)
-                    changed += self._judged(seq, entry, older if verdict else None, llm.model)
-            self._judged(max(batch), None, None, llm.model)
+                    changed += self._record_verdict(
+                        seq, entry, older if verdict else None, llm.model
+                    )
+            self._record_verdict(max(batch), None, None, llm.model)
         return changed
 
     def all(self, subject: str | None = None) -> list[Fact]:
-        """Statements with one value at a time (homes, numbers, …) in the order they were said.
+        """Statements of slots like home or number, in the order they were said.
 
-        Habits are found too, but only listed once something has superseded them.
+        A habit is listed only if it is superseded or ends.
         """
         self._catch_up()
         with self._space.read() as reader:
             facts = list(_facts(reader, reader.id))
-        wanted = subject.casefold() if subject else None
+        folded = subject.casefold() if subject else None
         return [
             fact
             for fact in facts
-            if wanted in (None, fact.subject)
+            if folded in (None, fact.subject)
             and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
         ]
 
     def current(self, subject: str | None = None) -> list[Fact]:
-        """The statements that nothing has superseded."""
+        """The statements of ``all`` that are not superseded."""
         return [fact for fact in self.all(subject) if fact.superseded_by is None]
 
     def changes(self) -> list[Change]:
-        """What was superseded by what, in the order of the newer statements."""
+        """The superseded statements, each with the newer one, in the order of the newer ones."""
         self._catch_up()
         with self._space.read() as reader:
-            found = store.pairs(reader, reader.id)
-            known = entries.there(reader, [entry for entry, *_ in found])
+            pairs = store.pairs(reader, reader.id)
+            older = entries.there(reader, [entry for entry, *_ in pairs])
         return [
-            Change(slot, known[seq].id, known[seq].text, known[seq].at, newer, made_by)
-            for seq, _, newer, slot, made_by in found
+            Change(slot, older[seq].id, older[seq].text, older[seq].at, newer, made_by)
+            for seq, _, newer, slot, made_by in pairs
         ]
 
     def _unjudged(self) -> dict[int, Entry]:
-        """The next messages a model has not judged, in the order they were added."""
+        """The next messages that no model has judged, in the order they were added."""
         with self._space.read() as reader:
             seqs = store.unjudged(reader, reader.id, BATCH_ENTRIES)
             return dict(sorted(entries.by_seq(reader, seqs).items()))
 
     def _candidate(self, entry: Entry) -> Hit | None:
         same = Filter(speaker=entry.speaker, kind="chat")
-        found = self._searcher.search([entry.text], CANDIDATES, same, "dense", {})[0]
-        return candidate(entry, found)
+        hits = self._searcher.search([entry.text], CANDIDATES, same, "dense", {})[0]
+        return candidate(entry, hits)
 
     def _verdict(self, llm: LLM, older: Hit, newer: Entry) -> bool:
         if llm.model not in self._controls:
@@ -155,10 +156,10 @@ class FactView:
         with self._space.write() as writer:
             ledger.spend(writer, writer.id, cost)
 
-    def _judged(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
-        """Note up to where was judged, and what a message supersedes, unless one of both has gone.
+    def _record_verdict(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
+        """Note the last judged message and what it supersedes; return whether there is such.
 
-        Returns whether it does.
+        Nothing is superseded if one of the two messages was erased or changed in the meantime.
         """
         with self._space.write() as writer:
             space = writer.id
@@ -168,28 +169,29 @@ class FactView:
             both = entries.by_seq(writer, [seq, store.seq_of(writer, space, older)])
             if len(both) < 2 or both[seq].text != entry.text:
                 return False
-            said = Statement("", JUDGED, "", "begins", 0, len(entry.text))
-            newer = Known(said, seq, entries.micros(entry.at or entry.added))
+            statement = Statement("", JUDGED, "", "begins", 0, len(entry.text))
+            newer = DatedStatement(statement, seq, entries.micros(entry.at or entry.added))
+            # Of the two entries, the one that is not the newer is superseded.
             [place] = both.keys() - {seq}
             store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
             return True
 
 
 def _facts(reader: Reader, space: int) -> Iterable[Fact]:
-    told = store.known(reader, space)
-    found = entries.there(reader, [one.entry for one in told])
+    dated_statements = store.dated_statements(reader, space)
+    entry_of = entries.there(reader, [dated.entry for dated in dated_statements])
     against = store.newer_statements(reader, space)
-    for one in told:
-        said, entry = one.statement, found[one.entry]
-        newer = against.get((one.entry, said.subject, said.slot))
+    for dated in dated_statements:
+        statement, entry = dated.statement, entry_of[dated.entry]
+        newer = against.get((dated.entry, statement.subject, statement.slot))
         yield Fact(
-            subject=said.subject,
-            slot=said.slot,
-            value=said.value,
-            text=entry.text[said.start : said.stop],
+            subject=statement.subject,
+            slot=statement.slot,
+            value=statement.value,
+            text=entry.text[statement.start : statement.stop],
             entry_id=entry.id,
             source=entry.source,
             at=entry.at,
-            ends=said.sense == "ends",
-            superseded_by=newer or against.get((one.entry, "", JUDGED)),
+            ends=statement.sense == "ends",
+            superseded_by=newer or against.get((dated.entry, "", JUDGED)),
         )

@@ -1,6 +1,6 @@
-"""What a person does to memos: each change is an entry of the journal that says the whole memo.
+"""A person's changes to memos: each is an entry of the journal that holds the whole new memo.
 
-So history stays, an export carries the changes, and applying them again makes the same memos.
+So the history stays, an export carries the changes, and applying them again gives the same memos.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treering.views.memos.record import Claim, Memo
 from treering.views.memos.store import NewVersion
 
 SOURCE: Final = f"{entries.OWN_SOURCES}memos"
-"""Where the entries of changes are: not a conversation, and nothing else may be added to it."""
+"""The source of the entries of changes. It is not a conversation, and takes nothing else."""
 
 VIEW: Final = "memo:change"
 """Work whose targets are entries of changes that no memo follows yet."""
@@ -32,20 +32,20 @@ _KEY: Final = "memo"
 
 
 def refuse(source: str | None) -> None:
-    """Raises InputError for the source that only ``memory.memos`` writes to."""
+    """Raise InputError for the source that only ``memory.memos`` writes to."""
     if source == SOURCE:
         raise InputError(f"source {SOURCE!r} is that of changes to memos; use memory.memos instead")
 
 
 def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
-    """Append the entry that says what a memo is from now on.
+    """Append the entry that holds a memo as it is from now on.
 
-    ``seen`` are entries that its text may be drawn from, beside the lines it stands for.
+    ``seen`` are the entries that its text may be drawn from, beside the lines it stands for.
     """
     stands_for: dict[str, Any] = {
         "id": memo.id,
         "topic": memo.topic,
-        "claims": [[one.text, one.supported] for one in memo.claims],
+        "claims": [[claim.text, claim.supported] for claim in memo.claims],
         "pinned": memo.pinned,
         "deleted": memo.deleted,
         "lines": list(memo.entry_ids),
@@ -65,65 +65,70 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
 
 
 def apply(writer: Writer, space: int) -> None:
-    """Let the memos follow every change that is queued. Raises InputError for one that says none.
+    """Apply every queued change to the memos. Raises InputError for an entry without a change.
 
-    The lines that are not here (any more) are left out. What a model wrote of lines that a person's
-    memos all stand for goes: it was written before those were imported.
+    Lines that are missing (or were erased) are left out. A model's memo goes if a person's memos
+    stand for all of its lines: it was written before the person's memos were imported.
     """
     queued = work.queued(writer, space, VIEW, store.ALL)
+    # In the order of the journal: of two changes to one memo the later one must win.
     for seq in sorted(work.claim(writer, space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]
-        said = _read(entry.metadata.get(_KEY))
+        change = _read(entry.metadata.get(_KEY))
         new = NewVersion(
-            topic=said["topic"],
-            claims=said["claims"],
+            topic=change["topic"],
+            claims=change["claims"],
             origin="edited",
             made=entries.micros(entry.added),
-            covered=_seqs(writer, space, said["lines"]),
-            seen=_seqs(writer, space, said["seen"]),
-            pinned=said["pinned"],
-            deleted=said["deleted"],
+            covered=_seqs(writer, space, change["lines"]),
+            seen=_seqs(writer, space, change["seen"]),
+            pinned=change["pinned"],
+            deleted=change["deleted"],
             change=seq,
         )
-        store.add_version(writer, store.create(writer, space, said["id"]), new)
+        store.add_version(writer, store.create(writer, space, change["id"]), new)
         store.drop_repeated(writer, new.covered)
 
 
 def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:
     rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
-        for one in identities
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
+        for identity in identities
     )
     return tuple(int(row[0]) for row in rows if row is not None)
 
 
-def _read(said: object) -> dict[str, Any]:
-    """A change as ``say`` wrote it; it may come from an import, so nothing is taken for granted."""
-    if not isinstance(said, Mapping):
+def _read(change: object) -> dict[str, Any]:
+    """The change that ``say`` wrote. It may come from an import, so every field is checked."""
+    if not isinstance(change, Mapping):
         raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
-    claims = said.get("claims")
+    claims = change.get("claims")
     if not isinstance(claims, list) or not all(
-        isinstance(one, list) and len(one) == 2 for one in claims
+        isinstance(claim, list) and len(claim) == 2 for claim in claims
     ):
-        raise InputError(f"a change of memo {said.get('id')!r} has claims {claims!r}; give pairs")
+        raise InputError(f"a change of memo {change.get('id')!r} has claims {claims!r}; give pairs")
     return {
-        "id": _text(said.get("id"), "id", MAX_TOPIC_CHARS),
-        "topic": checked_topic(said.get("topic")) if not said.get("deleted") else "",
+        "id": _text(change.get("id"), "id", MAX_TOPIC_CHARS),
+        "topic": checked_topic(change.get("topic")) if not change.get("deleted") else "",
         "claims": tuple(
             Claim(_text(text, "claim", MAX_SUMMARY_CHARS), bool(held)) for text, held in claims
         ),
-        "lines": _names(said, "lines"),
-        "seen": _names(said, "seen"),
-        "pinned": bool(said.get("pinned")),
-        "deleted": bool(said.get("deleted")),
+        "lines": _names(change, "lines"),
+        "seen": _names(change, "seen"),
+        "pinned": bool(change.get("pinned")),
+        "deleted": bool(change.get("deleted")),
     }
 
 
-def _names(said: Mapping[str, Any], key: str) -> list[str]:
-    found = said.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise InputError(f"a change of memo {said.get('id')!r} has {key} {found!r}; give ids")
-    return found
+def _names(change: Mapping[str, Any], key: str) -> list[str]:
+    identities = change.get(key)
+    if not isinstance(identities, list) or not all(
+        isinstance(identity, str) for identity in identities
+    ):
+        raise InputError(
+            f"a change of memo {change.get('id')!r} has {key} {identities!r}; give ids"
+        )
+    return identities
 
 
 def checked_topic(topic: object) -> str:

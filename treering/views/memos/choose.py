@@ -15,18 +15,18 @@ from treering.views.memos.record import NOTO, Memo, MemoHit
 NONE_OF_THE_OTHERS: Final = f"{NOTO}. None of the others."
 
 OPTION_TOKENS: Final = 1_024
-"""For all options together: half of the paper's window. More are narrowed down by search."""
+"""Of all options together: half of the paper's window. Search narrows down what exceeds it."""
 
 OPTION_CHARS: Final = 400
 """Of one option; a summary has two or three sentences."""
 
 QUERY_CHARS: Final = 2_000
-"""Of a query, its end: the last turn and the new one."""
+"""Of a query. Its end is used, which holds the last turn and the new one."""
 
 REPLY_TOKENS: Final = 32
 
 MOST_RANKED: Final = 50
-"""Memos that search ranks for a choice: more than fit as options."""
+"""Memos that search ranks for a choice. Fewer than these fit as options."""
 
 CHOSEN: Final = 3
 """Memos that search chooses: about as many as the paper's answers hold (1.4 on average, 5 at
@@ -40,8 +40,8 @@ _NUMBERS: Final = re.compile(r"\d+(?:\s*[#,]\s*\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
-    """What a model chose: ``memos`` in the order of the options, None if that is no choice."""
+class ModelChoice:
+    """What a model chose: ``memos`` in option order, or None if the reply is not a choice."""
 
     memos: tuple[Memo, ...] | None
     usage: Usage = field(default_factory=Usage)
@@ -49,22 +49,22 @@ class Picked:
 
 
 def options(memos: Sequence[Memo]) -> list[str]:
-    """The options as they are shown, NOTO first."""
-    return [NONE_OF_THE_OTHERS, *(shown(one.option)[:OPTION_CHARS] for one in memos)]
+    """The options as the model sees them, NOTO first."""
+    return [NONE_OF_THE_OTHERS, *(shown(memo.option)[:OPTION_CHARS] for memo in memos)]
 
 
 def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
     """The first memos whose options fit together; at least one."""
     room = OPTION_TOKENS
-    for taken, one in enumerate(ranked):
-        room -= llm.count_tokens(options([one])[1])
+    for taken, memo in enumerate(ranked):
+        room -= llm.count_tokens(options([memo])[1])
         if room < 0 and taken:
             return list(ranked[:taken])
     return list(ranked)
 
 
-def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
-    """Which of ``memos`` the model takes a query to be about. Raises LLMError."""
+def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
+    """The memos among ``memos`` that the query is about, by the model. Raises LLMError."""
     shown_options = options(memos)
     prompt = load("memochat_choose").fill(
         count=str(len(shown_options)),
@@ -74,23 +74,24 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> Picked:
     reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
     numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
     if numbers is not None and CHOSEN < len(memos) <= sum(n > 1 for n in numbers):
-        numbers = None  # who names every option chooses none: models of 1.5 billion parameters do
+        # A reply that names every option chooses nothing. Models of 1.5 billion parameters do so.
+        numbers = None
     # The first option is NOTO.
     chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
-    return Picked(chosen, reply.usage, reply.model)
+    return ModelChoice(chosen, reply.usage, reply.model)
 
 
 def read(reply: str, count: int) -> tuple[int, ...] | None:
-    """The option numbers of a reply in ascending order; None if it names none or one too many."""
-    found = _NUMBERS.search(reply)
-    numbers = {int(one) for one in re.findall(r"\d+", found[0])} if found else set()
-    if not numbers or not all(1 <= one <= count for one in numbers):
+    """The option numbers in a reply, ascending. None if there are none or one is out of range."""
+    match = _NUMBERS.search(reply)
+    numbers = {int(number) for number in re.findall(r"\d+", match[0])} if match else set()
+    if not numbers or not all(1 <= number <= count for number in numbers):
         return None
     return tuple(sorted(numbers))
 
 
 def related(hits: Sequence[MemoHit]) -> list[Memo]:
-    """The best memos that have anything to do with the query, best first."""
+    """The best hits that share a word or a meaning with the query, best first."""
     return [hit.memo for hit in hits if _about(hit)][:CHOSEN]
 
 

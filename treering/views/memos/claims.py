@@ -1,7 +1,7 @@
 """Whether the lines of a dialogue support the sentences of a summary. No model is asked.
 
-A sentence is supported if its numbers and names were said and enough of its other words were, or
-fewer of them by a line that means nearly the same. Deterministic: the same texts, the same verdict.
+A sentence is supported if all its numbers and names were said, and enough of its other words.
+Fewer words are enough if a line means nearly the same. The same texts always get the same verdict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treering.split.text import sentences
 from treering.views.memos.record import Claim
 
 _TITLE: Final = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e)|\b[A-Z])\.$")
-"""What ends in a full stop without ending a sentence."""
+"""Words whose full stop does not end a sentence."""
 
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff"  # Chinese and Japanese: a character is a word
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:'\w+)*")
@@ -49,7 +49,7 @@ _TELLING: Final = frozenset(
         " recommend advise share want need think know give get make agree"
     )[:, 0].tolist()
 )
-"""Words that summaries tell with: they need not have been said."""
+"""Words that a summary uses to report speech. They need not have been said."""
 
 ENOUGH_WORDS: Final = 0.5
 FEW_WORDS: Final = 0.25
@@ -62,10 +62,11 @@ do about as well. ``treering bench memos claims`` measures this."""
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for a sentence.
+    """How well the lines support a sentence.
 
-    ``names`` and ``numbers`` are those that were not said; ``words`` is the share of its other
-    words that were; ``likeness`` the greatest cosine with a line, or with all of them.
+    ``names`` and ``numbers`` are those in the sentence that were not said. ``words`` is the share
+    (0 to 1) of its other words that were said. ``likeness`` is its greatest cosine with a line, or
+    with all lines together.
     """
 
     names: frozenset[str]
@@ -82,68 +83,71 @@ class Support:
 
 
 class Check:
-    """Checks summaries with the vectors of one embedder. Safe to use from many threads."""
+    """Checks summaries, using one embedder. Safe to use from many threads."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def __call__(self, summary: str, lines: Sequence[str]) -> tuple[Claim, ...]:
         """The sentences of a summary, and whether ``lines``, as "speaker: text", support each."""
-        said = claims_of(summary)
-        found = zip(said, self.support(said, lines), strict=True)
-        return tuple(Claim(sentence, support.enough) for sentence, support in found)
+        claims = claims_of(summary)
+        supports = zip(claims, self.support(claims, lines), strict=True)
+        return tuple(Claim(sentence, support.enough) for sentence, support in supports)
 
     def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
-        """What the lines say for each sentence; by words alone if the embedder fails."""
+        """How well the lines support each sentence; by words alone if the embedder fails."""
         whole = " ".join(lines)
         stems, numbers = set(content_words(whole)), numbers_of(whole)
         likeness = self._likeness(claims, lines)
         return [
             Support(
-                names=frozenset(n for n in names_of(one) if not stems.issuperset(content_words(n))),
-                numbers=frozenset(numbers_of(one) - numbers),
-                words=_share(one, stems),
+                names=frozenset(
+                    n for n in names_of(claim) if not stems.issuperset(content_words(n))
+                ),
+                numbers=frozenset(numbers_of(claim) - numbers),
+                words=_share(claim, stems),
                 likeness=like,
             )
-            for one, like in zip(claims, likeness, strict=True)
+            for claim, like in zip(claims, likeness, strict=True)
         ]
 
     def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
         if not claims:
             return []
+        # The last text is all lines together: a sentence may sum up several of them.
         try:
             vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
-        except EmbeddingError:  # the words still tell
+        except EmbeddingError:  # the words alone can still support a sentence
             return [0.0] * len(claims)
         cosines = vectors[: len(claims)] @ vectors[len(claims) :].T
-        return [float(one) for one in cosines.max(axis=1)]
+        return [float(cosine) for cosine in cosines.max(axis=1)]
 
 
-def named(text: str, said: str) -> bool:
+def named(text: str, dialogue: str) -> bool:
     """Whether the names and numbers of a text were said."""
-    stems = content_words(said).keys()
-    unsaid = [one for one in names_of(text) if not stems >= content_words(one).keys()]
-    return not unsaid and numbers_of(text) <= numbers_of(said)
+    stems = content_words(dialogue).keys()
+    unsaid = [name for name in names_of(text) if not stems >= content_words(name).keys()]
+    return not unsaid and numbers_of(text) <= numbers_of(dialogue)
 
 
 def claims_of(summary: str) -> tuple[str, ...]:
-    """The sentences of a summary; joined by spaces they are the summary with its spaces evened."""
-    found: list[str] = []
+    """The sentences of a summary. Joined by spaces, they give it back with single spaces."""
+    claims: list[str] = []
     for sentence in sentences(" ".join(summary.split())):
-        if found and _TITLE.search(found[-1]):
-            found[-1] = f"{found[-1]} {sentence}"
+        if claims and _TITLE.search(claims[-1]):
+            claims[-1] = f"{claims[-1]} {sentence}"
         else:
-            found.append(sentence)
-    return tuple(found)
+            claims.append(sentence)
+    return tuple(claims)
 
 
 def content_words(text: str) -> dict[int, str]:
-    """The words of a text that say something, in their order: by stem, as they were said first."""
-    found: dict[int, str] = {}
+    """The content words of a text by stem, in the form and order in which they first occur."""
+    words: dict[int, str] = {}
     for word in _WORD.findall(text.replace("’", "'")):
         for stem in terms(word)[:, 0].tolist():
-            found.setdefault(stem, word)
-    return found
+            words.setdefault(stem, word)
+    return words
 
 
 def names_of(sentence: str) -> frozenset[str]:
@@ -152,13 +156,16 @@ def names_of(sentence: str) -> frozenset[str]:
 
 
 def numbers_of(text: str) -> frozenset[str]:
-    """The numbers of a text, small ones in words too, but "one", which is seldom meant as such."""
-    digits = {one.lstrip("0") or "0" for one in _NUMBER.findall(_THOUSANDS.sub("", text))}
+    """The numbers of a text, in digits and (up to twelve) in words.
+
+    1 is left out: "one" is seldom meant as a number.
+    """
+    digits = {number.lstrip("0") or "0" for number in _NUMBER.findall(_THOUSANDS.sub("", text))}
     words = {_IN_WORDS[word] for word in _WORD.findall(text.lower()) if word in _IN_WORDS}
     return frozenset(digits | words - {"1"})
 
 
 def _share(sentence: str, stems: set[int]) -> float:
-    """The share of the words that were said, of those that had to be; 1 if none had to be."""
+    """The share of the words needing support that were said; 1 if no word needs it."""
     asked = content_words(sentence).keys() - _TELLING
     return len(asked & stems) / len(asked) if asked else 1.0

@@ -1,4 +1,4 @@
-"""The memo view: nothing is derived of single entries; a language model writes what is due."""
+"""The memo view. Single entries derive nothing; a language model writes the lines that are due."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treering.views.memos.view import MemoView
 
 
 class Memos(View):
-    """Memos: what has been talked about, topic by topic."""
+    """Keeps memos: what has been talked about, topic by topic."""
 
     name: ClassVar[str] = "memo"
     tables: ClassVar[tuple[str, ...]] = ("memo",)
@@ -32,7 +32,7 @@ class Memos(View):
         self._memos.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
-        """Batches that a model would write now, queued or not; without one, those queued.
+        """The batches a model would write now, queued or not. Without a model: those queued.
 
         Tokens are estimated: a count for a person must not wait for a model, nor fail with it.
         """
@@ -45,19 +45,19 @@ class Memos(View):
         return {store.VIEW: batches, changes.VIEW: counts.get(changes.VIEW, 0)}
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-        """See ``View``. A person's changes of what goes are entries, which go, too."""
-        memos, said = store.erase(writer, seqs)
-        return Erased({"memos": memos}, said)
+        """See ``View``. The entries of a person's changes to an erased memo are erased, too."""
+        memos, change_entries = store.erase(writer, seqs)
+        return Erased({"memos": memos}, change_entries)
 
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
     ) -> None:
-        """See ``View``: nothing is derived of single entries."""
+        """See ``View``. Single entries derive nothing."""
 
     def begin_rebuild(self, writer: SpaceWriter) -> None:
-        """Have all that a model wrote be written again; it stays until that is done.
+        """Mark all memos that a model wrote for rewriting. Each stays until it is replaced.
 
-        Raises LLMNotConfigured where memos were written and there is no model to do it again.
+        Raises LLMNotConfigured if there are such memos and there is no model to rewrite them.
         """
         if not store.any_written(writer, writer.id):
             return

@@ -14,20 +14,20 @@ from treering.views.memos import changes
 from treering.views.memos.lines import spoken
 
 RECENT_LINES: Final = 10
-"""The paper's: the recent dialogue may have as many lines."""
+"""The most lines that the recent dialogue may have, as in the paper."""
 
 RECENT_TOKENS: Final = 1_024
-"""The paper's: and as many tokens by the model's count, half of its window of 2,048."""
+"""The most tokens of the recent dialogue by the model's count: half of the paper's window."""
 
 EXCHANGE: Final = 2
-"""Lines of an exchange, the last of which stays in the recent dialogue."""
+"""Lines of an exchange. The last exchange stays in the recent dialogue."""
 
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a conversation with the number that the database knows it by."""
+    """A line of a conversation with its sequence number."""
 
     seq: int
     entry: Entry
@@ -37,8 +37,8 @@ class Line:
 class Dialogue:
     """The lines of one conversation that no memo stands for.
 
-    ``gaps`` are runs of lines before others that a memo stands for: what a memo left that was
-    erased. ``recent`` are those after all of them.
+    ``gaps`` are runs of such lines with a memo's lines after them: an erased memo leaves them.
+    ``recent`` are the lines after the last memo's.
     """
 
     source: str
@@ -47,20 +47,20 @@ class Dialogue:
 
 
 def batches(dialogue: Dialogue, count: Count) -> Iterator[tuple[Line, ...]]:
-    """The runs of lines to be written, each by one call; the rest stays in the recent dialogue.
+    """The runs of lines to write, one call for each. The rest stays in the recent dialogue.
 
-    Whether lines come one by one or all at once, the same batches come out.
+    The batches are the same whether lines are added one by one or all at once.
     """
     for gap in dialogue.gaps:
-        found, rest = _cut(gap, count)
-        yield from found
+        runs, rest = _cut(gap, count)
+        yield from runs
         yield rest
     yield from _cut(dialogue.recent, count)[0]
 
 
 def waiting(reader: Reader, space: int, count: Count) -> int:
     """How many batches are due in a space."""
-    return sum(len(list(batches(one, count))) for one in dialogues(reader, space))
+    return sum(len(list(batches(dialogue, count))) for dialogue in dialogues(reader, space))
 
 
 def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
@@ -69,27 +69,28 @@ def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
 
 
 def _cut(lines: Sequence[Line], count: Count) -> tuple[list[tuple[Line, ...]], tuple[Line, ...]]:
-    """Batches, and the lines after them; never empty, if there is a line."""
-    found: list[tuple[Line, ...]] = []
+    """Batches, and the lines after them, which are not empty if ``lines`` are not."""
+    runs: list[tuple[Line, ...]] = []
     window: list[Line] = []
     tokens: list[int] = []
     for line in lines:
         window.append(line)
         tokens.append(count(spoken(line.entry)))
-        kept = 1 if line.entry.role == "user" else EXCHANGE
+        # A user's new line stays alone; a reply stays with the line that it answers.
+        staying = 1 if line.entry.role == "user" else EXCHANGE
         outgrown = len(window) > RECENT_LINES or sum(tokens) > RECENT_TOKENS
-        if outgrown and len(window) > kept:
-            found.append(tuple(window[:-kept]))
-            del window[:-kept], tokens[:-kept]
-    return found, tuple(window)
+        if outgrown and len(window) > staying:
+            runs.append(tuple(window[:-staying]))
+            del window[:-staying], tokens[:-staying]
+    return runs, tuple(window)
 
 
 def dialogues(
     reader: Reader, space: int, source: str | None = None, *, upgrade: bool = False
 ) -> list[Dialogue]:
-    """The conversations that have lines which no memo stands for; of all sources, or of one.
+    """The conversations with lines that no memo stands for; of all sources, or of one.
 
-    With ``upgrade`` a memo that is the fallback for a reply does not count.
+    With ``upgrade``, the lines of fallback memos count as lines without a memo.
     """
     condition, params = ("", ()) if source is None else (" AND s.name = ?", (source,))
     rows = list(
@@ -103,16 +104,17 @@ def dialogues(
             (int(upgrade), space, changes.SOURCE, *params),
         )
     )
-    found = []
+    open_dialogues = []
     for _, group in groupby(rows, key=lambda row: row[0]):
         lines = [(int(row[1]), bool(row[2])) for row in group]
         if not all(covered for _, covered in lines):
-            found.append(_dialogue(reader, lines))
-    return found
+            open_dialogues.append(_dialogue(reader, lines))
+    return open_dialogues
 
 
 def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
     open_lines = entries.there(reader, [seq for seq, covered in lines if not covered])
+    # If a memo stands for the last line, every run is a gap and the recent dialogue is empty.
     *gaps, last = [*_runs(lines), []] if lines[-1][1] else _runs(lines)
     shown = [tuple(Line(seq, open_lines[seq]) for seq in run) for run in (*gaps, last)]
     return Dialogue(next(iter(open_lines.values())).source, tuple(shown[:-1]), shown[-1])
@@ -121,6 +123,6 @@ def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
 def _runs(lines: Sequence[tuple[int, bool]]) -> list[list[int]]:
     """The runs of lines that are not covered."""
     return [
-        [seq for seq, _ in run] for covered, run in groupby(lines, key=lambda one: one[1])
+        [seq for seq, _ in run] for covered, run in groupby(lines, key=lambda line: line[1])
         if not covered
     ]  # fmt: skip

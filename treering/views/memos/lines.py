@@ -1,4 +1,4 @@
-"""Lines of a dialogue as a prompt shows them. What a speaker said cannot leave its line."""
+"""Lines of a dialogue as a prompt shows them. A speaker's text cannot break out of its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPOKEN_AS: Final = {"assistant": "bot"}
 """MemoChat's name for the other side; a speaker with a name keeps it."""
 
 _MARK: Final = re.compile(r"`{3,}|#{2,}|\((?=\s*(?:line\s*)?\d+\s*\))", re.IGNORECASE)
-"""What the prompts mark things with: fences, joints of dialogue, numbers of lines and options."""
+"""The marks of the prompts: fences, joints between lines, numbers of lines and options."""
 
 
 def spoken(entry: Entry) -> str:
@@ -22,8 +22,8 @@ def spoken(entry: Entry) -> str:
 
 
 def shown(text: str) -> str:
-    """A text on one line without what a prompt's own marks look like."""
-    return _MARK.sub(lambda found: " ".join(found[0]) + " ", " ".join(text.split()))
+    """A text on one line, with anything that looks like a prompt's own mark spaced out."""
+    return _MARK.sub(lambda mark: " ".join(mark[0]) + " ", " ".join(text.split()))
 
 
 def numbered(lines: Sequence[str], room: int) -> str:

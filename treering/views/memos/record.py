@@ -1,4 +1,4 @@
-"""What a memo is: a topic and a summary that stand for spans of the journal. All values frozen."""
+"""The records of memos. A memo is a topic and a summary that stand for spans of the journal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LINE_JOIN: Final = " ### "
 """MemoChat's mark between the lines of a dialogue."""
 
 Origin = Literal["written", "fallback", "edited"]
-"""Written by a language model, put in place of a reply that could not be read, or by a person."""
+"""By a language model, in place of a model's unreadable reply, or by a person."""
 
 Chooser = Literal["model", "search"]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a summary, and whether the lines that it stands for support it.
+    """A sentence of a summary, and whether the memo's lines support it.
 
-    What a person wrote counts as supported.
+    A sentence that a person wrote counts as supported.
     """
 
     text: str
@@ -34,9 +34,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines of one conversation that follow each other: positions from ``first`` to ``last``.
+    """Consecutive lines of one conversation: positions from ``first`` to ``last``.
 
-    ``at`` and ``until`` are the times of the first and last line that has one.
+    ``at`` is the time of the first line that has a time, ``until`` that of the last.
     """
 
     source: str
@@ -49,10 +49,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """One topic of a conversation: a summary, and the lines it stands for, which stay in the
-    journal as they were said.
+    """One topic of a conversation: a summary, and the lines it stands for.
 
-    A topic that comes up again has several spans. ``made`` is when this version became known;
+    The lines stay in the journal as they were said. A topic that comes up again has several spans.
+    ``made`` is when this version was made;
     ``version`` counts from 1; ``writer`` is the language model that wrote it, or empty.
     """
 
@@ -69,12 +69,12 @@ class Memo:
 
     @property
     def summary(self) -> str:
-        """All that was written, supported or not."""
+        """All sentences, supported or not."""
         return " ".join(claim.text for claim in self.claims)
 
     @property
     def stated(self) -> str:
-        """What may be served as fact: the sentences that the lines support."""
+        """The sentences that the lines support. Only these may be served as fact."""
         return " ".join(claim.text for claim in self.claims if claim.supported)
 
     @property
@@ -84,33 +84,33 @@ class Memo:
 
     @property
     def source(self) -> str:
-        """The conversation that it began in; empty if its lines are not here."""
+        """The conversation of the first line; empty if the memo has no lines here."""
         return self.spans[0].source if self.spans else ""
 
     @property
     def entry_ids(self) -> tuple[str, ...]:
-        """The ids of its lines, in the order they were said."""
+        """The ids of the lines, in the order they were said."""
         return tuple(entry for span in self.spans for entry in span.entry_ids)
 
     @property
     def at(self) -> datetime | None:
-        """When its first line was said."""
+        """When the first line was said; None if no line has a time."""
         return min((span.at for span in self.spans if span.at), default=None)
 
     @property
     def until(self) -> datetime | None:
-        """When its last line was said."""
+        """When the last line was said; None if no line has a time."""
         return max((span.until for span in self.spans if span.until), default=None)
 
     @property
     def option(self) -> str:
-        """As it is shown where memos are chosen: "topic. summary" (MemoChat, table 7)."""
+        """The memo as an option of a choice: "topic. summary" (MemoChat, table 7)."""
         return f"{self.topic}. {self.stated}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class MemoHit:
-    """A memo that answers a query: the score is the sum of ``why.terms``."""
+    """A memo that answers a query. The score is the sum of ``why.terms``."""
 
     memo: Memo
     score: float
@@ -119,7 +119,7 @@ class MemoHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoEvidence:
-    """What a chosen memo brings into a prompt (MemoChat, table 8): topic, summary and its lines.
+    """What a chosen memo adds to a prompt (MemoChat, table 8): its topic, summary and lines.
 
     ``dialogues`` are the lines as "speaker: text", in the order of ``memo.entry_ids``.
     """
@@ -137,10 +137,10 @@ class MemoEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The memos that a query is about, best or oldest first as ``by`` decides, and their evidence.
+    """The memos that a query is about, with their evidence.
 
-    ``by`` is ``model`` when the language model chose among the options shown to it, ``search`` when
-    there was none or its reply could not be read.
+    Pinned memos come first, the others in the order of search. ``by`` is ``model`` if the language
+    model chose, and ``search`` if there was no model, it failed, or its reply was not a choice.
     """
 
     query: str
@@ -150,5 +150,5 @@ class Choice:
 
     @property
     def memos(self) -> tuple[Memo, ...]:
-        """The memos chosen."""
+        """The chosen memos."""
         return tuple(evidence.memo for evidence in self.evidences)

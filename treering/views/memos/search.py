@@ -1,7 +1,7 @@
 """Searching memos: they are ranked in one space with the lines they stand for.
 
-A memo's own score is that of its topic and summary; the topic relation adds what its lines score,
-so that a memo is found by what was said as well as by what was summed up.
+A memo's own score comes from its topic and summary. The topic relation adds the scores of its
+lines, so that a memo is found by what was said as well as by its summary.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from treering.search.widen import widened
 from treering.views.fragments import store as fragments
 from treering.views.memos import store
 from treering.views.memos.record import MemoHit
-from treering.views.memos.store import Stored
+from treering.views.memos.store import StoredMemo
 
 TOPIC_ALPHA: Final = 0.5
 """Weight of the topic relation: FragRel's default for any relation."""
 
 Topics = Callable[[Codes], Codes]
-"""The memo that stands for each fragment, ``MISSING`` for none."""
+"""Gives the number of each fragment's memo, or ``MISSING`` for a fragment without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """Items of one memo are equally related to each other: env is the mean of the memo's lines.
 
-    ``topics`` gives each fragment its memo, as of the state of the memos that ``mark`` names.
+    ``topics`` gives each fragment its memo, for the state of the memos at ``mark``.
     """
 
     topics: Topics
@@ -51,15 +51,15 @@ class Topic:
     name: str = "topic"
 
     def bind(self, items: Items) -> GroupOperator:
-        """Groups by memo; a fragment without one is related to nothing."""
+        """Group fragments by memo. A fragment without a memo is related to nothing."""
         if items.fragment is None:
             raise InputError("memos relate only the fragments of the space they were written over")
         return GroupOperator(self.topics(items.fragment))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Groups:
-    """The topic relation over fragments and memos, the group of each given."""
+class _MemoGroups:
+    """The topic relation over fragments and memos, by the group of each row."""
 
     codes: Codes = field(repr=False)
     name: str = "topic"
@@ -69,34 +69,34 @@ class _Groups:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Memos:
-    """The memos as they are at ``mark``, with what they are ranked by; vectors of ``model``."""
+class _MemoRows:
+    """The memos at ``mark``, with the terms and the vectors (by ``model``) that rank them."""
 
     mark: store.Mark
     model: EmbeddingModel | None
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredMemo, ...]
     counted: tuple[Terms, ...]
     vectors: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class MemoSpace:
-    """Fragments, then memos, as one snapshot; ``memos`` are those of its last rows, in order."""
+    """One snapshot of fragments, then memos. ``memos`` belong to its last rows, in order."""
 
     snapshot: Snapshot
-    memos: tuple[Stored, ...]
-    relation: _Groups
+    memos: tuple[StoredMemo, ...]
+    relation: _MemoGroups
 
 
 class MemoSearch:
-    """Ranks memos; keeps what it built for one state of fragments and memos."""
+    """Ranks memos. Keeps what it built for the latest state of fragments and memos."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._relations = Relations()
         self._key: tuple[int, store.Mark] | None = None
         self._space: MemoSpace | None = None
-        self._memos: _Memos | None = None
+        self._memos: _MemoRows | None = None
         self._version = 0
 
     def space(self, reader: Reader, space: int, base: Snapshot) -> MemoSpace:
@@ -105,6 +105,7 @@ class MemoSearch:
         Each round of a chat adds fragments; the memos are read again only when they have changed.
         """
         mark, model = store.mark(reader, space), base.state.model
+        # Searches of other threads wait here, so that each state is built only once.
         with self._lock:
             if self._memos is None or (self._memos.mark, self._memos.model) != (mark, model):
                 self._memos = _memos(reader, space, base, mark)
@@ -116,7 +117,7 @@ class MemoSearch:
 
     def search(
         self,
-        found: MemoSpace,
+        memo_space: MemoSpace,
         query: str,
         vectors: Floats | None,
         defaults: Plan,
@@ -126,19 +127,20 @@ class MemoSearch:
         mode: Mode = "hybrid",
         alpha: float = TOPIC_ALPHA,
     ) -> list[MemoHit]:
-        """The k memos that answer a query best, best first; of one source, if that is given.
+        """The k memos that answer a query best, best first; of one source, if one is given.
 
-        ``vectors`` is the query's, by the snapshot's model; without it, words alone count.
+        ``vectors`` holds the query's vector by the snapshot's model. Without it, words alone count.
         """
-        topic = Weighted(found.relation, alpha)
+        topic = Weighted(memo_space.relation, alpha)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        ranking = rank(found.snapshot, self._relations, plan, [query], vectors, mode)
-        first = len(found.snapshot) - len(found.memos)
-        allowed = np.zeros(len(found.snapshot), dtype=np.bool_)
-        allowed[first:] = [source is None or _is_of(one, source) for one in found.memos]
+        ranking = rank(memo_space.snapshot, self._relations, plan, [query], vectors, mode)
+        # The fragments only pass on scores; the rows of memos alone may be hits.
+        first = len(memo_space.snapshot) - len(memo_space.memos)
+        allowed = np.zeros(len(memo_space.snapshot), dtype=np.bool_)
+        allowed[first:] = [source is None or _is_of(stored, source) for stored in memo_space.memos]
         return [
             MemoHit(
-                memo=found.memos[row - first].memo,
+                memo=memo_space.memos[row - first].memo,
                 score=float(ranking.scores[row, 0]),
                 why=ranking.why(row, 0),
             )
@@ -147,44 +149,44 @@ class MemoSearch:
 
 
 def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
-    """The memo of each fragment, by number, ``MISSING`` for one that no memo stands for."""
+    """The number of each fragment's memo; ``MISSING`` for a fragment without one."""
     memos = store.memo_of_entries(reader, space)
     entry_of = fragments.entry_of_fragments(reader, space)
-    found = [memos.get(entry_of.get(int(one), MISSING), MISSING) for one in fragment]
-    return np.array(found, dtype=np.int64)
+    codes = [memos.get(entry_of.get(int(number), MISSING), MISSING) for number in fragment]
+    return np.array(codes, dtype=np.int64)
 
 
-def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _Memos:
+def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _MemoRows:
     memos = tuple(store.current(reader, space))
-    counted = tuple(terms(text_of(one)) for one in memos)
-    return _Memos(mark, base.state.model, memos, counted, _vectors(reader, space, base, memos))
+    counted = tuple(terms(text_of(stored)) for stored in memos)
+    return _MemoRows(mark, base.state.model, memos, counted, _vectors(reader, space, base, memos))
 
 
-def _space(memos: _Memos, base: Snapshot, version: int) -> MemoSpace:
+def _space(memos: _MemoRows, base: Snapshot, version: int) -> MemoSpace:
     snapshot = widened(base, memos.counted, memos.vectors, version)
-    group = {entry: at for at, one in enumerate(memos.stored) for entry in one.covered}
+    group = {entry: at for at, stored in enumerate(memos.stored) for entry in stored.covered}
     lines = [group.get(int(entry), MISSING) for entry in base.entry]
     codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)
-    return MemoSpace(snapshot, memos.stored, _Groups(codes))
+    return MemoSpace(snapshot, memos.stored, _MemoGroups(codes))
 
 
-def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[Stored]) -> Floats:
-    """A unit row a memo; all zero for one that is not embedded by the model that answers."""
+def _vectors(reader: Reader, space: int, base: Snapshot, memos: Sequence[StoredMemo]) -> Floats:
+    """One unit row for each memo; zeros for a memo that the snapshot's model has not embedded."""
     width = base.items.vectors.shape[1]
-    found = np.zeros((len(memos), width), dtype=np.float32)
+    rows = np.zeros((len(memos), width), dtype=np.float32)
     model = base.state.model
     if model is not None:
-        made = store.vectors(reader, space, model)
-        for row, one in enumerate(memos):
-            if one.version in made:
-                found[row] = fragments.to_vectors([made[one.version]], width)[0]
-    return found
+        vectors = store.vectors(reader, space, model)
+        for row, stored in enumerate(memos):
+            if stored.version in vectors:
+                rows[row] = fragments.to_vectors([vectors[stored.version]], width)[0]
+    return rows
 
 
-def text_of(one: Stored) -> str:
-    """What is embedded and counted of a memo: nothing that its lines do not support."""
-    return one.memo.option
+def text_of(stored: StoredMemo) -> str:
+    """The text of a memo that is embedded and counted. It leaves out unsupported sentences."""
+    return stored.memo.option
 
 
-def _is_of(one: Stored, source: str) -> bool:
-    return any(span.source == source for span in one.memo.spans)
+def _is_of(stored: StoredMemo, source: str) -> bool:
+    return any(span.source == source for span in stored.memo.spans)

@@ -1,7 +1,8 @@
-"""Writing what is due into memos: in parallel over conversations, safe to interrupt.
+"""Writes due lines into memos: in parallel over conversations, and safe to interrupt.
 
-The model is asked outside any transaction. A reply is stored together with taking its batch off the
-queue, and only if the lines are still as the model saw them; a crash before that asks again.
+The model is asked outside any transaction. One transaction stores its reply and takes the batch off
+the queue, and only if the lines are still as the model saw them. After a crash before that, the
+model is asked again.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Progress, Spent
 from treering.search.terms import terms
-from treering.views.memos import store
+from treering.views.memos import store, write
 from treering.views.memos.claims import Check
 from treering.views.memos.due import Line, batches, dialogues
 from treering.views.memos.lines import spoken
 from treering.views.memos.record import NOTO, Claim
-from treering.views.memos.store import NewVersion, Stored
-from treering.views.memos.write import Part, Partition, Wording, partition
+from treering.views.memos.store import NewVersion, StoredMemo
+from treering.views.memos.write import Part, Partition, Wording
 
 CALLS_IN_FLIGHT: Final = 8
-"""Language model calls at a time: what a small local server batches and a rate limit bears."""
+"""Language model calls at a time: a small local server and usual rate limits bear as many."""
 
 MOST_LINES: Final = 60
-"""Of one memo: about what a 2,048-token window can show. A topic that goes on begins another."""
+"""Of one memo: about what a 2,048-token window can show. A longer topic begins another memo."""
 
 Batch = tuple[Line, ...]
 Key = frozenset[int] | str
-Known = dict[Key, str]
-"""The latest memo of each topic of a conversation, by id."""
+MemoIds = dict[Key, str]
+"""The id of the latest memo on each topic of a conversation."""
 
 
 @dataclass(slots=True)
 class _Counter:
-    """How far it is, for a bar."""
+    """Counts finished batches, for a progress bar."""
 
     total: int
     progress: Progress | None
@@ -77,16 +78,17 @@ class MemoSettler:
         *,
         upgrade: bool = False,
     ) -> None:
-        """Write every batch that is due now, of all conversations or of one; with ``upgrade`` also
-        those that no reply could be read for.
+        """Write every batch that is due now, of all conversations or of one.
 
-        Raises the first LLMError after the other conversations have been done; what failed, and
-        what comes after it in its conversation, stays queued.
+        ``upgrade`` also writes the batches again whose replies could not be read. Raises the first
+        LLMError after the other conversations are done. The failed batch and those after it in its
+        conversation stay queued.
         """
         queues = self._queue(source, upgrade)
         if not queues:
             return
         counter = _Counter(sum(len(queue) for queue in queues), progress)
+        # One failure must not stop the other conversations: their replies are paid for.
         failures: list[LLMError] = []
         with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-memo") as pool:
             try:
@@ -103,15 +105,17 @@ class MemoSettler:
             raise failures[0]
 
     def _queue(self, source: str | None, upgrade: bool) -> list[list[Batch]]:
-        """The batches of each conversation, put on the queue.
+        """Put the due batches of each conversation on the queue and return them.
 
-        What is queued is read with the lines: what another settler queues while tokens are counted
-        is not taken for stale.
+        The queue is read in the transaction that reads the lines. So a batch that another settler
+        queues while tokens are counted is not taken for stale.
         """
         with self._space.read() as reader:
-            found = dialogues(reader, reader.id, source, upgrade=upgrade)
+            open_dialogues = dialogues(reader, reader.id, source, upgrade=upgrade)
             queued = set(work.queued(reader, reader.id, store.VIEW, store.ALL))
-        queues = [list(batches(one, self._llm.count_tokens)) for one in found]
+        queues = [list(batches(dialogue, self._llm.count_tokens)) for dialogue in open_dialogues]
+        # A batch is queued under its first line. A queued line that begins no batch any more is
+        # stale, but only a look at all conversations can tell.
         firsts = {batch[0].seq for queue in queues for batch in queue}
         stale = queued - firsts if source is None else set()
         if firsts - queued or stale:
@@ -121,48 +125,48 @@ class MemoSettler:
         return [queue for queue in queues if queue]
 
     def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
-        """Batches in their order: a topic that comes up again finds the memo of its first time."""
-        known = self._known(queue[0])
+        """Write batches in order, so that a topic that returns finds its first memo."""
+        memo_ids = self._memo_ids(queue[0])
         for batch in queue:
             lines = [spoken(line.entry) for line in batch]
             try:
-                made = partition(self._llm, lines, self._wording)
+                partition = write.partition(self._llm, lines, self._wording)
             except LLMError as error:
                 self._note(batch, error)
                 raise
-            claims = [self._claims(made, part, lines) for part in made.parts]
-            self._store(batch, made, claims, known)
+            claims = [self._claims(partition, part, lines) for part in partition.parts]
+            self._store(batch, partition, claims, memo_ids)
             counter.step()
 
-    def _claims(self, made: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
-        if made.fallback:
+    def _claims(self, partition: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
+        if partition.fallback:
             return (Claim(part.summary, True),)
         return self._check(part.summary, lines[part.start - 1 : part.end])
 
     def _note(self, batch: Batch, error: LLMError) -> None:
-        """Note why a call failed; the reason may quote lines, so that of erased ones is dropped."""
+        """Note why a call failed, unless its lines changed: a reason may quote erased lines."""
         with self._space.write() as writer:
             space = writer.id
             if not _as_seen(writer, batch):
                 return
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
-    def _known(self, batch: Batch) -> Known:
+    def _memo_ids(self, batch: Batch) -> MemoIds:
         with self._space.read() as reader:
-            found = store.beside(reader, reader.id, batch[0].seq)
-        return {_key(topic): name for name, topic in found}
+            neighbours = store.beside(reader, reader.id, batch[0].seq)
+        return {_key(topic): name for name, topic in neighbours}
 
     def _store(
-        self, batch: Batch, made: Partition, claims: list[tuple[Claim, ...]], known: Known
+        self, batch: Batch, partition: Partition, claims: list[tuple[Claim, ...]], memo_ids: MemoIds
     ) -> None:
-        """Store memos, unless lines have changed or somebody else was faster; pay in any case.
+        """Store memos, unless lines changed or another settler was faster. Always note the cost.
 
-        Who was faster is told by the memos: the queue is not enough, since a slower settler may
-        have put a batch on it again that was written meanwhile.
+        The memos show whether another settler was faster. The queue does not: a slower settler
+        may have queued a batch again that was written in the meantime.
         """
         with self._space.write() as writer:
             space = writer.id
-            ledger.spend(writer, space, _cost(made))
+            ledger.spend(writer, space, _cost(partition))
             if not _as_seen(writer, batch):
                 return
             work.claim(writer, space, store.VIEW, [batch[0].seq])
@@ -170,40 +174,42 @@ class MemoSettler:
             if store.written(writer, lines):
                 return
             store.drop_fallbacks(writer, lines)
-            for part, said in zip(made.parts, claims, strict=True):
+            for part, part_claims in zip(partition.parts, claims, strict=True):
                 covered = batch[part.start - 1 : part.end]
-                _put(writer, space, known, _version(made, part, said, covered, batch))
+                _put(
+                    writer, space, memo_ids, _version(partition, part, part_claims, covered, batch)
+                )
 
 
-def _put(writer: Writer, space: int, known: Known, new: NewVersion) -> None:
-    """A memo of its own, or what extends the one of the same topic in the same conversation."""
+def _put(writer: Writer, space: int, memo_ids: MemoIds, new: NewVersion) -> None:
+    """Store a new memo, or extend the conversation's memo on the same topic."""
     key = _key(new.topic)
-    before = _extensible(writer, space, known.get(key), new)
+    before = _extensible(writer, space, memo_ids.get(key), new)
     if before is not None:
         new = _extended(writer, before, new)
     name = before.memo.id if before else secrets.token_hex(8)
     store.add_version(writer, store.create(writer, space, name), new)
-    known[key] = name
+    memo_ids[key] = name
 
 
-def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> Stored | None:
-    """The memo of that name, if it still has the topic and has room for more lines."""
+def _extensible(reader: Reader, space: int, name: str | None, new: NewVersion) -> StoredMemo | None:
+    """The memo of that name, if it still has the topic and room for more lines."""
     if name is None or new.topic == NOTO:
         return None
     try:
-        found = store.find(reader, space, name)
+        stored = store.find(reader, space, name)
     except UnknownName:  # deleted, erased or merged meanwhile
         return None
-    same = _key(found.memo.topic) == _key(new.topic)
-    return found if same and len(found.covered) + len(new.covered) <= MOST_LINES else None
+    same = _key(stored.memo.topic) == _key(new.topic)
+    return stored if same and len(stored.covered) + len(new.covered) <= MOST_LINES else None
 
 
 def _key(topic: str) -> Key:
-    """What the wordings of a topic share: "the boat trip" and "Boat trips" are one."""
+    """A key that wordings of a topic share: that of "the boat trip" is that of "Boat trips"."""
     return frozenset(terms(topic)[:, 0].tolist()) or topic.casefold()
 
 
-def _extended(reader: Reader, before: Stored, new: NewVersion) -> NewVersion:
+def _extended(reader: Reader, before: StoredMemo, new: NewVersion) -> NewVersion:
     """The old text, then the new one, over the lines of both."""
     old = before.memo
     return replace(
@@ -217,16 +223,16 @@ def _extended(reader: Reader, before: Stored, new: NewVersion) -> NewVersion:
 
 
 def _version(
-    made: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
+    partition: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
 ) -> NewVersion:
     return NewVersion(
         topic=part.topic,
         claims=claims,
-        origin="fallback" if made.fallback else "written",
+        origin="fallback" if partition.fallback else "written",
         made=entries.micros(datetime.now(UTC)),
         covered=tuple(line.seq for line in lines),
         seen=tuple(line.seq for line in batch),
-        writer=made.writer,
+        writer=partition.writer,
     )
 
 
@@ -236,6 +242,8 @@ def _as_seen(reader: Reader, batch: Batch) -> bool:
     return all(current.get(line.seq) == line.entry for line in batch)
 
 
-def _cost(made: Partition) -> Spent:
-    usage = made.usage
-    return Spent("memo", made.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+def _cost(partition: Partition) -> Spent:
+    usage = partition.usage
+    return Spent(
+        "memo", partition.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens
+    )

@@ -1,4 +1,4 @@
-"""The rows of the memo view."""
+"""Reads and writes the rows of the memo view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treering.records import Entry
 from treering.views.memos.record import Claim, Memo, Origin, Span
 
 VIEW: Final = "memo"
-"""Work whose targets are the first lines of batches that wait to be written into memos."""
+"""The kind of work whose targets are the first lines of batches that wait for a model."""
 
 ALL: Final = 1 << 62
 
@@ -34,8 +34,8 @@ _COLUMNS = (
 class NewVersion:
     """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
 
-    ``covered`` are the entries it stands for, ``seen`` those that its text may be drawn from: when
-    one of either is erased, so is this.
+    ``covered`` are the entries it stands for. ``seen`` are those that its text may be drawn from.
+    Erasing any of them erases the version.
     """
 
     topic: str
@@ -51,8 +51,8 @@ class NewVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A memo with the numbers that the database knows its version and its lines by."""
+class StoredMemo:
+    """A memo with the row number of its version and the sequence numbers of its lines."""
 
     version: int
     memo: Memo
@@ -60,7 +60,7 @@ class Stored:
 
 
 def create(writer: Writer, space: int, name: str) -> int:
-    """The number of the memo with that name, made on first use."""
+    """The number of the memo with that name, which is created if it does not exist."""
     writer.execute(
         "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
     )
@@ -80,7 +80,7 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
             new.origin,
             new.writer,
             new.topic,
-            json.dumps([[one.text, one.supported] for one in new.claims], ensure_ascii=False),
+            json.dumps([[claim.text, claim.supported] for claim in new.claims], ensure_ascii=False),
             int(new.pinned),
             int(new.deleted),
             new.change,
@@ -95,8 +95,8 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
     return version
 
 
-def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored]:
-    """The memos that are there, or were at a time, in the order they were first made."""
+def current(reader: Reader, space: int, as_of: int | None = None) -> list[StoredMemo]:
+    """The memos as they are, or were at a time, in the order they were first made."""
     latest, params = "v.id = m.current", [space]
     if as_of is not None:
         latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
@@ -108,31 +108,35 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     )
 
 
-def pinned(reader: Reader, space: int) -> list[Stored]:
+def pinned(reader: Reader, space: int) -> list[StoredMemo]:
     """The pinned memos, in the order they were first made."""
     return _load(
         reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
     )
 
 
-def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Stored:
-    """One memo as it is, or was at a time. Raises UnknownName if it is not, or is deleted."""
-    found = [one for one in history(reader, space, name) if as_of is None or _made(one) <= as_of]
-    if not found or found[-1].memo.deleted:
+def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> StoredMemo:
+    """One memo as it is, or was at a time. Raises UnknownName if it is missing or deleted."""
+    versions = [
+        version
+        for version in history(reader, space, name)
+        if as_of is None or _made_at(version) <= as_of
+    ]
+    if not versions or versions[-1].memo.deleted:
         raise UnknownName(f"no memo {name!r} in this space; `treering memo` shows the ids")
-    return found[-1]
+    return versions[-1]
 
 
-def history(reader: Reader, space: int, name: str) -> list[Stored]:
-    """Every version of a memo, oldest first; none if there is no such memo."""
+def history(reader: Reader, space: int, name: str) -> list[StoredMemo]:
+    """Every version of a memo, oldest first; empty if there is no such memo."""
     return _load(reader, "m.space = ? AND m.name = ?", [space, name])
 
 
-def _made(one: Stored) -> int:
-    return entries.micros(one.memo.made)
+def _made_at(stored: StoredMemo) -> int:
+    return entries.micros(stored.memo.made)
 
 
-def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Stored]:
+def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[StoredMemo]:
     rows = list(
         reader.rows(
             f"SELECT {_COLUMNS} FROM memo_version v JOIN memo m ON m.id = v.memo"
@@ -141,14 +145,15 @@ def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Store
         )
     )
     lines = _lines(reader, [int(row[0]) for row in rows])
-    found = []
+    memos = []
     for row in rows:
+        # A damaged row raises an error that names its memo.
         with damage.decoding(f"memo {row[1]!r}"):
-            found.append(_stored(row, lines.get(int(row[0]), [])))
-    return found
+            memos.append(_stored(row, lines.get(int(row[0]), [])))
+    return memos
 
 
-def _stored(row: Row, lines: list[Row]) -> Stored:
+def _stored(row: Row, lines: list[Row]) -> StoredMemo:
     memo = Memo(
         id=str(row[1]),
         topic=str(row[2]),
@@ -161,12 +166,12 @@ def _stored(row: Row, lines: list[Row]) -> Stored:
         version=int(row[9]),
         writer=str(row[5]),
     )
-    return Stored(int(row[0]), memo, tuple(int(line[1]) for line in lines))
+    return StoredMemo(int(row[0]), memo, tuple(int(line[1]) for line in lines))
 
 
 def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
-    """The covered lines of versions: version, seq, id, source, position, at; in reading order."""
-    found: dict[int, list[Row]] = {}
+    """The covered lines of versions in reading order: version, seq, id, source, position, at."""
+    lines_of: dict[int, list[Row]] = {}
     for start in range(0, len(versions), PAGE):
         chunk = versions[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
@@ -178,14 +183,17 @@ def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
             chunk,
         )
         for row in rows:
-            found.setdefault(int(row[0]), []).append(row)
-    return found
+            lines_of.setdefault(int(row[0]), []).append(row)
+    return lines_of
 
 
 def _spans(lines: Iterable[Row]) -> Iterator[Span]:
-    """Runs of neighbouring positions: a position less its place among the lines is constant."""
+    """One span for each run of neighbouring positions."""
+    # Within a run, position minus place in the list is constant; a gap changes it.
     placed = enumerate(lines)
-    for _, run in groupby(placed, key=lambda one: (one[1][3], one[1][4] - one[0])):
+    for _, run in groupby(
+        placed, key=lambda placed_row: (placed_row[1][3], placed_row[1][4] - placed_row[0])
+    ):
         rows = [row for _, row in run]
         times = [int(row[5]) for row in rows if row[5] is not None]
         yield Span(
@@ -225,16 +233,16 @@ def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
 def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
     rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, one))
-        for one in memo.entry_ids
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
+        for identity in memo.entry_ids
     )
     seqs = [int(row[0]) for row in rows if row is not None]
-    found = entries.there(reader, seqs)
-    return {seq: found[seq] for seq in seqs}
+    entry_of = entries.there(reader, seqs)
+    return {seq: entry_of[seq] for seq in seqs}
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
-    """Every entry that a version's text may be drawn from, the change that says it included."""
+    """Every entry that a version's text may be drawn from, including the entry of its change."""
     rows = reader.rows(
         "SELECT entry FROM memo_line WHERE version = ? UNION"
         " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
@@ -244,8 +252,9 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
 
 
 def mark(reader: Reader, space: int) -> Mark:
-    """Numbers that differ when a memo has been changed, added, erased or embedded in between, or
-    an older version of one has been erased.
+    """Numbers that differ whenever a memo was changed, added, erased or embedded in the meantime.
+
+    They also differ when an older version was erased.
     """
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
@@ -258,8 +267,8 @@ def mark(reader: Reader, space: int) -> Mark:
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
-def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored]:
-    """The memos that have no vector of that model."""
+def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[StoredMemo]:
+    """The memos without a vector by that model."""
     return _load(
         reader,
         "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
@@ -268,7 +277,7 @@ def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored
 
 
 def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
-    """The vectors of current versions by version, of those that have one of that model."""
+    """The vectors by that model of current versions, by version number."""
     rows = reader.rows(
         "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
         " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
@@ -278,18 +287,18 @@ def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, byte
 
 
 def save_vectors(
-    writer: Writer, model: EmbeddingModel, versions: Sequence[int], made: Floats
+    writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
 ) -> None:
-    """Store one vector a version; what has been erased meanwhile is left out."""
-    data = made.astype("<f4", copy=False)
+    """Store row i of ``matrix`` for version i. Versions erased in the meantime are left out."""
+    data = matrix.astype("<f4", copy=False)
     writer.many(
         "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
-        ((model.id, row.tobytes(), one) for one, row in zip(versions, data, strict=True)),
+        ((model.id, row.tobytes(), version) for version, row in zip(versions, data, strict=True)),
     )
 
 
 def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
-    """The memo that stands for each entry, by number; the first if there are several."""
+    """The number of the memo that stands for each entry; the first memo's if there are several."""
     rows = reader.rows(
         "SELECT l.entry, m.id FROM memo m JOIN memo_version v ON v.id = m.current"
         " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
@@ -303,11 +312,12 @@ STANDS_FOR: Final = (
     "FROM memo_line l JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
     " WHERE l.covered = 1 AND l.entry IN (SELECT value FROM json_each(?))"
 )
-"""The current memos of some lines, found by the lines: a space may have thousands of memos."""
+"""Selects the current memos of some lines. It starts from the lines: a space may have thousands
+of memos."""
 
 
 def written(reader: Reader, lines: Sequence[int]) -> bool:
-    """Whether a memo, be it a deleted one, stands for any of these lines; a fallback does not."""
+    """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
     row = reader.row(
         f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1", (json.dumps(lines),)
     )
@@ -315,7 +325,7 @@ def written(reader: Reader, lines: Sequence[int]) -> bool:
 
 
 def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete the memos that only keep some of these lines, because no reply could be read."""
+    """Delete the fallback memos of any of these lines."""
     rows = writer.rows(
         f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'", (json.dumps(lines),)
     )
@@ -323,9 +333,7 @@ def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
 
 
 def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete the memos of these lines that only a model wrote, if memos that a person has changed
-    stand for every line of them.
-    """
+    """Delete a model's memos of these lines if a person's memos stand for all of their lines."""
     rows = writer.rows(
         f"SELECT DISTINCT m.id {STANDS_FOR}"
         " AND NOT EXISTS (SELECT 1 FROM memo_version c"
@@ -349,7 +357,7 @@ def any_written(reader: Reader, space: int) -> bool:
 
 
 def let_rewrite(writer: Writer, space: int) -> None:
-    """Have a model write again what one wrote: as a fallback it goes once that is done."""
+    """Turn a model's memos into fallback memos, which go once a model has written them again."""
     writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space,))
 
 
@@ -362,12 +370,12 @@ def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
 
 
 def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
-    """Erase what was written from entries, called before these go, in the same transaction.
+    """Erase what was written from entries. Call it before they go, in the same transaction.
 
-    A memo goes with all its history if its text may be drawn from an erased entry, or if that
-    entry is a change of it; else only those older versions go for which that holds. The other
-    lines of a memo that goes are due again. Returns how many memos went, and the entries that say a
-    person's changes of what went: they are to go, too.
+    A version goes if its text may be drawn from an erased entry, or if that entry holds the change
+    that made it. If the current version goes, the memo goes with all its history, and its other
+    lines are due again. Returns how many memos went, and the entries that hold a person's changes
+    of what went: the caller has to erase them, too.
     """
     gone, dropped = [], set()
     for memo, versions in _touched(writer, erased).items():
@@ -376,12 +384,14 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
         if row is not None and row[0] in versions:
             gone.append(memo)
             every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
-            dropped |= {int(one[0]) for one in every}
-    said = _drop(writer, dropped)
+            dropped |= {int(version_row[0]) for version_row in every}
+    change_entries = _drop(writer, dropped)
     writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
-    writer.many("DELETE FROM memo_line WHERE entry = ?", ((one,) for one in (*erased, *said)))
-    return len(gone), said
+    writer.many(
+        "DELETE FROM memo_line WHERE entry = ?", ((entry,) for entry in (*erased, *change_entries))
+    )
+    return len(gone), change_entries
 
 
 TOUCHED: Final = (
@@ -390,26 +400,26 @@ TOUCHED: Final = (
     " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
     " WHERE l.entry = ? AND o.deleted = 0)"
 )
-"""A union, each part of which has an index: an OR would read every version for every entry."""
+"""A union, because each part has an index. An OR would read every version for every entry."""
 
 
 def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
-    """The versions that entries have gone into, by memo; a deleted memo holds no text of them."""
-    found: dict[int, set[int]] = {}
+    """The versions drawn from entries, by memo. A deletion holds no text, so no line touches it."""
+    versions: dict[int, set[int]] = {}
     for entry in erased:
         rows = reader.rows(TOUCHED, (entry, entry))
         for memo, version in rows:
-            found.setdefault(int(memo), set()).add(int(version))
-    return found
+            versions.setdefault(int(memo), set()).add(int(version))
+    return versions
 
 
 def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
-    """Delete versions; return the entries of the changes that said them."""
-    said = []
+    """Delete versions; return the entries that hold the changes which made them."""
+    change_entries = []
     for version in versions:
         row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
         if row is not None and row[0] is not None:
-            said.append(int(row[0]))
+            change_entries.append(int(row[0]))
         writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
         writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
-    return said
+    return change_entries

@@ -24,13 +24,13 @@ from treering.search.own import Mode
 from treering.search.searcher import by_words_if_down, check_queries
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
-from treering.views.memos.choose import Picked
+from treering.views.memos.choose import ModelChoice
 from treering.views.memos.claims import claims_of
 from treering.views.memos.lines import shown, spoken
 from treering.views.memos.record import Choice, Chooser, Claim, Memo, MemoEvidence, MemoHit, Span
 from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
-from treering.views.memos.store import Stored
+from treering.views.memos.store import StoredMemo
 from treering.views.memos.write import Wording
 
 log = logging.getLogger("treering")
@@ -66,37 +66,37 @@ class MemoView:
         until: When = None,
         as_of: When = None,
     ) -> Memos:
-        """The memos, pinned ones first, else in the order they were first made.
+        """The memos in the order they were first made, pinned ones first.
 
         ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
-        for memos with lines said from then on and before then. ``as_of`` shows the memos as they
-        were known at a time.
+        for memos with lines said from then on and before then. ``as_of`` gives the memos as they
+        were at that time.
         """
         begin, end = _time(since, "since"), _time(until, "until")
         with self._reading() as (reader, space):
-            found = store.current(reader, space, _micros(as_of)) if space else []
+            stored_memos = store.current(reader, space, _micros(as_of)) if space else []
         memos = [
-            one.memo
-            for one in found
-            if (topic is None or topic.casefold() in one.memo.topic.casefold())
-            and (source is None or any(span.source == source for span in one.memo.spans))
-            and (begin is None or (one.memo.until is not None and one.memo.until >= begin))
-            and (end is None or (one.memo.at is not None and one.memo.at < end))
+            stored.memo
+            for stored in stored_memos
+            if (topic is None or topic.casefold() in stored.memo.topic.casefold())
+            and (source is None or any(span.source == source for span in stored.memo.spans))
+            and (begin is None or (stored.memo.until is not None and stored.memo.until >= begin))
+            and (end is None or (stored.memo.at is not None and stored.memo.at < end))
         ]
         return sorted(memos, key=lambda memo: not memo.pinned)
 
     def get(self, memo_id: str, *, as_of: When = None) -> Memo:
-        """One memo as it is, or was known at a time. Raises UnknownName."""
+        """One memo as it is, or was at a time. Raises UnknownName."""
         with self._reading() as (reader, space):
             return store.find(reader, space, memo_id, _micros(as_of)).memo
 
     def history(self, memo_id: str) -> Memos:
-        """Every version of a memo, oldest first, its deletion included. Raises UnknownName."""
+        """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
         with self._reading() as (reader, space):
-            found = store.history(reader, space, memo_id)
-        if not found:
+            versions = store.history(reader, space, memo_id)
+        if not versions:
             raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
-        return [one.memo for one in found]
+        return [version.memo for version in versions]
 
     def lines(self, memo: Memo) -> Entries:
         """The lines that a memo stands for, as they were said."""
@@ -110,7 +110,7 @@ class MemoView:
     ) -> Hits:
         """The k memos that answer a query best, by words, meaning and relations; needs no LLM.
 
-        Raises InputError, EmbeddingError; ModelMismatch, if another process has changed the model.
+        Raises InputError, EmbeddingError; ModelMismatch if another process has changed the model.
         """
         check_queries([query])
         if k < 1:
@@ -123,24 +123,24 @@ class MemoView:
             return []
         self._searcher.ensure_same(base, vectors)
         with self._reading() as (reader, space):
-            found = self._search.space(reader, space, base)
+            memo_space = self._search.space(reader, space, base)
         return self._search.search(
-            found, query, vectors, self._defaults(), k, source=source, mode=mode
+            memo_space, query, vectors, self._defaults(), k, source=source, mode=mode
         )
 
     def choose(self, query: str, *, source: str | None = None) -> Choice:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
         The language model chooses among numbered options, which search narrows down if there are
-        too many. Without one, or if it is down or its reply is no choice (it names every option,
-        say), search chooses. Pinned memos are always among those chosen, and come first; the others
-        are in the order in which search ranks them. While the embedder fails, words alone count.
-        What does not hold any more is marked, in summaries and lines.
+        too many. Search chooses if there is no model, if the model is down, or if its reply is not
+        a choice (it names every option, say). Pinned memos are always chosen and come first; the
+        others follow in the order of search. While the embedder fails, words alone count.
+        Summaries and lines that do not hold any more are marked.
         """
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
         )
-        picked = self._picked(query, [hit.memo for hit in hits])
+        picked = self._ask_model(query, [hit.memo for hit in hits])
         chosen = choose.related(hits)
         if picked.memos is not None:  # the best first, for a prompt may have room for some only
             chosen = [hit.memo for hit in hits if hit.memo in picked.memos]
@@ -167,18 +167,18 @@ class MemoView:
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
         with self._reading() as (reader, space):
-            found = due.dialogues(reader, space, source)
-        return [line.entry for one in found for line in one.recent]
+            dialogues = due.dialogues(reader, space, source)
+        return [line.entry for dialogue in dialogues for line in dialogue.recent]
 
     def _relation(self) -> Topic:
-        """Membership of one memo as a relation between fragments, for ``memory.search``."""
+        """The relation between fragments of the same memo, for ``memory.search``."""
         with self._reading() as (reader, space):
             return Topic(self._topics, store.mark(reader, space))
 
     # ------------------------------------------------------------------ looking after them
 
     def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
-        """Give a memo another topic, summary or both; a summary so given counts as supported.
+        """Give a memo another topic, summary or both. A summary given here counts as supported.
 
         Raises UnknownName, InputError.
         """
@@ -191,41 +191,44 @@ class MemoView:
                 topic=old.memo.topic if topic is None else changes.checked_topic(topic),
                 claims=old.memo.claims if summary is None else _claims(summary),
             )
-            kept = topic is None or summary is None
-            return self._say(writer, space, new, [old] if kept else [])
+            keeps_text = topic is None or summary is None
+            return self._record(writer, space, new, [old] if keeps_text else [])
 
     def pin(self, memo_id: str, pinned: bool = True) -> Memo:
-        """Pin a memo, or let go of it. Raises UnknownName."""
+        """Pin a memo, or unpin it. Raises UnknownName."""
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id)
-            return self._say(writer, space, replace(old.memo, pinned=pinned), [old])
+            return self._record(writer, space, replace(old.memo, pinned=pinned), [old])
 
     def merge(
         self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
     ) -> Memo:
-        """Make one memo of several, under the id of the first; the others are deleted.
+        """Make one memo of several, under the id of the first. The others are deleted.
 
-        By default it has the first one's topic and all their sentences.
+        By default the memo has the topic of the first and the sentences of all.
         Raises UnknownName, InputError.
         """
         if len(set(memo_ids)) < 2:
             raise InputError(f"merge() needs the ids of at least two memos, not {list(memo_ids)}")
         with self._writing() as (writer, space):
-            found = [store.find(writer, space, one) for one in dict.fromkeys(memo_ids)]
-            memos = [one.memo for one in found]
+            stored_memos = [
+                store.find(writer, space, memo_id) for memo_id in dict.fromkeys(memo_ids)
+            ]
+            memos = [stored.memo for stored in stored_memos]
             new = replace(
                 memos[0],
                 topic=memos[0].topic if topic is None else changes.checked_topic(topic),
-                claims=tuple(dict.fromkeys(claim for one in memos for claim in one.claims))
+                claims=tuple(dict.fromkeys(claim for memo in memos for claim in memo.claims))
                 if summary is None
                 else _claims(summary),
-                spans=tuple(span for one in memos for span in one.spans),
-                pinned=any(one.pinned for one in memos),
+                spans=tuple(span for memo in memos for span in memo.spans),
+                pinned=any(memo.pinned for memo in memos),
             )
-            kept = topic is None or summary is None
-            for one in memos[1:]:  # first, so that the merged one does not repeat their lines
-                self._say(writer, space, replace(_DELETED, id=one.id, spans=one.spans))
-            return self._say(writer, space, new, found if kept else [])
+            keeps_text = topic is None or summary is None
+            # The deletions come first, so that the merged memo does not repeat their lines.
+            for memo in memos[1:]:
+                self._record(writer, space, replace(_DELETED, id=memo.id, spans=memo.spans))
+            return self._record(writer, space, new, stored_memos if keeps_text else [])
 
     def split(
         self,
@@ -235,43 +238,43 @@ class MemoView:
         topics: tuple[str, str] | None = None,
         summaries: tuple[str, str] | None = None,
     ) -> tuple[Memo, Memo]:
-        """Cut a memo in two before one of its lines; the first part keeps the id.
+        """Cut a memo in two before one of its lines. The first part keeps the id.
 
-        By default both have its topic and all its sentences. Raises UnknownName, InputError.
+        By default both parts keep the topic and all sentences. Raises UnknownName, InputError.
         """
         with self._writing() as (writer, space):
-            found = store.find(writer, space, memo_id)
-            old = found.memo
+            stored = store.find(writer, space, memo_id)
+            old = stored.memo
             if entry_id not in old.entry_ids[1:]:
                 raise InputError(
                     f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
                     f"those are {', '.join(old.entry_ids[1:]) or 'none'}"
                 )
             at = old.entry_ids.index(entry_id)
-            titles = [changes.checked_topic(one) for one in topics or (old.topic, old.topic)]
-            texts = [_claims(one) for one in summaries] if summaries else [old.claims] * 2
+            titles = [changes.checked_topic(title) for title in topics or (old.topic, old.topic)]
+            texts = [_claims(text) for text in summaries] if summaries else [old.claims] * 2
             halves = (old.entry_ids[:at], old.entry_ids[at:])
             names = (old.id, secrets.token_hex(8))
-            kept = [] if topics and summaries else [found]
+            drawn_from = [] if topics and summaries else [stored]
             first, second = (
-                self._say(
+                self._record(
                     writer,
                     space,
                     replace(old, id=name, topic=title, claims=claims, spans=_only(old, lines)),
-                    kept,
+                    drawn_from,
                 )
                 for name, title, claims, lines in zip(names, titles, texts, halves, strict=True)
             )
             return first, second
 
     def delete(self, memo_id: str) -> None:
-        """Delete a memo; its lines stay in the journal and are not written about again.
+        """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
-        Its history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        The history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
         """
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id).memo
-            self._say(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
+            self._record(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
 
     # ------------------------------------------------------------------ keeping them up to date
 
@@ -283,13 +286,13 @@ class MemoView:
         wording: Wording = "plain",
         upgrade: bool = False,
     ) -> None:
-        """Have the language model write what is due, of all conversations or of one.
+        """Have the language model write the lines that are due, of all conversations or of one.
 
-        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines; its last exchange
+        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
         stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
-        the paper's, as ``printed`` or with its slip ``mended``; ``upgrade`` also asks again about
-        lines whose reply could not be read. Raises LLMError and EmbeddingError; what is not done
-        stays queued.
+        the paper's, as ``printed`` or with its slip ``mended``. ``upgrade`` also asks again about
+        lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
+        stay queued.
         """
         try:
             llm = self._llm()
@@ -300,23 +303,24 @@ class MemoView:
         return self._embed()
 
     def _embed(self) -> None:
-        """Embed what is not embedded by the space's model. Raises EmbeddingError."""
+        """Embed the memos that the space's model has not embedded. Raises EmbeddingError."""
         with self._space.read() as reader:
             model = reader.model
             if model is None or model.name != self._embedder().name:
                 return
             waiting = store.unembedded(reader, reader.id, model)
         if waiting:
-            texts = [search.text_of(one) for one in waiting]
+            # The embedder is called outside any transaction: it may take long.
+            texts = [search.text_of(stored) for stored in waiting]
             vectors = checked(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
-                store.save_vectors(writer, model, [one.version for one in waiting], vectors)
+                store.save_vectors(writer, model, [stored.version for stored in waiting], vectors)
 
     # ------------------------------------------------------------------ inside
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
-        """A read transaction and the number of the space; 0, which none has, if it is empty."""
+        """A read transaction and the space's number; 0, which is no space's, if it is empty."""
         with self._space.read() as reader:
             yield reader, reader.id
 
@@ -325,28 +329,28 @@ class MemoView:
         with self._space.write() as writer:
             yield writer, writer.id
 
-    def _picked(self, query: str, ranked: Sequence[Memo]) -> Picked:
-        """What the model chooses; nothing to be read if there is none or it does not answer."""
+    def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
+        """The model's choice; without memos if there is no model or it does not answer."""
         if not ranked:
-            return Picked(None)
+            return ModelChoice(None)
         try:
             llm = self._llm()
-            shown = choose.fitting(llm, sorted(ranked, key=lambda one: not one.pinned))
-            picked = choose.ask(llm, query, sorted(shown, key=_first_said))
+            shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
+            choice = choose.ask(llm, query, sorted(shown, key=_first_said))
         except LLMNotConfigured:
-            return Picked(None)
+            return ModelChoice(None)
         except LLMError as error:
             log.warning("search chooses the memos, the language model does not answer: %s", error)
-            return Picked(None)
+            return ModelChoice(None)
         with self._writing() as (writer, space):
-            ledger.spend(writer, space, _cost(picked))
-        return picked
+            ledger.spend(writer, space, _cost(choice))
+        return choice
 
-    def _say(
-        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[Stored] = ()
+    def _record(
+        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[StoredMemo] = ()
     ) -> Memo:
-        """Record a change and follow it. ``drawn_from`` are the versions whose text it keeps."""
-        seen = [seq for one in drawn_from for seq in store.seen(writer, one.version)]
+        """Record a change and apply it. ``drawn_from`` are the versions whose text it keeps."""
+        seen = [seq for stored in drawn_from for seq in store.seen(writer, stored.version)]
         changes.say(writer, space, memo, seen)
         changes.apply(writer, space)
         return store.history(writer, space, memo.id)[-1].memo
@@ -359,13 +363,13 @@ class MemoView:
             return search.topics(reader, space, fragment)
 
 
-def _of_source(found: Sequence[Stored], source: str | None) -> Memos:
-    memos = (one.memo for one in found)
-    return [m for m in memos if source is None or any(one.source == source for one in m.spans)]
+def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
+    memos = (stored.memo for stored in stored_memos)
+    return [m for m in memos if source is None or any(span.source == source for span in m.spans)]
 
 
 def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> MemoEvidence:
-    """A memo with its lines, and what is known against any of them."""
+    """A memo with its lines, each marked where it does not hold any more."""
     dialogues = (
         f"{spoken(line)} {shown(against(mark))}".rstrip()
         for line, mark in zip(lines.values(), marks, strict=True)
@@ -379,9 +383,9 @@ def _first_said(memo: Memo) -> tuple[datetime, str, int]:
     return (memo.at or memo.made, span.source, span.first)
 
 
-def _cost(picked: Picked) -> Spent:
-    usage = picked.usage
-    return Spent("choose", picked.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+def _cost(choice: ModelChoice) -> Spent:
+    usage = choice.usage
+    return Spent("choose", choice.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
 
 
 def _claims(summary: str) -> tuple[Claim, ...]:
@@ -390,9 +394,11 @@ def _claims(summary: str) -> tuple[Claim, ...]:
 
 def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
     """A memo's spans with only some of its lines."""
-    kept = (tuple(one for one in span.entry_ids if one in lines) for span in memo.spans)
-    both = zip(memo.spans, kept, strict=True)
-    return tuple(replace(span, entry_ids=found) for span, found in both if found)
+    ids_left = (
+        tuple(entry_id for entry_id in span.entry_ids if entry_id in lines) for span in memo.spans
+    )
+    both = zip(memo.spans, ids_left, strict=True)
+    return tuple(replace(span, entry_ids=ids) for span, ids in both if ids)
 
 
 def _time(value: When, what: str) -> datetime | None:

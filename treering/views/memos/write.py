@@ -21,10 +21,10 @@ from treering.views.memos.lines import numbered, shown
 from treering.views.memos.record import NOTO
 
 Wording = Literal["plain", "mended", "printed"]
-"""``plain`` is ours. ``printed`` is the paper's prompt, which says that 'end' is to be smaller than
-'start'; ``mended`` is that prompt with "not smaller". The paper's was made for models tuned on it:
-an untuned one of 0.5 billion parameters copied the banana and mango of its example in all of five
-replies, and to ours gave valid ranges at once in three of three."""
+"""``plain`` is our prompt. ``printed`` is the paper's, which says that 'end' is to be smaller than
+'start'; ``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
+on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
+of five replies; with our prompt it gave valid ranges at once in three of three."""
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),
@@ -36,21 +36,21 @@ _COPIED: Final = content_words("banana mango apple pear").keys()
 """The topics of the paper's example."""
 
 REPLY_TOKENS: Final = 400
-"""Ten lines have four topics at most or so, of about 60 tokens each."""
+"""Ten lines have about four topics at most, of about 60 tokens each."""
 
 MARGIN_TOKENS: Final = 100
-"""For the chat template, and for what is said when the model is asked again."""
+"""For the chat template, and for the message that asks the model again."""
 
 MIN_LINE_CHARS: Final = 80
-"""Lines are not cut shorter to fit the window: less says nothing."""
+"""Lines are not cut shorter to fit the window: a shorter piece says nothing."""
 
 NAMED: Final = 2
-"""Topics that the fallback names: "A or B"."""
+"""The most topics that the fallback names: "A or B"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A topic and the lines it holds, from ``start`` to ``end``, counted from 1."""
+    """A topic with its summary and lines: ``start`` to ``end``, counted from 1, both included."""
 
     topic: str
     summary: str
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The parts of some lines, end to end; who wrote them, and at what cost."""
+    """The parts of some lines, end to end, with the model that wrote them and the cost."""
 
     parts: tuple[Part, ...]
     fallback: bool
@@ -68,8 +68,8 @@ class Partition:
     usage: Usage
 
 
-class _Heard:
-    """A model whose replies are kept: what failed costs, too, and may still name its topics."""
+class _RecordingModel:
+    """A model that records its replies. A failed reply costs, too, and may still name topics."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -87,14 +87,14 @@ class _Heard:
 def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
-    A reply that does not fit is shown to the model, which is asked once more. If that fails, too,
-    ranges that are in order are laid end to end; else one part holds all lines (the paper's NOTO
-    entry). Raises LLMUnavailable, LLMNotConfigured.
+     If the reply does not fit, the model sees it and is asked once more. If that fails, too, ranges
+     that are in order are laid end to end. Else one part holds all lines (the paper's NOTO entry).
+    Raises LLMUnavailable, LLMNotConfigured.
     """
-    heard = _Heard(llm)
+    recorder = _RecordingModel(llm)
     try:
-        made = ask_structured(
-            heard,
+        answer = ask_structured(
+            recorder,
             [Message("user", _fitting(llm, lines, wording))],
             list[Part],
             max_tokens=REPLY_TOKENS,
@@ -102,18 +102,20 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
             say_form=False,
         )
     except LLMReplyError:
-        usage = sum((reply.usage for reply in heard.replies), Usage())
-        mended = _mended(heard.replies, lines)
-        parts = mended or (fallback(lines, heard.replies),)
+        usage = sum((reply.usage for reply in recorder.replies), Usage())
+        mended = _mended(recorder.replies, lines)
+        parts = mended or (fallback(lines, recorder.replies),)
         return Partition(parts, not mended, llm.model, usage)
     return Partition(
-        tuple(_checked(one, lines) for one in made.value), False, made.model, made.usage
+        tuple(_checked(part, lines) for part in answer.value), False, answer.model, answer.usage
     )
 
 
 def _checked(part: Part, lines: Sequence[str]) -> Part:
-    """A part on one line; a topic with a name or number that its lines do not hold gives way to
-    the words they say most, as it is served with every answer. Its other words may be the model's.
+    """The part with its texts on one line each, and a topic that may be served.
+
+    If the topic has a name or number that the lines do not hold, their most frequent words replace
+    it, because every answer shows the topic. Its other words may be the model's own.
     """
     of = lines[part.start - 1 : part.end]
     topic = " ".join(part.topic.split())
@@ -124,44 +126,44 @@ def _checked(part: Part, lines: Sequence[str]) -> Part:
 
 
 def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
-    """The parts of the latest reply whose ranges can be laid end to end; none if there is none."""
+    """The parts of the latest reply whose ranges can be laid end to end; empty if no reply does."""
     for reply in reversed(replies):
         try:
             parts = end_to_end(read_as(_completed(reply, len(lines)), list[Part]), len(lines))
             _check(parts, lines)
         except ValueError:
             continue
-        return tuple(_checked(one, lines) for one in parts)
+        return tuple(_checked(part, lines) for part in parts)
     return ()
 
 
 def _completed(reply: Reply, lines: int) -> Reply:
-    """A reply with what it leaves out but follows from the rest: ends, and its own end.
+    """A reply completed by what follows from the rest of it: missing ends, and its own end.
 
-    Small models forget an end, or repeat themselves in a summary until the reply is full: the first
-    sentence of that is kept, and its topic has the lines that are left. Raises ValueError.
+    Small models forget an end, or repeat themselves in a summary until the reply is full. Then the
+    summary's first sentence stays, and its topic gets the lines that are left. Raises ValueError.
     """
-    found = read_json(reply.text)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    topics = read_json(reply.text)
+    if not isinstance(topics, list) or not all(isinstance(topic, dict) for topic in topics):
         raise ValueError("the reply is no list of topics")
-    if reply.finish_reason == "length" and found:
-        *whole, cut = found
+    if reply.finish_reason == "length" and topics:
+        *whole, cut = topics
         end = whole[-1].get("end") if whole else 0
         if not isinstance(end, int):
             raise ValueError("the reply was cut off after a topic without an end")
-        said = cut.get("summary")
-        summary = next(iter(claims_of(said)), None) if isinstance(said, str) else None
+        text = cut.get("summary")
+        summary = next(iter(claims_of(text)), None) if isinstance(text, str) else None
         rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
-        found = [*whole, rest] if end < lines else whole
-    completed = [{"end": one.get("start"), **one} for one in found]
+        topics = [*whole, rest] if end < lines else whole
+    completed = [{"end": topic.get("start"), **topic} for topic in topics]
     return replace(reply, text=json.dumps(completed), finish_reason="stop")
 
 
 def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
-    """The parts, each from its start to the line before the next one's, the first from line 1.
+    """The parts laid end to end: each ends before the next begins, the first begins at line 1.
 
-    Small models let neighbours share a line, leave one out, or miscount the last. Raises ValueError
-    unless the starts ascend within the lines.
+    Small models let neighbours share a line, leave a line out, or miscount the last.
+    Raises ValueError unless the starts ascend within the lines.
     """
     starts = [part.start for part in parts]
     if starts != sorted(set(starts)) or not all(1 <= start <= lines for start in starts):
@@ -174,15 +176,15 @@ def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
 
 def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
     check(parts, len(lines))
-    said = content_words(" ".join(lines)).keys()
+    spoken = content_words(" ".join(lines)).keys()
     for part in parts:
         words = content_words(part.topic).keys()
-        if words & _COPIED and not words & said:
+        if words & _COPIED and not words & spoken:
             raise ValueError(f"{part.topic!r} is from the example, nobody spoke of it here")
 
 
 def check(parts: Sequence[Part], lines: int) -> None:
-    """Raises ValueError, in words for the model, unless the parts cover lines 1 to ``lines``."""
+    """Raise ValueError, in words for the model, unless the parts cover lines 1 to ``lines``."""
     if not parts:
         raise ValueError("the list is empty; give at least one topic")
     due = 1
@@ -217,10 +219,10 @@ def _check_texts(part: Part) -> None:
 def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
     """One part for all lines that says what they may be about (MemoChat's NOTO entry).
 
-    Topics that a reply names count if every word of them was said; else the words said most do.
+    It names the topics of the replies whose every word was said, then the most frequent words.
     """
-    said = " ".join(lines)
-    words = set(content_words(said))
+    dialogue = " ".join(lines)
+    words = set(content_words(dialogue))
     named = [
         topic
         for reply in reversed(replies)
@@ -233,7 +235,7 @@ def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
 
 
 def most_said(lines: Sequence[str]) -> list[str]:
-    """The content words of lines, those that most lines hold first."""
+    """The content words of lines, those in the most lines first."""
     counts: dict[int, int] = {}
     shape: dict[int, str] = {}
     for line in lines:
@@ -245,15 +247,15 @@ def most_said(lines: Sequence[str]) -> list[str]:
 
 
 def _topics(reply: Reply) -> list[str]:
-    """The topics that a reply names, if anything can be read from it."""
+    """The topics that a reply names; empty if it cannot be read."""
     try:
-        found = read_json(reply.text)
+        reply_value = read_json(reply.text)
     except ValueError:
         return []
-    rows = found if isinstance(found, list) else [found]
+    rows = reply_value if isinstance(reply_value, list) else [reply_value]
     named = (row.get("topic") for row in rows if isinstance(row, dict))
-    topics = (shown(one)[:MAX_TOPIC_CHARS] for one in named if isinstance(one, str))
-    return [one for one in topics if one and _can_be_stored(one)]
+    topics = (shown(topic)[:MAX_TOPIC_CHARS] for topic in named if isinstance(topic, str))
+    return [topic for topic in topics if topic and _can_be_stored(topic)]
 
 
 def _can_be_stored(text: str) -> bool:
@@ -265,7 +267,7 @@ def _can_be_stored(text: str) -> bool:
 
 
 def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
-    """The prompt, its lines cut so far that a reply and a second one fit the window, too."""
+    """The prompt, with lines cut so short that two replies fit the window beside it."""
     most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
     name, version = _PROMPTS[wording]
     room = max(len(line) for line in lines)
