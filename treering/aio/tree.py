@@ -20,10 +20,11 @@ class AsyncTree:
         self._view = view
 
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """Make all pending summaries, in parallel: with the language model if one is configured,
-        else extractively. ``upgrade`` also has the model rewrite the extractive ones.
+        """Make all pending summaries, in parallel.
 
-        Raises LLMError and EmbeddingError; what is not done stays queued.
+        The language model makes them if one is configured; else they are extractive. With
+        ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
+        EmbeddingError; summaries that failed stay queued.
         """
         return await asyncio.to_thread(lambda: self._view().settle(progress, upgrade=upgrade))
 
@@ -36,12 +37,11 @@ class AsyncTree:
         form: Form | None = None,
         route: Route | None = None,
     ) -> Settings:
-        """Grow the whole tree anew by other settings, which the space keeps; None leaves one as
-        it is.
+        """Grow the whole tree again by other settings, which the space keeps.
 
-        ``base``, ``rate``, ``max_depth`` and ``form`` are those of ``Threshold``: a lower base
-        gives a deeper tree. ``route`` is that of ``Settings``. All summaries become pending work.
-        Raises InputError.
+        A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
+        those of ``Threshold``: a lower base gives a deeper tree. ``route`` is that of
+        ``Settings``. All summaries become pending work. Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
@@ -58,7 +58,7 @@ class AsyncTree:
         return await asyncio.to_thread(lambda: self._view().roots())
 
     async def children(self, number: int) -> list[TreeNode]:
-        """The nodes below one, in order of arrival. Raises UnknownName."""
+        """The children of a node, in order of arrival. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().children(number))
 
     async def node(self, number: int) -> TreeNode:
@@ -70,11 +70,11 @@ class AsyncTree:
         return await asyncio.to_thread(lambda: self._view().path(number))
 
     async def leaves(self, number: int) -> list[TreeNode]:
-        """The original texts that a summary rests on. Raises UnknownName."""
+        """The original texts below a summary. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().leaves(number))
 
     async def find(self, entry_id: str) -> list[TreeNode]:
-        """The leaves that an entry's text stands on, in its order. Raises UnknownName."""
+        """The leaves that hold an entry's text, in its order. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._view().find(entry_id))
 
     async def stats(self) -> TreeStats:
@@ -102,10 +102,10 @@ class AsyncTree:
     ) -> list[TreeNode]:
         """The nodes, summaries and leaves alike, that answer a query best, best first.
 
-        ``related`` scores all nodes by words, meaning and relations, relatives in the tree among
-        them with the weight ``alpha``. ``collapsed`` is the paper's: the cosine of all nodes,
-        without those below ``least``. ``traversal`` takes the k most similar at every level among
-        the children of the last k, so that it returns up to k nodes a level.
+        ``related`` scores all nodes by words, meaning and relations; ``alpha`` weighs the relation
+        of relatives in the tree. ``collapsed`` is the paper's: all nodes by cosine, without those
+        below ``least``. ``traversal`` takes the k most similar nodes at every level among the
+        children of the last k, so it returns up to k nodes per level.
         """
         return await asyncio.to_thread(
             lambda: self._view().search(query, k=k, method=method, least=least, alpha=alpha)

@@ -139,9 +139,9 @@ class Eraser:
         rows: Counter[str] = Counter()
         further: list[int] = []
         waiting = list(seqs)
-        # A view may name further entries that must go (a memo, say, that is an entry itself). Other
-        # views have derived rows from those, so that it goes on until no view names any more.
         self._drop_uninstalled(writer)
+        # A view may name further entries that must go (a person's change of a memo, say). Other
+        # views have derived rows from those, so this repeats until no view names any more.
         while waiting:
             erasures = [_erased_by(view, writer, waiting) for view in self._followed(writer)]
             for erasure in erasures:

@@ -1,7 +1,7 @@
-"""The fragments view: entries to fragments with their terms and vectors, in batches.
+"""The fragments view: splits entries into fragments with terms and vectors, in batches.
 
-Splitting and counting terms need no model; an embedder that fails leaves fragments that lexical
-scoring finds, and the embedding as pending work.
+Splitting and counting terms need no model. If the embedder fails, its fragments are still found by
+lexical scoring, and their embedding stays pending.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 SAMPLE = 64
-"""Fragments that are compared to tell whether rows of no known version are as they would be."""
+"""Fragments that are compared to tell whether rows of unknown version are up to date."""
 
 Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
@@ -44,7 +44,7 @@ Text = tuple[int, str, str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A fragment before it is stored; without a vector it is to be embedded later."""
+    """A fragment before it is stored. If it has no vector, it is embedded later."""
 
     span: Span
     terms: Terms
@@ -52,7 +52,7 @@ class Piece:
 
 
 def embedded_text(text: str, speaker: str | None) -> str:
-    """What the embedder reads of a fragment: a turn is understood better with who said it."""
+    """The text to embed for a fragment; a turn is understood better with its speaker."""
     return f"{speaker}: {text}" if speaker else text
 
 
@@ -71,13 +71,13 @@ class Fragments(View):
 
     @property
     def version(self) -> str:
-        """Of splitting and of counting terms; vectors are a model's, which the space knows."""
+        """The version of splitting and of terms. The space records the model of the vectors."""
         return f"{SPLIT_VERSION}.{terms_version()}"
 
     # ------------------------------------------------------------------ following the journal
 
     def begin(self) -> None:
-        """Ask the embedder again, though it may have failed before."""
+        """Forget an earlier failure, so that the embedder is asked again."""
         self._refused = None
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
@@ -97,7 +97,7 @@ class Fragments(View):
         }
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
-        """As ``derive``, without vectors: a rebuild keeps those that still stand for their text."""
+        """As ``derive``, without vectors: a rebuild keeps the vectors whose text is unchanged."""
         return {
             seq: [
                 Piece((start, stop), _terms(entry, start, stop))
@@ -150,8 +150,8 @@ class Fragments(View):
     def embed(self, model: EmbeddingModel, progress: Progress | None = None) -> None:
         """Embed every fragment queued for a model.
 
-        Raises EmbeddingError when the model fails, or when it has made of some fragments what is
-        not a vector; then all others are embedded and those stay queued.
+        Raises EmbeddingError when the model fails, or when some vectors are not finite. In the
+        second case all other fragments are embedded, and those stay queued.
         """
         done = spoilt = total = 0
         if progress:
@@ -169,9 +169,9 @@ class Fragments(View):
             raise not_finite(self._embedder(), spoilt, _QUEUED)
 
     def reembed(self, embedder: Embedder, progress: Progress | None = None) -> None:
-        """Embed all fragments with another model, then let that one answer; resumes if repeated.
+        """Embed all fragments with another model, then switch to it; resumes if repeated.
 
-        Raises EmbeddingError; the old model goes on answering then.
+        Raises EmbeddingError; searches then go on with the old model.
         """
         with self._space.write() as writer:
             old, begun = writer.state.model, writer.state.next
@@ -190,7 +190,7 @@ class Fragments(View):
             self._switch(writer, new)
 
     def _switch(self, writer: SpaceWriter, new: EmbeddingModel) -> None:
-        """Let a model that has embedded everything answer. Raises ModelMismatch."""
+        """Let searches use a model that has embedded everything. Raises ModelMismatch."""
         state = writer.state
         if new not in state.models:
             raise ModelMismatch(
@@ -203,9 +203,9 @@ class Fragments(View):
                 store.drop_vectors(writer, state.model)
 
     def _decide_model(self, dimension: int) -> None:
-        """Let this embedder's model be the one of a space that has none.
+        """Give a space without a model the model of this embedder.
 
-        What fragments there are already are queued for it. Raises DimensionMismatch.
+        Fragments that exist already are queued for it. Raises DimensionMismatch.
         """
         with self._space.write() as writer:
             if writer.model is None:
@@ -214,7 +214,7 @@ class Fragments(View):
                 store.enqueue_all(writer, model)
 
     def _vectors(self, texts: Sequence[str]) -> Floats | None:
-        """Unit vectors of texts, checked; None where the embedder fails, which is noted."""
+        """Unit vectors of texts, checked; None if the embedder fails, which is noted."""
         if self._refused is not None:
             return None
         embedder = self._embedder()
@@ -237,7 +237,7 @@ class Fragments(View):
     def _store_vectors(
         self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
     ) -> None:
-        """Store the vectors there are for the embedder's model; queue the rest for every model."""
+        """Store the given vectors for the embedder's model; queue the rest for every model."""
         for model in writer.state.models:
             ours = model.name == self._embedder().name
             pairs = [
@@ -278,7 +278,7 @@ class Fragments(View):
     def _embed_each(self, texts: Sequence[str], dimension: int) -> Floats:
         """Vectors of texts, NaN for a text that the embedder refuses.
 
-        Raises EmbeddingError when it refuses any text whatever: it is down, or wrong.
+        Raises EmbeddingError when it refuses every text: it is down, or misconfigured.
         """
         try:
             return shaped(self._embedder(), texts, dimension)
@@ -287,6 +287,8 @@ class Fragments(View):
                 raise error from None
             if len(texts) == 1:
                 return np.full((1, dimension), np.nan, dtype=np.float32)
+        # The embedder works, and refuses some text of these. Halving finds it in a few calls, and
+        # all others are embedded.
         middle = len(texts) // 2
         halves = (texts[:middle], texts[middle:])
         return np.concatenate([self._embed_each(half, dimension) for half in halves])
@@ -307,9 +309,9 @@ class Fragments(View):
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, list[Piece]], seqs: Sequence[int]
     ) -> None:
-        """See ``View``. Where an entry is split as before, its fragments stay and get new terms.
+        """See ``View``. If an entry is split as before, its fragments stay and get new terms.
 
-        So what refers to them stays, too, and a vector that is sound is not made again.
+        Rows that refer to them stay valid then, and a sound vector is not made again.
         """
         cut_anew: dict[int, list[Piece]] = {}
         gone: list[int] = []
@@ -330,16 +332,16 @@ class Fragments(View):
             self.store(writer, cut_anew)
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
-        """See ``View``: what has no vector is embedded as what is added is."""
+        """See ``View``. Fragments without a vector are embedded later, like new ones."""
 
     def end_rebuild(self, writer: SpaceWriter) -> None:
-        """Queue what has no vector, and have every process read the columns again."""
+        """Queue fragments without a vector, and make every process read the columns again."""
         for model in writer.state.models:
             store.enqueue_all(writer, model)
         writer.renew()
 
     def is_current(self, reader: SpaceReader) -> bool:
-        """See ``View``: whether some fragments, evenly chosen, are as they would be made now."""
+        """See ``View``. Compares some fragments, evenly chosen, with what would be made now."""
         entries = store.sample_of_entries(reader, SAMPLE)
         pieces = self.rederive(entries)
         return all(
@@ -351,7 +353,7 @@ class Fragments(View):
 def _store_queued(
     writer: SpaceWriter, model: EmbeddingModel, fragments: Codes, vectors: Floats
 ) -> None:
-    """Store the vectors of those fragments that are still queued."""
+    """Store the vectors of the fragments that are still queued."""
     ours = work.claim(writer, writer.id, model.work, fragments.tolist())
     still = np.isin(fragments, list(ours))
     store.insert_vectors(writer, model, fragments[still].tolist(), vectors[still])

@@ -19,7 +19,7 @@ UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
 
 LONGEST = 1.01
-"""No component of a unit vector is longer, rounded or not."""
+"""No component of a unit vector is larger, even after rounding."""
 
 
 def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
@@ -42,7 +42,7 @@ def _packed(terms: Terms) -> bytes:
 def insert_vectors(
     writer: SpaceWriter, model: EmbeddingModel, fragments: Sequence[int], vectors: Floats
 ) -> None:
-    """Store one vector a fragment."""
+    """Store one vector per fragment."""
     data = vectors.astype("<f4", copy=False)
     writer.many(
         "INSERT INTO vector (model, space, fragment, data) VALUES (?, ?, ?, ?)"
@@ -55,7 +55,7 @@ def insert_vectors(
 
 
 def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str | None]]:
-    """Id, text and speaker of fragments that still exist, in the order given."""
+    """Id, text and speaker of the fragments that still exist, in the given order."""
     existing = []
     for fragment in fragments:
         row = reader.row(
@@ -69,7 +69,7 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
 
 
 def rows(reader: Reader, space: int, after: int) -> Iterator[Row]:
-    """The fragments above an id with what their entries say of them.
+    """The fragments with an id above ``after``, with columns of their entries.
 
     Columns: fragment id, entry seq, start, source, position, at, speaker, session, kind, terms.
     """
@@ -115,7 +115,7 @@ def entry_of_fragments(reader: Reader, space: int) -> dict[int, int]:
 
 
 def gone_since(reader: Reader, space: int, after: int) -> tuple[int, list[int]]:
-    """The fragments that went since a mark, and the new mark."""
+    """The new mark, and the fragments that were deleted since the mark ``after``."""
     rows = list(
         reader.rows(
             "SELECT id, fragment FROM gone WHERE space = ? AND id > ? ORDER BY id", (space, after)
@@ -125,13 +125,13 @@ def gone_since(reader: Reader, space: int, after: int) -> tuple[int, list[int]]:
 
 
 def last_gone(reader: Reader, space: int) -> int:
-    """The mark after everything that has gone so far."""
+    """The mark of the last deleted fragment."""
     row = reader.row("SELECT coalesce(max(id), 0) FROM gone WHERE space = ?", (space,))
     return int(row[0]) if row else 0
 
 
 def untried(reader: SpaceReader) -> int:
-    """How many fragments nobody has tried to embed; what has failed waits for ``settle``."""
+    """How many fragments were never tried to be embedded; failed ones wait for ``settle``."""
     kinds = [model.work for model in reader.state.models]
     row = reader.row(
         "SELECT count(*) FROM work WHERE space = ? AND attempts = 0"
@@ -142,7 +142,7 @@ def untried(reader: SpaceReader) -> int:
 
 
 def unembedded(reader: SpaceReader) -> bool:
-    """Whether there are fragments that a model of the space has still to embed."""
+    """Whether a model of the space has fragments left to embed."""
     if not reader.state.models:
         row = reader.row("SELECT 1 FROM fragment WHERE space = ? LIMIT 1", (reader.id,))
         return row is not None
@@ -150,7 +150,7 @@ def unembedded(reader: SpaceReader) -> bool:
 
 
 def unfinished(reader: SpaceReader) -> int:
-    """How many entries that are split are not embedded by the model that answers."""
+    """How many entries have fragments that the current model has not embedded."""
     if reader.model is None:
         row = reader.row("SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (reader.id,))
     else:
@@ -163,7 +163,7 @@ def unfinished(reader: SpaceReader) -> int:
 
 
 def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
-    """Delete what was derived from entries; return how many rows of each kind went."""
+    """Delete the fragments of entries; return how many rows of each kind were deleted."""
     gone = {"fragments": 0, "vectors": 0}
     space = writer.id
     # An endpoint may have quoted the text in its error.
@@ -183,7 +183,7 @@ def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
 
 
 def drop_vectors(writer: SpaceWriter, model: EmbeddingModel) -> None:
-    """Delete what a model embedded, and what it had still to do."""
+    """Delete the vectors of a model, and the work queued for it."""
     writer.execute("DELETE FROM vector WHERE space = ? AND model = ?", (writer.id, model.id))
     work.drop(writer, writer.id, model.work)
 
@@ -200,7 +200,7 @@ def enqueue_all(writer: SpaceWriter, model: EmbeddingModel) -> None:
 
 
 def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
-    """Delete the vectors of fragments that are not what their model makes: unit rows."""
+    """Delete the vectors of fragments that have a wrong size or not unit length."""
     for model in writer.state.models:
         for fragment in fragments:
             row = writer.row(
@@ -250,7 +250,7 @@ def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
         if wrong := {len(blob) for blob in data} - {4 * dimension}:
             raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
         vectors = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
-        # All are unit vectors; what is no number is neither above nor below.
+        # All are unit vectors. NaN is neither above nor below a bound, so it fails as well.
         if len(vectors) and not (vectors.min() > -LONGEST and vectors.max() < LONGEST):
             raise ValueError("not of unit length")
     return vectors

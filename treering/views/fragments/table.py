@@ -82,7 +82,7 @@ class Table:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
-        """A read transaction and the table as of it; None while nothing was added to the space."""
+        """A read transaction, and the table at its state; None if nothing was ever added."""
         with ExitStack() as stack:
             with self._lock:  # else a thread might bring an older state than the table has
                 reader = stack.enter_context(self._space.read())
@@ -95,7 +95,8 @@ class Table:
 
     def _snapshot_of(self, reader: SpaceReader, state: SpaceState) -> Snapshot:
         if self._state is not None and state.revision < self._state.revision:
-            # Inside a transaction that the thread began earlier: a table of its own.
+            # The thread began its transaction before the table's last update. It gets a table of
+            # its own, as the shared one must not go back.
             return Table(self._space)._snapshot_of(reader, state)
         previous, self._state = self._state, None  # what an error leaves behind is loaded anew
         if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
@@ -236,7 +237,7 @@ class Table:
 
 
 def _codes(names: Sequence[K | None], codes: dict[K, int]) -> list[int]:
-    """A number for each name, new ones counted on; MISSING for None."""
+    """A code for each name; MISSING for None. New names are added to ``codes``."""
     for name in dict.fromkeys(names):
         if name is not None and name not in codes:
             codes[name] = len(codes)
@@ -260,9 +261,10 @@ def _sessions(
     at: NDArray[np.float64],
     kind: NDArray[np.int8],
 ) -> Codes:
-    """Session codes: as named, else for chats cut at silences, else MISSING.
+    """Session codes: of the named session; else, in chats, of a stretch without a long silence;
+    else MISSING.
 
-    What has no time was said when its neighbours in the same source were.
+    A fragment without a time takes the time of its neighbours in the same source.
     """
     new = np.diff(source[order], prepend=-1) != 0
     in_order = carried(at[order], np.cumsum(new))

@@ -26,7 +26,7 @@ PROMPT_SHARE: Final = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A new summary, who made it (a model's name or ``extractive``), and what that cost."""
+    """A new summary, its maker (a model's name or ``extractive``), and what it cost."""
 
     text: str
     made_by: str
@@ -38,13 +38,13 @@ class Aggregator(Protocol):
 
     @property
     def made_by(self) -> str:
-        """The name that nodes so made are marked with."""
+        """The maker's name, which is stored with every summary."""
         ...
 
     @property
     def incremental(self) -> bool:
-        """Whether a summary grows from its last version and the news (the paper), or is always made
-        from the node's children."""
+        """Whether a summary is made from its last version and new texts, as in the paper. If not,
+        it is always made from the node's children."""
         ...
 
     def aggregate(self, current: str | None, news: Sequence[str], entries: int) -> Aggregate:
@@ -115,7 +115,7 @@ class LLMAggregator:
 
 
 def _whole(reply: Reply) -> str:
-    """A reply without the sentence that its limit cut off; all of it where there is no other."""
+    """A reply without the sentence that its limit cut off. A reply of one sentence stays whole."""
     text = reply.text.strip()
     if reply.finish_reason != CUT:
         return text

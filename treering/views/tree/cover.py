@@ -1,9 +1,9 @@
 """Mixing altitudes: a summary or its leaves, never both, whichever covers more per token.
 
-The question makes some leaves relevant. A leaf covers itself; a summary covers each leaf below it
-as far as their embeddings agree. Coverage, ``Σ_leaves relevance · best agreement of a node shown``,
-is a facility-location function (Lin and Bilmes, 2011), so that taking the node with the greatest
-gain per token, again and again, comes close to the best that fits.
+The question makes some leaves relevant. A leaf covers itself. A summary covers each leaf below it
+to the degree that their embeddings agree. Coverage, ``Σ_leaves relevance · best agreement of a node
+shown``, is a facility-location function (Lin and Bilmes, 2011). So taking the node with the
+greatest gain per token, again and again, comes close to the best that fits.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ Above = Mapping[int, Sequence[int]]
 """The summaries above each leaf."""
 
 AGREEMENT_POWER: Final = 10
-"""Embeddings of a summary and any leaf below it have a cosine of a half to 0.9. Taken as it is, a
-summary seems to tell most of everything below it. On 130 questions of five FairytaleQA stories the
-fourth power lost 12 points of the evidence of narrow questions in 500 tokens, the tenth 2."""
+"""The embeddings of a summary and a leaf below it have a cosine of 0.5 to 0.9. Taken as it is, this
+cosine makes a summary seem to tell most of everything below it. On 130 questions of five
+FairytaleQA stories the fourth power lost 12 points of the evidence of narrow questions in 500
+tokens, the tenth 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverCandidates:
-    """Leaves and the summaries above them: ``agreement`` has a row of each, a column a leaf.
+    """Relevant leaves and the summaries above them; n nodes, of which the first m are leaves.
 
-    ``tokens`` is what showing a node costs, at least 1; ``relevance`` is not negative; two
-    ``relatives`` are never shown together: a node and what is above it, and a node and itself.
+    ``agreement``, shape (n, m), says how far a node covers a leaf. ``tokens``, shape (n,), is the
+    cost of showing a node, at least 1. ``relevance``, shape (m,), is not negative. ``relatives``,
+    shape (n, n), marks pairs that are never shown together: a node and those above it, and a node
+    and itself.
     """
 
     nodes: Sequence[int]
@@ -48,7 +51,7 @@ def candidates(
 ) -> CoverCandidates:
     """The relevant leaves and every summary above them.
 
-    ``tokens`` and ``vectors`` (unit) are given for each of them.
+    ``tokens`` and ``vectors`` (unit length) hold a value for each of these nodes.
     """
     leaves = list(relevance)
     summaries = sorted({node for leaf in leaves for node in above[leaf]})
@@ -75,8 +78,9 @@ def candidates(
 def cover(options: CoverCandidates, budget: int) -> list[int]:
     """The nodes to show within ``budget`` tokens.
 
-    Greedy: what covers most per token is taken. A summary comes early that way, so at the end each
-    gives place to texts below it where these fit after all and cover more.
+    Greedy: the node that adds most coverage per token is taken next. Summaries are short and come
+    early that way. So at the end each summary gives its place to leaves below it, if these fit
+    after all and cover more.
     """
     open_ = np.ones(len(options.nodes), dtype=np.bool_)
     taken: list[int] = []
@@ -91,6 +95,7 @@ def cover(options: CoverCandidates, budget: int) -> list[int]:
         taken.append(best)
         left -= int(options.tokens[best])
         open_ &= ~options.relatives[best]
+    # Rows from the number of leaves on are summaries.
     for row in [row for row in taken if row >= len(options.relevance)]:
         taken, left = _opened(options, taken, row, left)
     return [options.nodes[row] for row in taken]
@@ -105,7 +110,7 @@ def _covered(options: CoverCandidates, taken: Sequence[int]) -> Floats:
 def _opened(
     options: CoverCandidates, taken: list[int], summary: int, left: int
 ) -> tuple[list[int], int]:
-    """What is taken and left once a summary has given place to leaves below it, if that is more."""
+    """Nodes taken and tokens left, with a summary replaced by leaves below it if that is better."""
     rest = [row for row in taken if row != summary]
     room = left + int(options.tokens[summary])
     leaves = np.flatnonzero(options.relatives[summary, : len(options.relevance)])

@@ -1,4 +1,4 @@
-"""The tree view: it grows from fragments when it is used, and follows no entry by itself."""
+"""The tree view. It grows from fragments when it is used, and does not read entries itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Summaries(View):
         self._tree.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
-        """Summaries to be made, and leaves to be taken out."""
+        """The numbers of summaries to make and of leaves to remove."""
         counts = work.counts(reader, reader.id)
         return {kind: counts.get(kind, 0) for kind in (store.SUMMARIES, store.ERASED)}
 
@@ -45,12 +45,12 @@ class Summaries(View):
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
     ) -> None:
-        """See ``View``: nothing is derived of single entries."""
+        """See ``View``. The tree derives nothing from single entries."""
 
     def begin_rebuild(self, writer: SpaceWriter) -> None:
-        """Drop the tree; it grows anew by the settings of the space.
+        """Drop the tree; it grows again by the settings of the space.
 
-        Raises LLMNotConfigured where a model made summaries and there is none to make them again.
+        Raises LLMNotConfigured if a model made summaries and none is configured to repeat that.
         """
         if store.count_written(writer, writer.id, EXTRACTIVE) and not self._has_llm():
             raise LLMNotConfigured(
@@ -60,12 +60,12 @@ class Summaries(View):
         store.fell(writer, writer.id)
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
-        """See ``View``; a tree that nobody has used stays unused."""
+        """See ``View``. A tree that was never used is not grown."""
         if self._tree._is_grown():
             self._tree.settle(progress)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``: how deep in the tree a fragment stands."""
+        """See ``View``. The mark holds the depth of the fragment's leaf."""
         fragments = [quote.fragment for quote in quotes if quote.fragment is not None]
         levels = store.levels(reader, reader.id, fragments)
         return {

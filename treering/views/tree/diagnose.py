@@ -63,7 +63,7 @@ def depths(tree: Tree) -> dict[int, int]:
 
 
 def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:
-    """The figures of a tree; ``tokens`` holds the lengths of the texts that there are."""
+    """The figures of a tree; ``tokens`` holds the length of each node's text, if it has one."""
     by_depth: dict[int, list[int]] = {}
     for node, depth in depths(tree).items():
         by_depth.setdefault(depth, []).append(node)
@@ -94,8 +94,8 @@ def odd_one_out(
 ) -> OddOneOut:
     """The paper's human test (A.3.8) with embeddings as the judge.
 
-    A question is a random summary node, a random descendant of it, and a random node at the
-    descendant's depth that is not one. ``vector`` gives a node's unit embedding.
+    A question is a random summary node, a random descendant of it, and a random stranger: a node of
+    the descendant's depth that is not below the summary. ``vector`` gives a node's unit embedding.
     """
     rng = np.random.default_rng(seed)
     depth_of = depths(tree)

@@ -1,9 +1,8 @@
 """Summaries without a language model: the sentences that say most of what some texts say.
 
-A word weighs as many sentences as it occurs in. The sentence that adds the most weight of words not
-yet said, for its length, is taken again and again: budgeted greedy coverage (Lin and Bilmes, 2010),
-which passes over greetings and repetitions alike. Nothing is drawn by chance, so equal texts give
-equal summaries.
+A word's weight is the number of sentences it occurs in. Again and again the sentence is taken whose
+new words weigh most for its length. This is budgeted greedy coverage (Lin and Bilmes, 2010); it
+skips greetings and repetitions alike. Nothing is random, so equal texts give equal summaries.
 """
 
 from __future__ import annotations
@@ -47,6 +46,7 @@ def central_sentences(texts: Sequence[str], limit: int, count: Count) -> str:
         if gains[index] <= 0:
             break
         chosen.append(index)
+        # The words of this sentence are said: another sentence gains nothing by them.
         weights[says.indices[says.indptr[index] : says.indptr[index + 1]]] = 0.0
     if not chosen:
         return _cut(sentences[best_alone], limit, count)

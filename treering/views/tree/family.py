@@ -46,8 +46,9 @@ def direction(total: Exact) -> Vector:
 class Family:
     """Children in order of arrival; the vectors of a large family also lie side by side.
 
-    ``leaves`` counts the leaves below the parent, ``newest`` is the highest number one of them ever
-    had, ``total`` the exact sum of their vectors, None where they are ``FEW``: it is soon found.
+    ``leaves`` counts the leaves below the parent. ``newest`` is the highest number that one of them
+    ever had. ``total`` is the exact sum of their vectors, or None for up to ``FEW`` leaves, whose
+    sum is computed when needed.
     """
 
     __slots__ = ("_block", "leaves", "members", "newest", "total")

@@ -1,4 +1,4 @@
-"""Summaries and texts of one ranking as hits, and as a context of mixed altitudes."""
+"""A ranking of summaries and texts, given back as hits or as a context of mixed altitudes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from treering.views.tree.search import Allowed, NodeSnapshot, relevance
 from treering.views.tree.shape import Tree
 
 RELEVANT_TEXTS: Final = 64
-"""Texts that a context of mixed altitudes is to cover at least."""
+"""The least number of texts that a context of mixed altitudes tries to cover."""
 
 TOKENS_A_TEXT: Final = 32
 """A larger budget has more to cover: one text for so many tokens, the length of a short turn."""
 
 
 class NodeRanking(NamedTuple):
-    """Texts and summaries ranked for some queries, all of one state; ``allowed`` rows, or None."""
+    """Texts and summaries ranked for some queries. ``allowed`` marks rows to show; None is all."""
 
     searcher: Searcher
     reader: SpaceReader
@@ -96,7 +96,10 @@ def mixed_context(
 
 
 def _hits(ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]) -> dict[int, Hit]:
-    """A hit for every row; a summary's place is that of the text it is given with."""
+    """A hit for every row of ``speaks_for``, which maps a row to the text that gives its place.
+
+    A text gives its own place. A summary has no place in a source, and takes that of a text below.
+    """
     searcher, reader, tree, wide, ranking, _ = ranked
     places = sorted(set(speaks_for.values()))
     texts = dict(

@@ -1,4 +1,4 @@
-"""The tree in memory, kept in step with its rows: what is embedded becomes a leaf at once."""
+"""The tree in memory, kept in step with its rows. An embedded fragment becomes a leaf at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Grower:
         self._state: TreeState | None = None
 
     def grow(self) -> None:
-        """Attach every embedded fragment that has no leaf, take out every leaf that was erased."""
+        """Attach every embedded fragment without a leaf, and remove every erased leaf."""
         if self._tree is None:
             with self.reading():  # loads it with the vectors that searches use
                 pass
@@ -50,7 +50,7 @@ class Grower:
             pass
 
     def is_grown(self) -> bool:
-        """Whether there is a tree that has ever been grown."""
+        """Whether the tree of the space has ever been grown."""
         with self._space.read() as reader:
             return store.state(reader, reader.id) is not None
 
@@ -60,7 +60,7 @@ class Grower:
             return planting.load(ledger.settings(reader, reader.id))
 
     def replant(self, settings: Settings) -> None:
-        """Drop the tree and its summaries; from now on it grows so, from the first text on."""
+        """Drop the tree and its summaries, and grow it again by these settings."""
         with self._lock, self._space.write() as writer:
             before = ledger.settings(writer, writer.id)
             ledger.save_settings(writer, writer.id, planting.updated(before, settings))
@@ -80,7 +80,7 @@ class Grower:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[SpaceWriter, SpaceState, Tree] | None]:
-        """As ``reading``, for changes; those in memory are dropped if the rows are not kept."""
+        """As ``reading``, for changes. A failed transaction also drops the tree in memory."""
         with self._lock:
             try:
                 with self._space.write() as writer:
@@ -90,6 +90,7 @@ class Grower:
                     else:
                         yield writer, state, self._synced(writer, state.id, state.model)
             except BaseException:
+                # The tree in memory may have changes that the rolled back rows lack: load it anew.
                 self._tree = None
                 raise
 
@@ -98,7 +99,7 @@ class Grower:
         return self._state.revision if self._state else 0
 
     def commit(self, writer: Writer, space: int, tree: Tree, mark: int | None = None) -> None:
-        """Store that the tree has changed; called last inside ``writing``."""
+        """Store the changed state of the tree; called last inside ``writing``."""
         assert self._state is not None  # set by _synced
         self._state = replace(
             self._state,
@@ -109,7 +110,7 @@ class Grower:
         store.save_state(writer, space, self._state)
 
     def _grow_batch(self) -> bool:
-        """Attach and take out one batch; whether there was anything to do."""
+        """Attach and remove one batch of leaves; return whether there was any."""
         if not self._anything():
             return False
         with self.writing() as open_tree:
@@ -147,12 +148,13 @@ class Grower:
     ) -> Tree:
         """The tree as it is stored, with the vectors of the model that answers.
 
-        What ``base`` holds of them is not copied.
+        Vectors that ``base`` holds are shared with it, not copied.
         """
         stored = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
         settings = planting.load(ledger.settings(reader, space))
+        # Another process may have changed the rows; the revision in ``stored`` tells.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
                 self._tree = _load(reader, space, model, settings, stored.bound, base)
@@ -197,11 +199,12 @@ def _load(
 
 
 def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> None:
-    """Insert leaves, store the nodes this made or moved, queue the summaries it touched."""
+    """Insert leaves, store new and moved nodes, queue the summaries above the new leaves."""
     changed: set[int] = set()
     touched: set[int] = set()
     for leaf in new:
         digest = leaf.digest()
+        # An exact repetition shares the leaf of the first text, and changes no summary.
         number = store.leaf_by_digest(writer, space, digest)
         if number is None:
             inserted = tree.insert(leaf.vector)
@@ -215,6 +218,7 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
 
 
 def _take_out(writer: Writer, space: int, tree: Tree, leaf: int) -> None:
+    """Remove a leaf, unless it is gone already or the same text has been added again."""
     if leaf not in tree or store.fragments_of(writer, space, leaf):
         return
     removed = tree.remove(leaf)

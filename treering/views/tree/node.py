@@ -1,4 +1,4 @@
-"""What is shown of a node of the tree."""
+"""A node of the tree as it is shown to users."""
 
 from __future__ import annotations
 

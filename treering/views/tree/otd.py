@@ -1,7 +1,8 @@
 """OTD, the online hierarchical clustering MemTree is compared with (Menon et al. 2019, B.2).
 
-A binary tree: a newcomer x goes down from the root while it is more similar to the cluster S it has
-reached than S is in itself, always into the more similar half; then it becomes S's sibling.
+A binary tree. A new vector x starts at the root. While x is more similar to the cluster S it has
+reached than the members of S are to each other, x goes down into the more similar half of S. Then
+it becomes the sibling of S.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Doubles = NDArray[np.float64]
 
 @dataclass(slots=True, eq=False)
 class _Cluster:
-    """A subtree: how many leaves, the sum of their vectors, and its halves: two, or none."""
+    """A subtree: its number of leaves, the sum of their vectors, and its two halves, if any."""
 
     size: int
     total: Doubles

@@ -21,7 +21,7 @@ def updated(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
 def load(settings: Mapping[str, Any]) -> Settings:
     """What a space's settings say of its tree; the defaults where they say nothing.
 
-    Raises InputError for settings that ``updated`` has not made.
+    Raises InputError for settings that ``updated`` did not make.
     """
     stored = settings.get(KEY)
     if stored is None:

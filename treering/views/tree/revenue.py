@@ -67,9 +67,9 @@ def _pairs(tree: Tree, node: int) -> float:
 def separation(tree: Tree, *, seed: int = 0) -> Separation:
     """An estimate of β: each sampled leaf is taken as the newcomer of assumption 1.
 
-    For a subtree S that it is drawn into (more similar to S than S is in itself) and a child A of
-    S other than its most similar one, β is at most ``w(A) / w(A, x)``. Children of one leaf have
-    no inner similarity and are left out.
+    Let S be a subtree that the newcomer x enters: x is more similar to S than the leaves of S are
+    to each other. Let A be a child of S, but not the child most similar to x. Then β is at most
+    ``w(A) / w(A, x)``. A child with a single leaf has no inner similarity and is left out.
     """
     leaves = list(tree.leaves())
     chosen = np.random.default_rng(seed).permutation(len(leaves))[:SAMPLED_LEAVES]

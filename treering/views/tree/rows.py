@@ -1,4 +1,4 @@
-"""The vectors of a tree's nodes, those of leaves in a matrix that others use as well."""
+"""The vectors of a tree's nodes. Those of leaves may lie in a matrix that searches use, too."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SHARED: Final = -2  # row r of the shared matrix is written SHARED - r
 
 
 class Rows:
-    """A vector a node, shape (d,), by the node's number.
+    """One vector per node, shape (d,), by the node's number.
 
-    What ``share`` has found in the matrix of others takes no room here. The shared matrix is only
-    read, and its rows must not change; a vector that is set anew gets a row of its own.
+    A vector given to ``share`` is read from that matrix and takes no room here. The shared matrix
+    is only read, and its rows must not change. A vector that is set again gets a row of its own.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def shared(self) -> Vector:
-        """The matrix of others that is read; empty if there is none."""
+        """The shared matrix; empty if there is none."""
         return self._shared
 
     def __contains__(self, node: int) -> bool:
@@ -84,8 +84,8 @@ class Rows:
     def share(self, matrix: Vector, nodes: Ints, rows: Ints) -> None:
         """Read the vectors of ``nodes``, distinct, from ``rows`` of ``matrix`` from now on.
 
-        The nodes that were read from another matrix before and are not among them get rows of
-        their own, so that the other can go.
+        Other nodes that are read from an earlier shared matrix get rows of their own, so that the
+        earlier matrix can be freed.
         """
         self._reserve(int(nodes.max(initial=0)) + 1)
         left = np.setdiff1d(np.flatnonzero(self._row <= SHARED), nodes)

@@ -38,16 +38,16 @@ TREE_ALPHA: Final = 0.5
 
 FOCUS: Final = 1.0
 """In standard deviations of the own score. With a linear relevance the many leaves that matter a
-little outweigh the few that hold the answer: of narrow FairytaleQA questions 42 % of the answers'
+little outweighed the few that hold the answer: of narrow FairytaleQA questions 42 % of the answers'
 words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSnapshot:
-    """Fragments, then summaries, as one snapshot; ``node`` is the node of every row, or MISSING.
+    """Fragments, then summaries, as one snapshot.
 
-    Fragments that repeat each other exactly share a node. ``row`` gives the first row of every node
-    that has one, ``texts`` how many rows are fragments.
+    ``node`` is the node of every row, or MISSING; exact repetitions share a node. ``row`` is the
+    first row of every node that has one. ``texts`` is the number of rows that are fragments.
     """
 
     snapshot: Snapshot
@@ -71,12 +71,15 @@ class NodeSnapshot:
     def meeting(self, allowed: Allowed | None) -> Allowed | None:
         """The rows that meet a filter, given which fragments do; None for all.
 
-        A summary does if every text that it rests on does: nothing else may show through it.
+        A summary meets the filter if every text below it does. Else it could reveal a text that
+        the filter excludes.
         """
         if allowed is None:
             return None
         texts = allowed[: self.texts]
         parents = self.relation.parents
+        # ``other`` marks the leaves none of whose texts meets the filter. Every summary above one
+        # of them is mixed.
         other = np.ones(len(parents), dtype=np.bool_)
         other[parents[parents != MISSING]] = False
         standing = self.node[: self.texts][texts]
@@ -89,12 +92,14 @@ class NodeSnapshot:
         return np.concatenate([texts, ~mixed[self.node[self.texts :]]])
 
     def best_texts(self, summaries: Sequence[int], scores: Floats) -> dict[int, int]:
-        """Of each summary, by row, the row of the text below it that has the highest score."""
+        """For each summary row, the row of the highest-scoring text below it."""
         rows = np.flatnonzero(self.node[: self.texts] != MISSING)
         rows = rows[np.argsort(-scores[rows], kind="stable")]
         asked = np.zeros(len(self.relation.parents), dtype=np.bool_)
         asked[self.node[summaries]] = True
         first = np.full(len(asked), len(rows))
+        # All texts climb one level at a time, best score first. A summary keeps the smallest place
+        # in that order that reaches it: its best text. O(texts · depth), without a loop over texts.
         above, climbing = self.node[rows], np.arange(len(rows))
         while len(climbing):
             above[climbing] = self.relation.parents[above[climbing]]
@@ -108,7 +113,7 @@ class NodeSnapshot:
 class TreeRelatives:
     """The tree relation over the fragments of a search, as of one revision of the tree.
 
-    ``places`` gives the forest's parents and the node of each fragment.
+    ``places`` maps fragments to the parent of every node, and to the node of each fragment.
     """
 
     places: Callable[[Codes], tuple[Codes, Codes]]
@@ -125,7 +130,7 @@ class TreeRelatives:
 
 
 class TreeSearch:
-    """Ranks nodes; keeps what it built for one state of fragments and tree."""
+    """Ranks nodes. Keeps the widened snapshot for one state of fragments and tree."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -150,6 +155,7 @@ class TreeSearch:
 
     def _widened(self, reader: Reader, space: int, tree: Tree, base: Snapshot) -> NodeSnapshot:
         numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
+        # Terms are expensive; a summary whose text has not changed keeps its own.
         before, self._terms = self._terms, {}
         for number, text in zip(numbers.tolist(), texts, strict=True):
             earlier = before.get(number)
@@ -173,6 +179,7 @@ class TreeSearch:
         mode: Mode = "hybrid",
     ) -> Ranking:
         """``own + Σ_r α_r·env_r`` over fragments and summaries."""
+        # The relation in the plan knows fragments alone; here summaries are rows as well.
         bound = {
             kind: [
                 Weighted(wide.relation, choice.alpha)
@@ -186,7 +193,7 @@ class TreeSearch:
 
 
 def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan:
-    """The plan with relatives in the tree among the relations of what stands in it: not of code."""
+    """The plan with the tree relation added for every kind of content but code."""
     added = Weighted(relation, alpha)
     return {
         kind: list(weighted) if kind == "code" else [*weighted, added]
@@ -197,7 +204,7 @@ def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan
 def pick(
     tree: Tree, wide: NodeSnapshot, scores: Floats, k: int, method: Method, least: float | None
 ) -> list[tuple[int, float]]:
-    """The nodes that a method finds, with their scores of shape (rows,)."""
+    """The nodes that a method picks, each with its score; ``scores`` has shape (rows,)."""
     check_choice("method", method, METHODS)
     cut = -math.inf if least is None else least
     if method != "traversal":
@@ -220,10 +227,11 @@ def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
 
 
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
-    """The parents of all nodes without the root, and the leaf each fragment stands on."""
+    """The parent of every node, MISSING below the root, and the leaf of each fragment."""
     parents = tree.parents()
     rows = sorted(store.standing(reader, space))
     standing, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    # A fragment whose leaf is not in this tree is related to nothing.
     there = leaves < len(parents)
     there[there] = parents[leaves[there]] != NOWHERE
     standing, leaves = standing[there], leaves[there]
@@ -250,9 +258,10 @@ def _summaries(
 def relevance(
     wide: NodeSnapshot, scores: Floats, most: int, allowed: Allowed | None = None
 ) -> dict[int, float]:
-    """How much the ``most`` best texts matter by row: the best 1, one ``FOCUS`` below it 1/e.
+    """How much each of the ``most`` best texts matters, by row.
 
-    ``allowed`` tells the rows that may be shown; of equal texts only the best matters.
+    The best text has 1, a text one ``FOCUS`` below it 1/e. ``allowed`` marks the rows that may be
+    shown. Of equal texts only the best counts.
     """
     rows = np.arange(wide.texts) if allowed is None else np.flatnonzero(allowed[: wide.texts])
     order = rows[np.argsort(-scores[rows], kind="stable")]

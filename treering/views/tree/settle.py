@@ -1,4 +1,4 @@
-"""Making the summaries that inserts and erasures have queued: in parallel, safe to interrupt."""
+"""Makes the summaries that inserts and erasures have queued: in parallel, safe to interrupt."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from treering.views.tree.shape import Tree
 from treering.views.tree.store import Summary
 
 CALLS_IN_FLIGHT: Final = 8
-"""Language model calls at a time: what a small local server batches and a rate limit bears."""
+"""Language model calls at a time: what a small local server batches and a rate limit allows."""
 
 MOST_TEXTS: Final = 64
-"""Children that a summary made afresh is made from: those most like the whole. A topic of
-thousands would otherwise be read in full for every change below it."""
+"""A summary that is made afresh is made from so many children, those most like the whole. A topic
+with thousands would otherwise be read in full for every change below it."""
 
 ALL: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What is needed to make one summary, read at one moment."""
+    """The input of one summary, read in one transaction."""
 
     summary: Summary
     current: str | None
@@ -41,7 +41,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Queue:
-    """The summaries to make. Those made afresh wait for the summaries among their children."""
+    """The summaries to make. A summary made afresh waits for the summaries among its children."""
 
     total: int = 0
     ready: list[int] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Queue:
         self.waiting.update(dict.fromkeys(below, number))
 
     def done(self, number: int) -> None:
-        """Let what has waited for this one go on."""
+        """Note a finished summary; the one above it is ready if it waits for no other."""
         self.finished += 1
         above = self.waiting.pop(number, None)
         if above is not None:
@@ -79,8 +79,9 @@ class SummarySettler:
     def run(self) -> None:
         """Make every summary that is queued now.
 
-        Raises the first LLMError after the rest has been done, an EmbeddingError at once: without
-        its vector no summary can be kept. What failed, and what is made from it, stays queued.
+        Raises the first LLMError when the rest is done, and an EmbeddingError at once: a summary
+        cannot be stored without its vector. A summary that failed stays queued, and so do those
+        made from it.
         """
         queue = self._queue()
         failures: list[LLMError] = []
@@ -88,6 +89,7 @@ class SummarySettler:
         with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-tree") as pool:
             try:
                 while queue.ready or running:
+                    # Twice as many jobs as threads: no thread idles while results are stored.
                     while queue.ready and len(running) < 2 * CALLS_IN_FLIGHT:
                         job = self._job(queue.ready.pop())
                         if job is not None:
@@ -175,6 +177,7 @@ class SummarySettler:
                 number = summary.number
                 if store.save_summary(writer, state.id, summary, state.model, vector):
                     tree.set_content(number, vector)
+                    # A leaf that came meanwhile is not in this text: the summary stays queued.
                     if tree.newest(number) <= summary.taken:
                         work.claim(writer, state.id, store.SUMMARIES, [number])
                 if result.usage.calls:
@@ -182,7 +185,11 @@ class SummarySettler:
             self._grower.commit(writer, state.id, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
-        """Note why calls failed; a reason may quote what the call was given."""
+        """Note why calls failed.
+
+        A reason may quote the texts of the call. So none is stored for a summary whose texts were
+        erased since.
+        """
         if not failed:
             return
         with self._grower.writing() as open_tree:
@@ -197,7 +204,7 @@ class SummarySettler:
 
 
 def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[str, ...]:
-    """The texts of nodes in the order given; a summary that is not made yet has none."""
+    """The texts of nodes in the given order. A summary that is not made yet is left out."""
     leaves = store.leaf_texts(reader, space, [node for node in nodes if tree.is_leaf(node)])
     summaries = store.summaries(reader, space, [node for node in nodes if not tree.is_leaf(node)])
     texts = {number: leaf.text for number, leaf in leaves.items()}

@@ -48,8 +48,8 @@ class Settings:
 class Insertion(NamedTuple):
     """What an insert did: the new ``leaf`` and the summary nodes above it, top first.
 
-    ``split`` is the node made by expanding an old leaf (the last of ``path`` then), else None;
-    ``sibling`` is that old leaf.
+    If an old leaf was expanded, ``split`` is the summary node in its place (the last of ``path``),
+    and ``sibling`` is the old leaf. Else both are None.
     """
 
     leaf: int
@@ -59,9 +59,9 @@ class Insertion(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """What a removal did: the summary nodes that must be made anew, top first.
+    """What a removal did: the summary nodes whose texts must be made again, top first.
 
-    ``dissolved`` is the parent that was left with one child and gave its place to ``heir``.
+    ``dissolved`` is the parent if it was left with one child; that child, ``heir``, took its place.
     """
 
     path: tuple[int, ...]
@@ -243,6 +243,7 @@ class Tree:
         vector = self._checked(vector)
         descent = self._descend(vector)
         end = descent[-1]
+        # The number is also the rank: it grows with every insert, as the order of arrival does.
         leaf = self._new(rank=self._next)
         self.rows[leaf] = vector
         self._leaves += 1
@@ -258,6 +259,7 @@ class Tree:
         """Take a leaf out; a parent left with one child gives its place to that child."""
         path = self.path(self._check_leaf(leaf))
         parent = self.parent(leaf)
+        # The sum is taken while the leaf still has its vector.
         gone = self.total(leaf)
         self._detach(leaf)
         self._add((ROOT, *path), -gone, leaves=-1)
@@ -272,7 +274,7 @@ class Tree:
         return Removal(path[:-1], parent, heir)
 
     def set_content(self, node: int, vector: Vector) -> None:
-        """Tell what a summary node's text embeds to; inserts follow it if ``route`` says so."""
+        """Set the embedding of a summary node's text; inserts use it if ``route`` is "content"."""
         if self.is_leaf(node) or node == ROOT:
             raise UnknownName(f"node {node} is not a summary; only summaries get a new content")
         if self.settings.route == "content":
@@ -312,17 +314,19 @@ class Tree:
     # --- inside ------------------------------------------------------------------------------
 
     def _descend(self, vector: Vector) -> list[int]:
-        """Root to the node that takes the newcomer; a leaf at the end is to be expanded."""
+        """The nodes from the root to the newcomer's parent; a leaf at the end must be expanded."""
         node, descent = ROOT, [ROOT]
         deepest = self.settings.threshold.max_depth
         family = self._families.get(ROOT)
         while family:
             slot, similarity = family.nearest(vector, self.rows)
             depth = len(descent) - 1
+            # The best child is not similar enough: the newcomer becomes its sibling.
             if similarity < self._thresholds[depth]:
                 break
             node = family.members[slot]
             family = self._families.get(node)
+            # Expanding a leaf at the greatest depth would go below it: join its family instead.
             if family is None and depth + 1 >= deepest:
                 break
             descent.append(node)
@@ -360,17 +364,20 @@ class Tree:
         family = self._families[int(self._parent[node])]
         slot = int(self._slot[node])
         family.delete(slot)
+        # The later children have moved up by one slot.
         self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
 
     def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
-        """Add to the totals from the root down and let the routing vectors follow.
+        """Add ``change`` to the totals from the root down, and update the routing vectors.
 
-        The leaf itself has been attached or detached before.
+        The leaf itself has been attached or detached already.
         """
         for node in line:
             family = self._families[node]
             family.leaves += leaves
             family.newest = max(family.newest, newest)
+            # Small families keep no sum. One that has just outgrown ``FEW`` sums its leaves once,
+            # the changed leaf included; a larger one adds the change alone.
             if family.leaves <= FEW:
                 family.total = None
             elif family.total is None:
@@ -388,12 +395,13 @@ class Tree:
         self._families[int(self._parent[node])].put(int(self._slot[node]), node, self.rows)
 
     def _forget_contents(self, path: Sequence[int]) -> None:
-        """A summary that still speaks of a removed text must not lead inserts any more."""
+        """Drop the embeddings of summaries that still speak of a removed text."""
         for node in path:
             if self._contents.pop(node, None) is not None and node in self._families:
                 self._refresh(node)
 
     def _restore_totals(self) -> None:
+        # ``walk`` gives parents before children. Reversed, every child is complete when added.
         for node in reversed(list(self.walk())):
             if node in self._families:
                 family = self._families[node]

@@ -29,7 +29,11 @@ DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """What a stored tree looks like from outside: compare to notice a change."""
+    """The state of a stored tree; another value means that the tree has changed.
+
+    ``model`` made its vectors, ``mark`` is the last vector that was attached, ``bound`` is one more
+    than the highest number of a node, and ``revision`` grows with every change.
+    """
 
     model: int
     mark: int
@@ -39,7 +43,11 @@ class TreeState:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is stored of a summary node. ``text`` is None until it has been made."""
+    """A summary node as it is stored. ``text`` is None until it has been made.
+
+    ``taken`` is the highest node number when the text was made. ``afresh`` says that the text
+    must be made from the children alone. ``generation`` grows when a text below is erased.
+    """
 
     number: int
     text: str | None
@@ -58,7 +66,7 @@ class NewLeaf:
     vector: Vector
 
     def digest(self) -> bytes:
-        """What exact repetitions share."""
+        """A digest of the text; exact repetitions have the same."""
         return hashlib.blake2b(self.text.encode(), digest_size=DIGEST_BYTES).digest()
 
 
@@ -79,7 +87,7 @@ def save_state(writer: Writer, space: int, tree: TreeState) -> None:
 
 
 def clear(writer: Writer, space: int) -> None:
-    """Drop every node, where fragments stand, and what was left to do."""
+    """Drop every node, the leaves of all fragments, and the queued work."""
     for table in ("node", "leaf"):
         writer.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
     for view in (SUMMARIES, ERASED):
@@ -87,7 +95,7 @@ def clear(writer: Writer, space: int) -> None:
 
 
 def fell(writer: Writer, space: int) -> None:
-    """Drop the tree, if there is one, so that it grows anew from the first text on."""
+    """Drop the tree, if there is one, so that it grows again from the first text on."""
     tree = state(writer, space)
     clear(writer, space)
     if tree is not None:
@@ -112,7 +120,7 @@ def nodes(reader: Reader, space: int) -> list[Node]:
 
 
 def put_nodes(writer: Writer, space: int, changed: Iterable[Node]) -> None:
-    """Store the place of nodes; what is known of their texts stays."""
+    """Store the places of nodes; their texts stay as they are."""
     writer.many(
         "INSERT INTO node (space, number, parent, rank, leaf) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (space, number) DO UPDATE SET parent = excluded.parent, rank = excluded.rank",
@@ -121,7 +129,7 @@ def put_nodes(writer: Writer, space: int, changed: Iterable[Node]) -> None:
 
 
 def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
-    """Delete nodes and what was left to do for them."""
+    """Delete nodes and the work queued for them."""
     for number in numbers:
         writer.execute("DELETE FROM node WHERE space = ? AND number = ?", (space, number))
         work.claim(writer, space, SUMMARIES, [number])
@@ -158,7 +166,7 @@ def _by_number(rows: Iterable[Row], dimension: int) -> dict[int, Vector]:
 def new_leaves(
     reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
 ) -> tuple[int, list[NewLeaf]]:
-    """Fragments of texts and chats embedded since a mark without a leaf, and the new mark."""
+    """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
     rows = reader.rows(
         "SELECT v.id, v.fragment, v.data, e.text, f.start, f.stop, e.speaker, e.kind, l.number"
         " FROM vector v JOIN fragment f ON f.id = v.fragment JOIN entry e ON e.seq = f.entry"
@@ -186,7 +194,7 @@ def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:
 
 
 def put_leaf(writer: Writer, space: int, number: int, leaf: NewLeaf, digest: bytes) -> None:
-    """Let a fragment stand on a leaf."""
+    """Store the leaf of a fragment."""
     writer.execute(
         "INSERT INTO leaf (fragment, space, number, digest) VALUES (?, ?, ?, ?)",
         (leaf.fragment, space, number, digest),
@@ -194,13 +202,13 @@ def put_leaf(writer: Writer, space: int, number: int, leaf: NewLeaf, digest: byt
 
 
 def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
-    """Every fragment with the leaf it stands on."""
+    """Every fragment and its leaf."""
     rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (space,))
     return ((int(row[0]), int(row[1])) for row in rows)
 
 
 def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
-    """The fragments that stand on a leaf, oldest first; more than one if it was repeated."""
+    """The fragments of a leaf, oldest first; several if the text was repeated."""
     rows = reader.rows(
         "SELECT fragment FROM leaf WHERE space = ? AND number = ? ORDER BY fragment",
         (space, number),
@@ -210,7 +218,7 @@ def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class LeafText:
-    """A leaf's text, where it is from, and how many more times exactly this was added."""
+    """A leaf's text, its origin, and how many more times exactly this text was added."""
 
     text: str
     entry_id: str
@@ -219,7 +227,7 @@ class LeafText:
 
 
 def leaf_texts(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, LeafText]:
-    """What leaves say; one whose fragments were erased is left out."""
+    """The texts of leaves by number. A leaf whose fragments were erased is left out."""
     texts = {}
     for chunk in _pages(numbers):
         rows = reader.rows(
@@ -240,7 +248,7 @@ def leaf_texts(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, 
 
 
 def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
-    """The leaves that an entry's fragments stand on, in its order."""
+    """The leaves of an entry's fragments, in the order of the entry."""
     rows = reader.rows(
         "SELECT l.number FROM leaf l JOIN fragment f ON f.id = l.fragment"
         " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
@@ -250,7 +258,7 @@ def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
 
 
 def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
-    """The depth of the leaf of each fragment, 1 below the root; one without a leaf is left out."""
+    """The depth of each fragment's leaf, 1 below the root. Fragments without one are left out."""
     depths: dict[int, int] = {}
     for chunk in _pages(standing):
         rows = reader.rows(
@@ -267,7 +275,7 @@ def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int
 
 
 def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
-    """What is stored of summary nodes."""
+    """Summary nodes by number, as they are stored."""
     stored = {}
     for chunk in _pages(numbers):
         rows = reader.rows(
@@ -285,7 +293,7 @@ def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, S
 def save_summary(
     writer: Writer, space: int, summary: Summary, model: EmbeddingModel, vector: Vector
 ) -> bool:
-    """Store a new text of a summary; False if what is below was erased while it was written."""
+    """Store a summary's new text. False if a text below was erased while it was written."""
     return bool(
         writer.execute(
             "UPDATE node SET text = ?, made_by = ?, taken = ?, afresh = 0, model = ?, vector = ?"
@@ -321,7 +329,7 @@ def embedded_summaries(reader: Reader, space: int, width: int) -> list[tuple[int
 
 
 def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[tuple[int, str]]:
-    """Summaries whose vector is of another model, with their texts."""
+    """Number and text of the summaries whose vector another model made."""
     rows = reader.rows(
         "SELECT number, text FROM node WHERE space = ? AND text IS NOT NULL AND model != ?",
         (space, model.id),
@@ -332,7 +340,7 @@ def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[t
 def save_vector(
     writer: Writer, space: int, number: int, text: str, model: EmbeddingModel, vector: Vector
 ) -> None:
-    """Store another model's vector of a summary, unless its text has changed since."""
+    """Store a summary's vector of another model, unless its text has changed since."""
     writer.execute(
         "UPDATE node SET model = ?, vector = ? WHERE space = ? AND number = ? AND text = ?",
         (model.id, vector.astype("<f4").tobytes(), space, number, text),
@@ -340,7 +348,7 @@ def save_vector(
 
 
 def queue_upgrade(writer: Writer, space: int, made_by: str) -> None:
-    """Let every summary made by ``made_by`` be made again from its children."""
+    """Queue every summary made by ``made_by`` to be made again from its children."""
     rows = writer.rows("SELECT number FROM node WHERE space = ? AND made_by = ?", (space, made_by))
     numbers = [int(row[0]) for row in rows]
     writer.execute("UPDATE node SET afresh = 1 WHERE space = ? AND made_by = ?", (space, made_by))
@@ -348,11 +356,11 @@ def queue_upgrade(writer: Writer, space: int, made_by: str) -> None:
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
-    """Take the fragments of entries off their leaves; clear every summary above an empty leaf.
+    """Remove the fragments of entries from their leaves; clear every summary above an empty leaf.
 
-    Called before the fragments go, in the same transaction: from then on no row holds anything
-    that was derived from their texts. Returns how many summaries were cleared; they are queued,
-    and so are the empty leaves.
+    Called before the fragments are deleted, in the same transaction. From then on no row holds
+    anything derived from their texts. Returns how many summaries were cleared. The cleared
+    summaries and the empty leaves are queued as work.
     """
     numbers = set()
     for entry in erased:
@@ -363,6 +371,7 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
                 writer.execute("DELETE FROM leaf WHERE fragment = ?", (fragment,))
     empty = sorted(number for number in numbers if not fragments_of(writer, space, number))
     above = sorted({node for leaf in empty for node in _line(writer, space, leaf)})
+    # A new generation, so that a summary being written from the erased texts now is not stored.
     for number in above:
         writer.execute(
             "UPDATE node SET text = NULL, made_by = NULL, vector = NULL, model = NULL, afresh = 1,"
@@ -386,7 +395,7 @@ def _line(reader: Reader, space: int, number: int) -> list[int]:
 
 
 def _pages(numbers: Iterable[int]) -> Iterator[list[int]]:
-    """As many at a time as one statement takes."""
+    """Numbers in chunks that one SQL statement can take."""
     waiting = iter(numbers)
     while chunk := list(islice(waiting, PAGE)):
         yield chunk

@@ -57,7 +57,7 @@ FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
 
 @dataclass(frozen=True, slots=True)
 class TreeStats:
-    """The shape of a tree, its pending summaries, who made its texts, and what they cost."""
+    """The shape of a tree, its pending summaries, the makers of its texts, and their cost."""
 
     shape: Shape
     pending: int
@@ -95,14 +95,15 @@ class TreeView:
     # ------------------------------------------------------------------ keeping it up to date
 
     def _grow(self) -> None:
-        """Give every embedded text its leaf; the summaries this touches become pending work."""
+        """Give every embedded text a leaf; the summaries above new leaves become pending work."""
         self._grower.grow()
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """Make all pending summaries, in parallel: with the language model if one is configured,
-        else extractively. ``upgrade`` also has the model rewrite the extractive ones.
+        """Make all pending summaries, in parallel.
 
-        Raises LLMError and EmbeddingError; what is not done stays queued.
+        The language model makes them if one is configured; else they are extractive. With
+        ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
+        EmbeddingError; summaries that failed stay queued.
         """
         self._grow()
         aggregator = self._aggregator()
@@ -120,12 +121,11 @@ class TreeView:
         form: Form | None = None,
         route: Route | None = None,
     ) -> Settings:
-        """Grow the whole tree anew by other settings, which the space keeps; None leaves one as
-        it is.
+        """Grow the whole tree again by other settings, which the space keeps.
 
-        ``base``, ``rate``, ``max_depth`` and ``form`` are those of ``Threshold``: a lower base
-        gives a deeper tree. ``route`` is that of ``Settings``. All summaries become pending work.
-        Raises InputError.
+        A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
+        those of ``Threshold``: a lower base gives a deeper tree. ``route`` is that of
+        ``Settings``. All summaries become pending work. Raises InputError.
         """
         now = self.settings()
         chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
@@ -145,7 +145,7 @@ class TreeView:
         return self.children(ROOT)
 
     def children(self, number: int) -> list[TreeNode]:
-        """The nodes below one, in order of arrival. Raises UnknownName."""
+        """The children of a node, in order of arrival. Raises UnknownName."""
         return self._shown(lambda tree: tree.children(number))
 
     def node(self, number: int) -> TreeNode:
@@ -160,11 +160,11 @@ class TreeView:
         return self._shown(lambda tree: list(tree.path(number)))
 
     def leaves(self, number: int) -> list[TreeNode]:
-        """The original texts that a summary rests on. Raises UnknownName."""
+        """The original texts below a summary. Raises UnknownName."""
         return self._shown(lambda tree: list(tree.leaves(number)))
 
     def find(self, entry_id: str) -> list[TreeNode]:
-        """The leaves that an entry's text stands on, in its order. Raises UnknownName."""
+        """The leaves that hold an entry's text, in its order. Raises UnknownName."""
         with self._grower.reading() as open_tree:
             if open_tree is None:
                 raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
@@ -237,10 +237,10 @@ class TreeView:
     ) -> list[TreeNode]:
         """The nodes, summaries and leaves alike, that answer a query best, best first.
 
-        ``related`` scores all nodes by words, meaning and relations, relatives in the tree among
-        them with the weight ``alpha``. ``collapsed`` is the paper's: the cosine of all nodes,
-        without those below ``least``. ``traversal`` takes the k most similar at every level among
-        the children of the last k, so that it returns up to k nodes a level.
+        ``related`` scores all nodes by words, meaning and relations; ``alpha`` weighs the relation
+        of relatives in the tree. ``collapsed`` is the paper's: all nodes by cosine, without those
+        below ``least``. ``traversal`` takes the k most similar nodes at every level among the
+        children of the last k, so it returns up to k nodes per level.
         """
         check_queries([query])
         vectors = self._searcher.embedded([query], "hybrid")
@@ -266,7 +266,7 @@ class TreeView:
             ]
 
     def _is_grown(self) -> bool:
-        """Whether the tree has ever been used, so that it has to be kept up to date."""
+        """Whether the tree has ever been used and must be kept up to date."""
         return self._grower.is_grown()
 
     def _relation(self) -> TreeRelatives:
@@ -361,7 +361,7 @@ class TreeView:
     def _ranked(
         self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
     ) -> Iterator[NodeRanking | None]:
-        """Texts and summaries ranked, and which of them meet a filter; None if there is no tree."""
+        """Texts and summaries ranked, and the rows that meet a filter; None if there is no tree."""
         check_queries(queries)
         vectors = self._searcher.embedded(queries, mode)
         with self._grower.reading() as open_tree:
@@ -405,7 +405,7 @@ class TreeView:
 
 
 def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
-    """What is shown of nodes, in the order given."""
+    """Nodes as they are shown, in the given order."""
     ordered = list(numbers)
     pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
     leaf_texts = store.leaf_texts(reader, space, [n for n in ordered if tree.is_leaf(n)])
