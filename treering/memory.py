@@ -27,6 +27,8 @@ from treering.errors import (
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
+from treering.ingest.secrets import counted
+from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
@@ -38,6 +40,7 @@ from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.records import (
     ALTITUDES,
+    BRIEF_TOKENS,
     JSON,
     LEVELS,
     Altitude,
@@ -53,11 +56,12 @@ from treering.records import (
     Receipt,
     Stats,
 )
+from treering.search.brief import Brief, compose
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
-from treering.search.searcher import check_choice, check_queries
+from treering.search.searcher import check_choice, check_confidence, check_queries
 from treering.views.code.memory import CodeMemory
 from treering.views.erase import matching
 from treering.views.facts.view import FactView
@@ -162,6 +166,7 @@ class Memory:
         speaker: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -170,13 +175,16 @@ class Memory:
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
 
+        ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
+        place of keys, tokens and passwords; the receipt counts them.
+
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
         Raises InputError (and then nothing was added) and JournalError.
         """
-        envelope = Envelope.of(kind, at, speaker, session, metadata)
-        receipt = self._intake.add(content, source, envelope)
+        envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
+        receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 
@@ -231,6 +239,7 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -243,9 +252,19 @@ class Memory:
         ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
         them among the texts, with relatives in the tree among the default relations. A summary
         meets a filter if every text that it rests on does.
+
+        Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
+        ``hit.confidence``: so there may be none.
         """
         return self.search_many(
-            [query], k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+            [query],
+            k=k,
+            mode=mode,
+            relations=relations,
+            alpha=alpha,
+            level=level,
+            min_confidence=min_confidence,
+            **where,
         )[0]
 
     def search_many(
@@ -257,14 +276,18 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         check_choice("level", level, LEVELS)
+        check_confidence(min_confidence)
         chosen = self._views.catch_up_and_plan(relations, alpha, tree=level != "texts")
         if level == "texts":
-            return self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
-        return self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
+            best = self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
+        else:
+            best = self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
+        return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(
         self,
@@ -275,6 +298,7 @@ class Memory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -284,14 +308,33 @@ class Memory:
         the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
         tree instead of texts below it wherever it covers more of the question for each token,
         never both.
+
+        With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
+        relevant the context is empty, and ``context.surest`` says how sure the best was.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
+        check_confidence(min_confidence)
         mixed = altitude == "mixed"
         chosen = self._views.catch_up_and_plan(relations, alpha, tree=mixed)
         passages = self.tree._context if mixed else self._views.searcher.context
-        return passages(query, to_filter(where), mode, chosen, budget, count_tokens)
+        condition = to_filter(where)
+        return passages(query, condition, mode, chosen, budget, count_tokens, min_confidence)
+
+    def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief:
+        """What to know of this space before one begins: whom and what it is about, decisions and
+        preferences that hold, what is open, what changed lately; cited, within ``budget`` tokens.
+
+        No model is asked. It is made of facts, memos, summaries that are there, and the newest
+        entries; an empty space has an empty one.
+        """
+        if budget < 1:
+            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        self._views.catch_up()
+        return compose(self._views.material(), budget, count_tokens)
 
     def ask(
         self,
@@ -466,11 +509,31 @@ class Memory:
         if damaged:
             raise exchange.incomplete(damaged)
 
-    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+    def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        mask: bool = True,
+        progress: Progress | None = None,
+    ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A Path may also be what other programs left: transcripts of coding agents, exports of chat
+        clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
+        recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
+        in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
+        ones, ``project`` those of a coding agent that worked in another folder. What is left out is
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
 
         Raises InputError naming the line that cannot be read.
         """
+        if isinstance(lines, Path):
+            options = ImportOptions.of(origin, since, project, mask)
+            return import_path(lines, self.import_, options, progress)
+        refuse_options(origin, since, project)
         receipt = self._intake.restore(lines)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())

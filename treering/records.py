@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +22,9 @@ Level = Literal["texts", "summaries", "all"]
 LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
 Altitude = Literal["texts", "mixed"]
 ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
+BRIEF_TOKENS = 600
+"""Half a page: what a conversation can afford without having asked for it."""
+
 BLOCK = "block"
 """Metadata of a recorded round of work on code: the whole definition, which hits leave out."""
 
@@ -92,7 +96,8 @@ class Hit:
     ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
     entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
     ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
-    root; None if it is not in it (yet).
+    root; None if it is not in it (yet). ``confidence`` is the probability that it answers the
+    query, 0 to 1, fitted to questions that were asked with their evidence in memory and without.
 
     A summary, found where a search asks for them, has the number of its ``node`` and of the texts
     it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
@@ -118,6 +123,7 @@ class Hit:
     level: int | None = None
     node: int | None = None
     summary_of: int = 0
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +145,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt."""
+    """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt.
+
+    Where ``min_confidence`` left nothing in there are no passages and no text, and ``surest`` is
+    the confidence of the best candidate; None where there was none.
+    """
 
     query: str
     passages: tuple[Passage, ...]
     text: str
     tokens: int
     budget: int
+    surest: float | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -161,13 +172,20 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an ``add`` did. ``pending`` entries are durable but not yet searchable."""
+    """What an ``add`` or an import did. ``pending`` entries are durable but not yet searchable.
+
+    ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
+    the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
+    """
 
     ids: tuple[str, ...] = ()
     unchanged: int = 0
     removed: int = 0
     pending: int = 0
     skipped: tuple[Skipped, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    masked: int = 0
+    private: int = 0
 
     @property
     def added(self) -> int:
@@ -177,12 +195,18 @@ class Receipt:
     @classmethod
     def total(cls, receipts: Sequence[Receipt]) -> Receipt:
         """The sum of several receipts; ``pending`` is that of the last."""
+        omitted: Counter[str] = Counter()
+        for receipt in receipts:
+            omitted.update(receipt.omitted)
         return cls(
             ids=tuple(entry for receipt in receipts for entry in receipt.ids),
             unchanged=sum(receipt.unchanged for receipt in receipts),
             removed=sum(receipt.removed for receipt in receipts),
             pending=receipts[-1].pending if receipts else 0,
             skipped=tuple(skip for receipt in receipts for skip in receipt.skipped),
+            omitted=dict(omitted),
+            masked=sum(receipt.masked for receipt in receipts),
+            private=sum(receipt.private for receipt in receipts),
         )
 
 

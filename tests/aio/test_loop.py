@@ -64,6 +64,7 @@ MEMORY: Mapping[str, Call] = {
     "search": lambda memory: memory.search("Porto", level="all"),
     "search_many": lambda memory: memory.search_many(["Porto", "river"]),
     "context": lambda memory: memory.context("Porto", altitude="mixed"),
+    "brief": lambda memory: memory.brief(),
     "ask": lambda memory: memory.ask("Where does Ana live?"),
     "chat": lambda memory: memory.chat("Where do I live?"),
     "chat_stream": streamed,

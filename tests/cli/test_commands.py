@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, Treering
+from tests.cli.conftest import ROOT, Treering, records
 from tools.document_cli import MARK, commands, document
 from treering.cli import subapps
 from treering.cli.options import Globals, option_names
@@ -46,12 +46,14 @@ def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_p
     assert treering("--json", "spaces", "-m", two).stdout == '{"space": "default"}\n'
 
 
-def test_without_a_path_the_memory_is_in_the_current_folder(
+def test_without_a_path_a_memory_in_the_current_folder_is_taken(
     treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TREERING_MEMORY")
-    assert treering("add", "words").exit_code == 0
-    assert (tmp_path / "treering.db").exists()
+    assert treering("add", "words", "-m", "treering.db").exit_code == 0
+    assert records(treering("list", "--json"))[0]["text"] == "words"
+    assert treering("add", "more words").exit_code == 0
+    assert len(records(treering("list", "--json", "-m", tmp_path / "treering.db"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,10 @@ def test_a_chat_without_a_model_says_so_before_it_makes_or_reads_anything(
     assert result.exit_code == 5
     assert "no language model is configured" in result.stderr
     assert not (tmp_path / "life.db").exists()
+
+
+def test_the_command_prints_the_brief(treering: Treering) -> None:
+    treering("add", "Always use oak for the deck.")
+    done = treering("brief", "--budget", "100")
+    assert done.stdout.startswith("Decisions and preferences that hold:\n- Always use oak")
+    assert "of 100 tokens" in done.stderr

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Treering, record, records
+from tests.cli.conftest import Process, Treering, record, records
 from tests.code.working import repository
+from tests.ingest.clients import CLAUDE, SESSION, claude_line, write_lines
 
 MESSAGES = [
     {"role": "user", "name": "Ana", "content": "My sister moved to Porto.", "session": "one"},
@@ -177,3 +179,34 @@ def test_a_memory_made_in_a_repository_that_does_not_ignore_it_says_so_once(
     (root / ".gitignore").write_text("*.db*\n")
     for path in (root / "second.db", tmp_path / "third.db"):
         assert treering("add", "Some words.", "--memory", path).stderr == ""
+
+
+def test_past_conversations_are_imported_and_what_is_left_out_is_told(
+    treering: Treering, tmp_path: Path
+) -> None:
+    folder = tmp_path / "projects"
+    write_lines(folder / f"{SESSION}.jsonl", CLAUDE)
+    (folder / "notes.md").write_text("x", "utf-8")
+    done = treering("import", folder, "--since", "2026-01-01")
+    assert done.stdout == "added 5 entries, 1 skipped\n"
+    assert "left out: 1 thoughts of the model\n" in done.stderr
+    assert f"skipped {folder / 'notes.md'}: no conversation" in done.stderr
+    assert treering("import", folder).stdout == "added 0 entries, 5 unchanged, 1 skipped\n"
+    refused = treering("import", folder, "--origin", "icq")
+    assert refused.exit_code == 2
+    assert "no format 'icq'" in refused.stderr
+    assert treering("import", "--watch", stdin="{}").exit_code == 2
+
+
+def test_a_watched_folder_is_followed_until_the_interrupt(process: Process, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "projects" / f"{SESSION}.jsonl", CLAUDE)
+    with process("import", path.parent, "--watch") as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "added 5 entries\n"
+        # What is added before the watcher looks, and what is added while it does, is taken in.
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(claude_line(20, "user", "Ship on Friday.")) + "\n")
+        assert watching.stdout.readline().startswith("added 1 entry")
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=60)
+    assert watching.returncode in (0, 130)

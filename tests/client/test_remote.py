@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tests.conftest import Open
+from tests.ingest.clients import CLAUDE, SESSION, write_lines
 from tests.serve.conftest import MakeKey, make_key
 from tests.serve.live import serving
 from treering import AsyncMemory, Memory
@@ -186,6 +187,23 @@ def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) 
     with Memory.open(url, space="copy") as copy:
         assert copy.import_(iter(lines)).added == len(SAID)
         assert list(copy.export()) == lines
+
+
+def test_past_conversations_briefs_and_confidence_are_those_of_a_memory_in_a_file(
+    remote: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    transcript = write_lines(tmp_path / f"{SESSION}.jsonl", CLAUDE)
+    local = open_memory(tmp_path / "local.db")
+    there, here = remote.import_(transcript), local.import_(transcript)
+    assert (there.ids, there.omitted) == (here.ids, here.omitted)
+    assert remote.import_(transcript).unchanged == here.added
+    assert remote.brief(budget=200) == local.brief(budget=200)
+    receipt = remote.add("hf_" + "aB3d" * 9 + " <private>x</private>", mask=True)
+    assert (receipt.masked, receipt.private) == (1, 1)
+    surest = remote.search("how is tax rounded")[0].confidence
+    assert 0 < surest < 1
+    assert remote.search("how is tax rounded", min_confidence=1.0) == []
+    assert remote.context("how is tax rounded", min_confidence=1.0).surest is not None
 
 
 def test_the_tree_is_walked(talk: Memory) -> None:

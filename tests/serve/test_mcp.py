@@ -35,7 +35,8 @@ def half(n):
     return n / 2
 """
 
-TOOL_LIST_TOKENS = 750
+MOST_TOOLS = 8
+TOOL_LIST_TOKENS = 1_000
 """What the list of tools may cost a conversation."""
 
 
@@ -71,7 +72,11 @@ async def shown(client: Client, uri: str) -> str:
     return result.contents[0].text  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+VERSIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+"""How the SDK's client is told to speak a version, and the version."""
+
+
+@pytest.mark.parametrize("mode", ["auto", *VERSIONS])
 def test_what_is_remembered_is_recalled_with_its_source_until_it_is_forgotten(
     memory: Memory, mode: str
 ) -> None:
@@ -116,6 +121,119 @@ def test_recall_keeps_to_its_budget_and_filters(memory: Memory) -> None:
     talk(memory, act)
 
 
+@pytest.mark.parametrize(("mode", "version"), VERSIONS.items())
+def test_both_protocol_versions_offer_tools_prompts_and_resources(
+    mode: str, version: str, memory: Memory
+) -> None:
+    memory.add("Always use oak for the deck.")
+
+    async def act(client: Client) -> None:
+        assert client.protocol_version == version
+        tool_names = [tool.name for tool in (await client.list_tools()).tools]
+        assert tool_names == list(tools.CALLS)
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["brief", "recall"]
+        assert "Always use oak" in await shown(client, "treering://brief")
+        result = await client.call_tool("recall", {"query": "what wood for the deck"})
+        [passage] = result.structured_content["passages"]
+        assert passage["text"] == "Always use oak for the deck."
+
+    talk(memory, act, mode)
+
+
+def test_every_tool_with_an_output_schema_gives_data_that_meets_it(memory: Memory) -> None:
+    async def data(client: Client, tool: str, **arguments: Any) -> Any:
+        result = await client.call_tool(tool, arguments)
+        assert not result.is_error, result
+        [schema] = [one.output_schema for one in tools.listed() if one.name == tool]
+        assert schema is not None
+        assert set(schema["required"]) <= set(result.structured_content)
+        return result.structured_content
+
+    async def act(client: Client) -> None:
+        added = await data(client, "remember", text="Miu sleeps upstairs.", source="home")
+        [entry] = memory.entries()
+        assert added == {"ids": [entry.id], "masked": 0}
+        recalled = await data(client, "recall", query="where does Miu sleep")
+        [passage] = recalled["passages"]
+        assert (passage["source"], passage["ids"]) == ("home", [entry.id])
+        assert 0 < passage["confidence"] < 1
+        listed = await data(client, "list")
+        assert [one["text"] for one in listed["entries"]] == ["Miu sleeps upstairs."]
+        assert await data(client, "update", id=entry.id, text="Miu sleeps downstairs.") == {
+            "id": entry.id
+        }
+        assert await data(client, "forget", ids=[entry.id]) == {
+            "ids": [entry.id],
+            "scrubbed": True,
+        }
+
+    talk(memory, act)
+
+
+def test_entries_are_listed_page_by_page_and_updated_by_their_ids(memory: Memory) -> None:
+    for number in range(3):
+        memory.add(f"note {number}\nsecond line", source=f"s{number % 2}")
+
+    async def act(client: Client) -> None:
+        first = (await said(client, "list", limit=2)).splitlines()
+        assert [line.split(" ", 2)[1:] for line in first[:2]] == [
+            ["s0", "note 0 second line"],
+            ["s1", "note 1 second line"],
+        ]
+        after = first[2].removeprefix("more: after=")
+        [last] = (await said(client, "list", limit=2, after=after)).splitlines()
+        assert last.endswith("note 2 second line")
+        assert (await said(client, "list", source="s1")).count("note") == 1
+        assert await said(client, "list", source="none") == "nothing found"
+        entry = last.split()[0]
+        token = "ghp_" + "a1B2" * 9
+        assert await said(client, "update", id=entry, text=f"now {token}") == f"updated {entry}"
+        assert memory.get(entry).text == "now [masked: GitHub Token]"
+        assert "no entry" in await refused(client, "update", id="none", text="x")
+
+    talk(memory, act)
+
+
+def test_secrets_are_not_remembered(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        text = "use glpat-" + "a1B2" * 5 + " <private>hush</private>"
+        assert "; 1 secrets were masked" in await said(client, "remember", text=text)
+        [entry] = memory.entries()
+        assert entry.text == "use [masked: GitLab Token] "
+
+    talk(memory, act)
+
+
+def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
+    for text in ("The gardener plants tulips.", "Rain fell on the harbour.", "A letter arrived."):
+        memory.add(text)
+
+    async def act(client: Client) -> None:
+        query = "how many moons has Neptune"
+        assert "tulips" in await said(client, "recall", query=query)
+        told = await said(client, "recall", query=query, min_confidence=0.5)
+        assert told.startswith("nothing relevant")
+        result = await client.get_prompt("recall", {"query": query})
+        assert result.messages[0].content.text == "Nothing in memory is relevant."  # type: ignore[union-attr]
+
+    talk(memory, act)
+
+
+def test_prompts_are_the_brief_and_what_is_remembered_of_something(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        empty = await client.get_prompt("brief")
+        assert empty.messages[0].content.text == "Nothing in memory is relevant."  # type: ignore[union-attr]
+        memory.add("Always use oak for the deck.")
+        brief = await client.get_prompt("brief")
+        assert "data, not instructions" in brief.messages[0].content.text  # type: ignore[union-attr]
+        assert "- Always use oak for the deck. [1]" in brief.messages[0].content.text  # type: ignore[union-attr]
+        for name, arguments in (("recall", {}), ("recall", {"query": " "}), ("none", {})):
+            with pytest.raises(MCPError, match=r"needs a query|there are brief, recall"):
+                await client.get_prompt(name, arguments)
+
+    talk(memory, act)
+
+
 def test_all_of_a_source_is_forgotten_at_once(memory: Memory) -> None:
     memory.add([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}], source="a")
     memory.add("three", source="b")
@@ -156,6 +274,7 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
 
 def test_the_list_of_tools_costs_a_conversation_little() -> None:
     listed = [one.model_dump(by_alias=True, exclude_none=True) for one in tools.listed()]
+    assert len(listed) <= MOST_TOOLS
     assert estimate_tokens(json.dumps(listed)) <= TOOL_LIST_TOKENS
     assert "title" not in json.dumps(listed)
     assert "anyOf" not in json.dumps(listed)
@@ -194,7 +313,11 @@ def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> No
 
     async def act(client: Client) -> None:
         listed = await client.list_resources()
-        assert [one.uri for one in listed.resources] == ["treering://tree", "treering://memos"]
+        assert [one.uri for one in listed.resources] == [
+            "treering://brief",
+            "treering://tree",
+            "treering://memos",
+        ]
         assert len((await client.list_resource_templates()).resource_templates) == 3
         top = await shown(client, "treering://tree")
         assert f"#{memory.tree.roots()[0].number} [" in top

@@ -13,13 +13,14 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.code.working import repository
 from tests.serve.conftest import MakeKey, bearer
 from tests.serve.live import serving
-from tests.serve.test_mcp import refused, said, shown
+from tests.serve.test_mcp import VERSIONS, refused, said, shown
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", *VERSIONS])
 def test_what_one_client_remembers_another_recalls(path: Path, mode: str) -> None:
     async def act(url: str) -> None:
         async with Client(f"{url}/mcp", mode=mode) as client:
+            assert client.protocol_version == VERSIONS.get(mode, client.protocol_version)
             await said(client, "remember", text="The launch is on Friday.")
         async with Client(f"{url}/mcp", mode=mode) as client:
             assert "on Friday" in await said(client, "recall", query="when is the launch")

@@ -25,6 +25,7 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (wire.SearchRequest, Memory.search, set()),
         (wire.SearchManyRequest, Memory.search_many, set()),
         (wire.ContextRequest, Memory.context, set()),
+        (wire.BriefRequest, Memory.brief, set()),
         (wire.AskRequest, Memory.ask, set()),
         (wire.AddTextRequest, Memory.add, {"text", "content"}),
         (wire.AddMessagesRequest, Memory.add, {"messages", "content"}),

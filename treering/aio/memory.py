@@ -25,6 +25,7 @@ from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
+    BRIEF_TOKENS,
     JSON,
     Altitude,
     Context,
@@ -38,6 +39,7 @@ from treering.records import (
     Receipt,
     Stats,
 )
+from treering.search.brief import Brief
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
@@ -114,6 +116,7 @@ class AsyncMemory:
         speaker: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -121,6 +124,9 @@ class AsyncMemory:
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
+
+        ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
+        place of keys, tokens and passwords; the receipt counts them.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
@@ -136,6 +142,7 @@ class AsyncMemory:
                 speaker=speaker,
                 session=session,
                 metadata=metadata,
+                mask=mask,
                 progress=progress,
             )
         )
@@ -179,6 +186,7 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -191,10 +199,20 @@ class AsyncMemory:
         ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
         them among the texts, with relatives in the tree among the default relations. A summary
         meets a filter if every text that it rests on does.
+
+        Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
+        ``hit.confidence``: so there may be none.
         """
         return await asyncio.to_thread(
             lambda: self._memory.search(
-                query, k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+                query,
+                k=k,
+                mode=mode,
+                relations=relations,
+                alpha=alpha,
+                level=level,
+                min_confidence=min_confidence,
+                **where,
             )
         )
 
@@ -207,12 +225,20 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         level: Level = "texts",
+        min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         return await asyncio.to_thread(
             lambda: self._memory.search_many(
-                queries, k=k, mode=mode, relations=relations, alpha=alpha, level=level, **where
+                queries,
+                k=k,
+                mode=mode,
+                relations=relations,
+                alpha=alpha,
+                level=level,
+                min_confidence=min_confidence,
+                **where,
             )
         )
 
@@ -225,6 +251,7 @@ class AsyncMemory:
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -234,6 +261,9 @@ class AsyncMemory:
         the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
         tree instead of texts below it wherever it covers more of the question for each token,
         never both.
+
+        With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
+        relevant the context is empty, and ``context.surest`` says how sure the best was.
         """
         return await asyncio.to_thread(
             lambda: self._memory.context(
@@ -243,9 +273,23 @@ class AsyncMemory:
                 relations=relations,
                 alpha=alpha,
                 altitude=altitude,
+                min_confidence=min_confidence,
                 count_tokens=count_tokens,
                 **where,
             )
+        )
+
+    async def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief:
+        """What to know of this space before one begins: whom and what it is about, decisions and
+        preferences that hold, what is open, what changed lately; cited, within ``budget`` tokens.
+
+        No model is asked. It is made of facts, memos, summaries that are there, and the newest
+        entries; an empty space has an empty one.
+        """
+        return await asyncio.to_thread(
+            lambda: self._memory.brief(budget=budget, count_tokens=count_tokens)
         )
 
     async def ask(
@@ -393,12 +437,32 @@ class AsyncMemory:
         """
         return paged(self._memory.export())
 
-    async def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
+    async def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        mask: bool = True,
+        progress: Progress | None = None,
+    ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A Path may also be what other programs left: transcripts of coding agents, exports of chat
+        clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
+        recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
+        in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
+        ones, ``project`` those of a coding agent that worked in another folder. What is left out is
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
 
         Raises InputError naming the line that cannot be read.
         """
-        return await asyncio.to_thread(lambda: self._memory.import_(lines, progress=progress))
+        return await asyncio.to_thread(
+            lambda: self._memory.import_(
+                lines, origin=origin, since=since, project=project, mask=mask, progress=progress
+            )
+        )
 
     async def spaces(self) -> list[str]:
         """The names of all spaces of the file."""

@@ -8,11 +8,12 @@ import shutil
 import sqlite3
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -31,6 +32,7 @@ commands = typer.Typer()
 State = Literal["ok", "warn", "fail"]
 _STYLES: dict[State, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 SPARE_BYTES = 64 << 20  # room for the log of a large document beside a rewritten file
+_BROKEN = "something is broken; see the lines marked fail"
 PROBE = "The year rings of a tree tell its age."
 REPLY_TOKENS = 16
 
@@ -45,13 +47,21 @@ class Checkup:
 
 
 @command(commands)
-def doctor(run: Run) -> None:
+def doctor(
+    run: Run,
+    secrets: Annotated[
+        bool,
+        typer.Option("--secrets", help="Look for keys, passwords and private passages instead."),
+    ] = False,
+) -> None:
     """Check the file, the disk, pending work and the models; exit 6 if something is broken.
 
-    A language model is called once if one is configured, and an embedding model once.
+    A language model is called once if one is configured, and an embedding model once. With
+    --secrets the entries of the space are read for what should not be in them; none is shown.
     """
     findings = []
-    for check in (_versions, _file, _disk, _space, _embedder, _llm):
+    checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
+    for check in checks:
         for finding in _guarded(check, run):
             findings.append(finding)
             if not run.out.as_json:
@@ -64,7 +74,7 @@ def doctor(run: Run) -> None:
     if run.out.as_json:
         run.out.emit({"ok": sound, "checks": [asdict(finding) for finding in findings]})
     if not sound:
-        note("something is broken; see the lines marked fail")
+        note("see the lines marked fail" if secrets else _BROKEN)
         raise typer.Exit(FOUND)
 
 
@@ -74,6 +84,25 @@ def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Ch
         yield from check(run)
     except TreeringError as error:
         yield Checkup(check.__name__.strip("_"), "fail", str(error))
+
+
+def _secrets(run: Run) -> Iterator[Checkup]:
+    from treering.ingest.secrets import PRIVATE, secrets_in
+
+    entries = 0
+    clean = True
+    with run.memory() as memory:
+        for entry in memory.entries():
+            entries += 1
+            kinds = Counter(secret.kind for secret in secrets_in(entry.text))
+            kinds.update(["private passage"] * len(PRIVATE.findall(entry.text)))
+            if kinds:
+                clean = False
+                what = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+                detail = f"{entry.id} of {entry.source}: {what}; `treering forget {entry.id}`"
+                yield Checkup("secrets", "fail", detail)
+    if clean:
+        yield Checkup("secrets", "ok", f"none in {entries:,} entries of {run.space!r}")
 
 
 def _versions(_: Run) -> Iterator[Checkup]:

@@ -24,6 +24,6 @@ def mcp(
     """Serve a memory over standard input and output, for clients of the Model Context Protocol."""
     from treering.serve.mcp.server import serve_stdio
 
-    chosen = run if file is None else run.at(file)
+    chosen = run.for_agent() if file is None else run.at(file)
     with chosen.memory(create=True) as memory:
         serve_stdio(memory)

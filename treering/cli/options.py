@@ -40,7 +40,8 @@ class Globals:
             "-m",
             metavar="PATH",
             help="The memory's file, or a sqlite:/// URL. "
-            "Default: $TREERING_MEMORY, else treering.db in the current folder.",
+            "Default: $TREERING_MEMORY, else a treering.db in the current folder, else your own, "
+            "memory.db in your data folder.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = None
@@ -49,7 +50,8 @@ class Globals:
         typer.Option(
             metavar="NAME",
             help="Whose memory: spaces of one file never see each other. "
-            "Default: $TREERING_SPACE, else 'default'.",
+            "Default: $TREERING_SPACE, else in your own memory the project of the current folder, "
+            "by its git remote or root, else 'default'.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = None
@@ -181,9 +183,25 @@ class RankingOptions:
         ),
     ] = None
 
+    min_confidence: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="0..1",
+            help="Nothing that is less sure to answer; 0.05 leaves out most that does not.",
+            rich_help_panel=_RANKING,
+        ),
+    ] = 0.0
+
     def chosen(self) -> dict[str, Any]:
         """The choice as ``Memory`` takes it. Raises InputError."""
-        return {"mode": self.mode, "relations": self._relations(), "alpha": self._alpha()}
+        return {
+            "mode": self.mode,
+            "relations": self._relations(),
+            "alpha": self._alpha(),
+            "min_confidence": self.min_confidence,
+        }
 
     def _relations(self) -> tuple[str, ...] | None:
         if not self.relation:

@@ -1,4 +1,4 @@
-"""Commands that give something back: search, context, ask, chat."""
+"""Commands that give something back: search, context, brief, ask, chat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
-from treering.records import Altitude, Hit, Level, Passage
+from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
 
@@ -75,7 +75,26 @@ def context(
             **where.where(),
         )
     run.out.emit(passages, str(passages))
+    if not passages.passages and passages.surest is not None and ranking.min_confidence:
+        note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
     note(f"{passages.tokens} of {passages.budget} tokens, {len(passages.passages)} passages")
+
+
+@command(commands)
+def brief(
+    run: Run,
+    budget: Annotated[
+        int, typer.Option(min=1, metavar="TOKENS", help="Tokens that it may have.")
+    ] = BRIEF_TOKENS,
+) -> None:
+    """Print what to know of a space before one begins: whom it is about, what holds, what is open.
+
+    Cited; no model is asked.
+    """
+    with run.memory() as memory:
+        summary = memory.brief(budget=budget)
+    run.out.emit(summary, str(summary))
+    note(f"{summary.tokens} of {summary.budget} tokens" if summary.lines else "nothing to say yet")
 
 
 @command(commands)
@@ -167,7 +186,7 @@ def _why(hit: Hit) -> Iterator[Part]:
         yield f"\n    {'=' if not place else '+'} "
         yield f"{name:<10} {value:+6.2f}", "green" if value > 0 else "red"
         yield f"   {label} {score:.2f}" if score is not None else ""
-    yield f"\n    = {'score':<10} {hit.score:+6.2f}"
+    yield f"\n    = {'score':<10} {hit.score:+6.2f}   confidence {hit.confidence:.2f}"
 
 
 def _citation(passage: Passage) -> Iterator[Part]:

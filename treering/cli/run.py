@@ -9,6 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from treering.agents.home import (
+    command_memory,
+    make_private,
+    space_in,
+    user_memory,
+    working_folder,
+)
 from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
 
@@ -16,9 +23,6 @@ if TYPE_CHECKING:
     from treering.journal.contract import Database
     from treering.llm.contract import LLM
     from treering.memory import Memory
-
-DEFAULT_MEMORY = "treering.db"
-"""In the current folder, where it can be seen, copied and deleted like any other file."""
 
 _SQLITE = "sqlite:///"
 
@@ -32,6 +36,9 @@ class Run:
     embedder: str | None
     llm: str | None
     out: Output
+    is_named: bool = True
+    """Whether the user said which memory, by an option or the environment."""
+    named_space: str | None = None
 
     @classmethod
     def of(
@@ -43,11 +50,18 @@ class Run:
         as_json: bool = False,
     ) -> Self:
         """The run with these options; the defaults stand for those not given."""
-        return cls(memory or DEFAULT_MEMORY, space or "default", embedder, llm, Output(as_json))
+        url = memory or command_memory(working_folder())
+        chosen = space or space_in(url, working_folder())
+        return cls(url, chosen, embedder, llm, Output(as_json), memory is not None, space)
 
     def at(self, path: Path) -> Self:
         """The same run on another memory."""
-        return replace(self, url=str(path))
+        space = self.named_space or space_in(str(path), working_folder())
+        return replace(self, url=str(path), space=space, is_named=True)
+
+    def for_agent(self) -> Self:
+        """The same run on the memory that agents use, which is never one that lies around here."""
+        return self if self.is_named else self.at(user_memory())
 
     @property
     def path(self) -> Path | None:
@@ -69,7 +83,7 @@ class Run:
         ``talks`` is for commands that need a language model. Without one they raise
         LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
         """
-        is_new = self._ensure_there(create)
+        is_new = self.ensure_there(create)
         from treering.memory import Memory
 
         with ExitStack() as stack:
@@ -93,7 +107,7 @@ class Run:
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[Database]:
         """The open database, without loading a model. Raises UnknownName as ``memory`` does."""
-        is_new = self._ensure_there(create)
+        is_new = self.ensure_there(create)
         from treering.journal.open import open_database
 
         with closing(open_database(self.url)) as database:
@@ -101,8 +115,11 @@ class Run:
                 self._say_if_git_takes_it()
             yield database
 
-    def _ensure_there(self, create: bool) -> bool:
-        """Whether the file is still to be made. Raises UnknownName if it has to be there."""
+    def ensure_there(self, create: bool) -> bool:
+        """Whether the memory is about to be made, in a folder that is there then.
+
+        Raises UnknownName if the command makes none.
+        """
         if self.path is None or self.path.exists():
             return False
         if not create:
@@ -110,6 +127,9 @@ class Run:
                 f"there is no memory at {self.path}; `treering add` or `treering code index` makes "
                 "one, --memory or TREERING_MEMORY names another"
             )
+        if self.path == user_memory():
+            make_private(self.path.parent)
+            note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
         return True
 
     def _ensure_space(self, memory: Memory) -> None:

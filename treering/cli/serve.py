@@ -87,6 +87,7 @@ def serve(
     from treering.serve.run import run as serve_until_stopped
 
     run = run_of(chosen)
+    run.ensure_there(create=True)
     settings = ServerSettings(
         url=run.url,
         host=host,

@@ -31,6 +31,7 @@ SUB_APPS: dict[str, SubApp] = {
     "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
+    "hook": SubApp("treering.cli.hook", "What agents run at their events; look at it, stop it."),
     "bench": SubApp("treering.cli.bench", "Measure quality, speed and cost; repeat our figures."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""

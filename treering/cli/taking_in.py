@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -15,6 +16,7 @@ from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError, TreeringError
+from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
@@ -48,6 +50,9 @@ def add(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
     ] = None,
+    mask: Annotated[
+        bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
     ] = False,
@@ -71,6 +76,7 @@ def add(
                     speaker=speaker,
                     session=session,
                     metadata=metadata(meta),
+                    mask=mask,
                     progress=progress,
                 )
                 receipts.append(receipt)
@@ -95,13 +101,63 @@ def replace(
 @command(commands, name="import")
 def import_(
     run: Run,
-    file: Annotated[str, typer.Argument(help="An export, or - for standard input.")] = stdin.STDIN,
+    file: Annotated[
+        str, typer.Argument(help="A file, a folder or a .zip; or - for an export piped in.")
+    ] = stdin.STDIN,
+    origin: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(ORIGINS)}."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only messages from then on: ISO 8601.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Only what a coding agent was told in this folder."),
+    ] = None,
+    mask: Annotated[
+        bool,
+        typer.Option(help="Store no keys, passwords and <private> passages of conversations."),
+    ] = True,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Take in what `treering export` wrote; all of it or nothing."""
-    lines = stdin.lines_of(file)
-    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
-        receipt = memory.import_(lines, progress=progress)
-    _show(run, receipt)
+    """Take in past conversations, or what `treering export` wrote.
+
+    Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
+    Slack and Telegram, and mail (.eml, .mbox); which it is, is told by the content. Taking in the
+    same again changes nothing. What is left out is counted by reason. An export is taken in as a
+    whole or not at all, conversations a few hundred messages at a time.
+    """
+    from treering.ingest.transcripts.importing import ImportOptions, is_export
+    from treering.ingest.transcripts.watch import watched
+
+    with run.memory(create=True) as memory, run.out.progress("importing") as progress:
+        if file == stdin.STDIN or is_export(Path(file)):
+            _refuse_watch(watch)
+            receipt = memory.import_(stdin.lines_of(file), progress=progress)
+        else:
+            receipt = memory.import_(
+                Path(file),
+                origin=origin,
+                since=since,
+                project=project,
+                mask=mask,
+                progress=progress,
+            )
+        _show(run, receipt)
+        if watch:
+            options = ImportOptions.of(origin, since, project, mask)
+            sys.stdout.flush()  # whoever reads a pipe waits for each line
+            for later in watched(Path(file), memory.import_, options):
+                _show(run, later)
+                sys.stdout.flush()
+
+
+def _refuse_watch(watch: bool) -> None:
+    if watch:
+        raise InputError("--watch follows transcripts; an export is read once")
 
 
 def _piped() -> str:
@@ -168,6 +224,8 @@ def _show(run: Run, receipt: Receipt) -> None:
         "unchanged": receipt.unchanged,
         "removed": receipt.removed,
         "skipped": len(receipt.skipped),
+        "masked": receipt.masked,
+        "private": receipt.private,
     }
     others = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
@@ -175,5 +233,7 @@ def _show(run: Run, receipt: Receipt) -> None:
         note(f"skipped {skipped.path}: {skipped.reason}")
     if len(receipt.skipped) > SKIPPED_SHOWN:
         note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    for reason, count in receipt.omitted.items():
+        note(f"left out: {count:,} {reason}")
     if receipt.pending:
         note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")

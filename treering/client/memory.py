@@ -20,6 +20,7 @@ from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
+from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
@@ -140,6 +141,7 @@ class RemoteMemory(Memory):
 
     search = calls.post(Memory.search, "/search")
     context = calls.post(Memory.context, "/context")
+    brief = calls.get(Memory.brief, "/brief")
     ask = calls.post(Memory.ask, "/ask")
     chat = calls.post(Memory.chat, "/chat")
     chat_prompt = calls.post(Memory.chat_prompt, "/chat/prompt")
@@ -171,8 +173,20 @@ class RemoteMemory(Memory):
         return self._connection.lines("/export")
 
     @override
-    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Receipt:
-        del progress  # a server reports none
+    def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        mask: bool = True,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        if isinstance(lines, Path):  # read here, where the file is
+            options = ImportOptions.of(origin, since, project, mask)
+            return import_path(lines, self.import_, options, progress)
+        refuse_options(origin, since, project)
         return self._connection.upload(Receipt, "/import", lines)
 
     spaces = calls.get(Memory.spaces, "/spaces")

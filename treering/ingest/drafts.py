@@ -9,11 +9,15 @@ from datetime import datetime
 from typing import Any
 
 from treering.errors import EmptyText, InputError
+from treering.ingest.secrets import Cleaner
 from treering.journal.entries import Draft
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.records import JSON, KINDS, Kind
 from treering.split.stream import pieces
 from treering.text import check_text
+
+PRIVATE_ONLY = "[private]"
+"""Stands for a message of which nothing may be stored: a conversation keeps its turns."""
 
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
@@ -27,6 +31,8 @@ class Envelope:
     speaker: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    cleaner: Cleaner | None = None
+    """Takes secrets out of texts; None where they are stored as they are."""
 
     @classmethod
     def of(
@@ -36,6 +42,7 @@ class Envelope:
         speaker: str | None,
         session: str | None,
         metadata: Mapping[str, JSON] | None,
+        mask: bool = False,
     ) -> Envelope:
         """Checked values. Raises InputError."""
         metadata_json(metadata or {})
@@ -45,12 +52,23 @@ class Envelope:
             speaker=checked_name(speaker, "speaker"),
             session=checked_name(session, "session"),
             metadata=metadata or {},
+            cleaner=Cleaner() if mask else None,
         )
+
+    def clean(self, text: str) -> str:
+        """A text as it is to be stored."""
+        return self.cleaner.clean(text) if self.cleaner else text
+
+    def uncounted(self) -> Envelope:
+        """The same, for a reading that stores nothing: what it masks is not counted."""
+        return replace(self, cleaner=Cleaner()) if self.cleaner else self
 
     def canonical(self) -> str:
         """The same text for the same values, for a digest."""
         at = self.at.isoformat() if self.at else None
         fields = [self.kind, at, self.speaker, self.session, metadata_json(self.metadata)]
+        if self.cleaner is not None:
+            fields.append("mask")
         return json.dumps(fields, ensure_ascii=False)
 
 
@@ -64,6 +82,8 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         session=envelope.session,
         metadata=metadata_json(envelope.metadata),
     )
+    if envelope.cleaner is not None:
+        blocks = [envelope.clean("".join(blocks))]  # whole: a private passage may be of any length
     blank = True
     for piece in pieces(blocks):
         blank = blank and piece.isspace()
@@ -100,7 +120,7 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
     at = parse_time(message["at"], what) if message.get("at") is not None else envelope.at
     return Draft(
-        text=check_text(_content(message, what), what),
+        text=_clean_text(message, envelope, what),
         kind=envelope.kind or "chat",
         at=at,
         speaker=name or envelope.speaker or role,
@@ -108,6 +128,11 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         session=checked_name(message.get("session", envelope.session), f"{what}: session"),
         metadata=metadata_json({**envelope.metadata, **extra, **given}),
     )
+
+
+def _clean_text(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:
+    text = envelope.clean(check_text(_content(message, what), what))
+    return text if text.strip() else PRIVATE_ONLY
 
 
 def _content(message: Mapping[str, Any], what: str) -> str:

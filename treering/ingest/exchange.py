@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
@@ -15,6 +16,7 @@ from treering.text import check_text
 
 FORMAT = "treering"
 VERSION = 1
+KEEP = "keep"
 MAX_NAMED = 20  # damaged entries in one message; `treering doctor` names all
 MAX_POSITION = 2**31 - 1  # what the table in memory counts to
 
@@ -22,6 +24,18 @@ MAX_POSITION = 2**31 - 1  # what the table in memory counts to
 def header(settings: dict[str, Any]) -> str:
     """The first line of an export."""
     return json.dumps({"format": FORMAT, "version": VERSION, "settings": settings})
+
+
+def transcript_header() -> str:
+    """The first line before messages of other programs: what is here already stays as it is."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "existing": KEEP})
+
+
+def transcript_line(entry: Entry) -> str:
+    """A message of another program as a line: it goes to the end of its source, added now."""
+    fields = json.loads(line(entry))
+    del fields["position"], fields["added"]
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def source_line(name: str, digest: bytes) -> str:
@@ -61,8 +75,18 @@ def is_entry(text: str) -> bool:
     return "id" in json.loads(text)
 
 
-def read_header(lines: Iterator[str]) -> dict[str, Any]:
-    """The settings of an export. Raises InputError if it is something else."""
+@dataclass(frozen=True, slots=True)
+class ExportHeader:
+    """The first line of an export. With ``keeps`` an entry that is here stays as it is, whatever
+    its line holds; else another text under its id is an error.
+    """
+
+    settings: dict[str, Any]
+    keeps: bool
+
+
+def read_header(lines: Iterator[str]) -> ExportHeader:
+    """The header of an export. Raises InputError if it is something else."""
     first = next(lines, "")
     found = _parse(first, 1)
     if found.get("format") != FORMAT or found.get("version") != VERSION:
@@ -73,7 +97,7 @@ def read_header(lines: Iterator[str]) -> dict[str, Any]:
     settings = found.get("settings", {})
     if not isinstance(settings, dict):
         raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
-    return settings
+    return ExportHeader(settings, found.get("existing") == KEEP)
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
@@ -115,7 +139,7 @@ def _read(fields: dict[str, Any]) -> tuple[str, Draft | bytes]:
 
 
 def _draft(fields: dict[str, Any]) -> Draft:
-    kind, position = fields["kind"], _checked(int, fields["position"], "position")
+    kind, position = fields["kind"], _checked(int, fields.get("position", 0), "position")
     if kind not in KINDS:
         raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
     if not 0 <= position <= MAX_POSITION:
@@ -129,8 +153,9 @@ def _draft(fields: dict[str, Any]) -> Draft:
         session=checked_name(fields.get("session"), "session"),
         metadata=metadata_json(_checked(dict, fields.get("metadata", {}), "metadata")),
         id=_named(fields, "id"),
-        position=position,
-        added=parse_time(fields["added"], "added"),
+        # What another program said has no place here yet: it goes to the end, added now.
+        position=position if "position" in fields else None,
+        added=parse_time(fields["added"], "added") if "added" in fields else None,
     )
 
 

@@ -91,7 +91,8 @@ class Intake:
         Raises InputError naming the line that cannot be read.
         """
         stream = iter(lines)
-        settings = exchange.read_header(stream)
+        header = exchange.read_header(stream)
+        settings = header.settings
         fitted.load(settings)  # refuses what a later search would stumble over
         planting.load(settings)
         numbering = Numbering()
@@ -100,7 +101,12 @@ class Intake:
             space = writer.id
             for source, found in exchange.read_entries(stream):
                 if isinstance(found, Draft):
-                    draft = numbering.number(found, source)
+                    if header.keeps and entries.seqs_of(writer, space, [found.id or ""]):
+                        receipts.append(Receipt(unchanged=1))
+                        continue
+                    # A message with an id of its own is told apart from its like by that.
+                    own = replace(found, key=found.id or "")
+                    draft = own if header.keeps else numbering.number(found, source)
                     receipts.append(_store(writer, space, source, [draft]))
                 else:
                     entries.source_id(writer, space, source)
@@ -149,7 +155,7 @@ class Intake:
                 return Receipt(unchanged=entries.size(reader, reader.id, source))
         with self._space.write() as writer:
             space = writer.id
-            gone = _outdated(writer, space, path, source, envelope)
+            gone = _outdated(writer, space, path, source, envelope.uncounted())
             self._eraser.remove(writer, gone)
             receipt = _store(writer, space, source, _placed(path, source, envelope))
             entries.set_source_digest(writer, space, source, digest)

@@ -199,6 +199,11 @@ def page(
     )
 
 
+def newest(reader: Reader, space: int, limit: int) -> list[tuple[int, Entry]]:
+    """The entries that were added last, in the order they were added, with sequence numbers."""
+    return read(reader, "e.space = ? ORDER BY e.seq DESC LIMIT ?", (space, limit))[::-1]
+
+
 def after(cursor: str | None) -> int:
     """The sequence number that a page begins after. Raises InputError."""
     if cursor is None:

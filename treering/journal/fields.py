@@ -14,7 +14,7 @@ from treering.text import check_text
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
 
 
@@ -45,7 +45,7 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
     if len(value) > MAX_NAME_CHARS:
         raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
-    if any(category(character) in _UNNAMEABLE for character in value):
+    if any(category(character) in UNNAMEABLE for character in value):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return value
 

@@ -64,4 +64,5 @@ def _hit(ranking: Ranking, query: int, row: int, quote: Quote, span: Span, mark:
         superseded_by=mark.superseded_by,
         stale=mark.stale,
         level=mark.level,
+        confidence=ranking.confidence(row, query),
     )

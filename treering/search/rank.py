@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
+from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.own import Mode, Raw, fuse, raw_scores
 from treering.search.relations.combine import Relations, relation_terms
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
-from treering.search.terms import terms, words
+from treering.search.terms import Terms, terms, words
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 
@@ -28,6 +29,25 @@ class Ranking:
     scores: Floats
     terms: dict[str, Floats]
     raw: Raw
+    queries: Sequence[Terms]
+    standings: Standings
+
+    def features(self, row: int, query: int) -> dict[str, float]:
+        """What is known of how well a fragment answers a query (see ``FEATURES``)."""
+        bm25, cosine = self.raw.bm25, self.raw.cosine
+        score = float(self.scores[row, query])
+        values = {"standing": self.standings.standing(score, query)}
+        if bm25 is not None:
+            values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)
+        model = self.snapshot.state.model
+        bundled = model is not None and model.name == BUNDLED
+        if cosine is not None and bundled and self.snapshot.embedded[row]:
+            values["cosine"] = float(cosine[row, query])
+        return values
+
+    def confidence(self, row: int, query: int) -> float:
+        """The probability that a fragment answers a query."""
+        return confidence(self.features(row, query))
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
@@ -76,7 +96,7 @@ def rank(
     if len(snapshot.kinds) > 1:
         parts = _comparable(parts, snapshot, plan)
     scores = np.asfortranarray(sum(parts.values())) if parts else total
-    return Ranking(snapshot, scores, parts, raw)
+    return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores))
 
 
 def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dict[str, Floats]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -34,6 +36,7 @@ T = TypeVar("T")
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
+SURE_CANDIDATES = 256  # looked at for a context of a least confidence
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -107,11 +110,20 @@ class Searcher:
         plan: Plan,
         budget: int,
         count_tokens: CountTokens,
+        least: float = 0.0,
     ) -> Context:
-        """The best fragments that fit a budget, as passages."""
+        """The best fragments that fit a budget, as passages; none of less confidence than
+        ``least``.
+        """
         found = self.candidates(query, condition, mode, plan)
         with closing(found) as candidates:  # it reads within a transaction
-            return assemble(query, candidates, budget, count_tokens)
+            if not least:
+                return assemble(query, candidates, budget, count_tokens)
+            # Far down the ranking nothing is sure: that need not be read.
+            first = list(islice(candidates, SURE_CANDIDATES))
+        surest = max((candidate.hit.confidence for candidate in first), default=None)
+        sure = [candidate for candidate in first if candidate.hit.confidence >= least]
+        return replace(assemble(query, sure, budget, count_tokens), surest=surest)
 
     def hits(
         self, reader: SpaceReader, ranking: Ranking, query: int, rows: NDArray[np.int64]
@@ -226,6 +238,12 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raises InputError for a value that is none of the choices."""
     if value not in choices:
         raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
+
+
+def check_confidence(least: float) -> None:
+    """Raises InputError for a least confidence that is no probability."""
+    if not 0 <= least <= 1:
+        raise InputError(f"min_confidence is {least}; it must be from 0 to 1")
 
 
 def check_queries(queries: Sequence[str]) -> None:

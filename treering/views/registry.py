@@ -27,6 +27,7 @@ from treering.journal import ledger, work
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Filter, Hit, Progress, Stats
+from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
 from treering.search.relations.contract import Relation
@@ -47,6 +48,7 @@ from treering.views.follow import Follower
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments, ensure_same_model
 from treering.views.fragments.table import Table
+from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
 from treering.views.rebuild import rebuild
@@ -264,6 +266,10 @@ class Views:
             for place, mark in view.marks(reader, quotes).items():
                 marked[place] = marked[place].joined(mark)
         return marked
+
+    def material(self) -> BriefMaterial:
+        """What a brief is made of. The tree is used as far as it has grown."""
+        return material(self._space, self.marks, self.facts, self.memos, self._tree)
 
     def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
         """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""

@@ -24,6 +24,8 @@ COMMANDS: dict[str, SubApp] = {
     "prompts": SubApp("treering.cli.bench.prompts", "Do treering's prompts work with a model?"),
     "tree": SubApp("treering.cli.bench.tree", "What the tree gives, its shape, its speed."),
     "code": SubApp("treering.cli.bench.code", "Code: written with a model, guarded, indexed."),
+    "hooks": SubApp("treering.cli.bench.hooks", "How long a hook holds a prompt."),
+    "confidence": SubApp("treering.cli.bench.confidence", "How sure a hit is: fit, measure."),
     "server": SubApp("treering.cli.bench.server", "The server under load."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),

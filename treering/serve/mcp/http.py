@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
@@ -49,7 +50,7 @@ class Endpoint:
         return Route(PATH, endpoint=self, include_in_schema=False)
 
 
-async def _within(request: Request, use: Callable[[Memory], str], threads: Kind) -> str:
+async def _within(request: Request, use: Callable[[Memory], Any], threads: Kind) -> Any:
     """Run a call on the memory of the caller's space."""
     tenant = await tenant_of(request)
     run = {"read": tenant.call, "write": tenant.change, "wait": tenant.call_slow}[threads]

@@ -21,8 +21,10 @@ SHOWN: Final = 200
 
 TREE: Final = "treering://tree"
 MEMOS: Final = "treering://memos"
+BRIEF: Final = "treering://brief"
 
 RESOURCES: Final = [
+    Resource(uri=BRIEF, name="brief", description="What to know first.", mime_type="text/plain"),
     Resource(uri=TREE, name="tree", description="Summaries, the topmost.", mime_type="text/plain"),
     Resource(uri=MEMOS, name="memos", description="What was talked of.", mime_type="text/plain"),
 ]
@@ -55,7 +57,11 @@ def read(memory: Memory, uri: str) -> str:
         if match:
             return show(memory, *match.groups())
     templates = ", ".join(template.uri_template for template in TEMPLATES)
-    raise UnknownName(f"no resource {uri!r:.200}; there are {TREE}, {MEMOS}, {templates}")
+    raise UnknownName(f"no resource {uri!r:.200}; there are {BRIEF}, {TREE}, {MEMOS}, {templates}")
+
+
+def _brief_of(memory: Memory) -> str:
+    return memory.brief().text or "There is nothing to say of this memory yet."
 
 
 def _tree(memory: Memory) -> str:
@@ -121,6 +127,7 @@ def _origin(node: TreeNode) -> str:
 
 
 _ROUTES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
+    (re.escape(BRIEF), _brief_of),
     (re.escape(TREE), _tree),
     (rf"{re.escape(TREE)}/(\d{{1,18}})", _node),
     (re.escape(MEMOS), _memos),

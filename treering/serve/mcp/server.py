@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
-from treering.serve.mcp import resources, tools
+from treering.serve.mcp import prompts, resources, tools
 from treering.serve.threads import Kind
 
 INSTRUCTIONS: Final = (
@@ -30,7 +30,7 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Within = Callable[[Any, Callable[[Memory], str], Kind], Awaitable[str]]
+Within = Callable[[Any, Callable[[Memory], Any], Kind], Awaitable[Any]]
 """Runs a call on the memory that a request means, in a thread of a kind: a memory blocks. The
 request is None where the transport has none (stdio)."""
 
@@ -48,13 +48,15 @@ def build(within: Within, reach: tools.Reach) -> Server[Any]:
         on_list_resources=service.list_resources,
         on_list_resource_templates=service.list_templates,
         on_read_resource=service.read_resource,
+        on_list_prompts=service.list_prompts,
+        on_get_prompt=service.get_prompt,
     )
 
 
 def on(memory: Memory) -> Within:
     """Runs all calls on one memory."""
 
-    async def within(_: Any, use: Callable[[Memory], str], __: Kind) -> str:
+    async def within(_: Any, use: Callable[[Memory], Any], __: Kind) -> Any:
         return await anyio.to_thread.run_sync(use, memory)
 
     return within
@@ -95,7 +97,7 @@ class _Service:
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {names}")
         try:
             call = kind.model_validate(params.arguments or {})
-            text = await self._within(
+            reply: tools.ToolReply = await self._within(
                 context.request,
                 lambda memory: call.run(memory, self._reach),
                 kind.threads,
@@ -104,7 +106,7 @@ class _Service:
             return _result(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
             return _result(str(error), is_error=True)
-        return _result(text)
+        return _result(reply.text, reply.data if kind.output is not None else None)
 
     async def list_resources(
         self, _: Context, __: types.PaginatedRequestParams | None
@@ -129,10 +131,33 @@ class _Service:
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
         return types.ReadResourceResult(contents=[shown])
 
+    async def list_prompts(
+        self, _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=prompts.PROMPTS)
 
-def _result(text: str, *, is_error: bool = False) -> types.CallToolResult:
+    async def get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        try:
+            text = await self._within(
+                context.request,
+                lambda memory: prompts.text_of(memory, params.name, params.arguments or {}),
+                "read",
+            )
+        except TreeringError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        content = types.TextContent(type="text", text=text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+
+def _result(
+    text: str, data: dict[str, Any] | None = None, *, is_error: bool = False
+) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], is_error=is_error
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=data,
+        is_error=is_error,
     )
 
 

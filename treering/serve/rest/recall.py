@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from treering.chat.answer import Answer
 from treering.records import Context, Hit
-from treering.serve.rest.wire import AskRequest, ContextRequest, SearchManyRequest, SearchRequest
+from treering.search.brief import Brief
+from treering.serve.rest.wire import (
+    AskRequest,
+    BriefRequest,
+    ContextRequest,
+    SearchManyRequest,
+    SearchRequest,
+)
 from treering.serve.tenant import Asking
 
 router = APIRouter(tags=["recall"], prefix="/v1")
@@ -28,6 +37,12 @@ async def search_many(body: SearchManyRequest, tenant: Asking) -> list[list[Hit]
 async def context(body: ContextRequest, tenant: Asking) -> Context:
     """Passages for a prompt within a budget of tokens, cited."""
     return await tenant.call(lambda: tenant.memory.context(**body.given()))
+
+
+@router.get("/brief")
+async def brief(query: Annotated[BriefRequest, Query()], tenant: Asking) -> Brief:
+    """What to know of the space before one begins, cited, within a budget of tokens."""
+    return await tenant.change(lambda: tenant.memory.brief(**query.given()))
 
 
 @router.post("/ask")

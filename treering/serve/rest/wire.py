@@ -39,7 +39,9 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "budget": Budget,
     "instruction": Query,
     "k": K,
+    "mask": Annotated[bool, Field(description="Store no keys, passwords and private passages.")],
     "message": Query,
+    "min_confidence": Annotated[float, Field(ge=0, le=1, description="Nothing that is less sure.")],
     "policy": Annotated[str, Field(description="What the model is shown besides the message.")],
     "queries": Annotated[list[Query], Field(max_length=MAX_QUERIES)],
     "query": Query,
@@ -187,6 +189,11 @@ class SearchManyRequest(RankingRequest):
 @body_of(Memory.context)
 class ContextRequest(RankingRequest):
     """A question, and how many tokens of passages to return for it."""
+
+
+@body_of(Memory.brief)
+class BriefRequest(Body):
+    """How long a brief may be."""
 
 
 @body_of(Memory.ask)

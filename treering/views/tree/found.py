@@ -50,11 +50,24 @@ def node_hits(ranked: Ranked, query: int, k: int, level: Level) -> list[Hit]:
     return [found[row] for row in rows]
 
 
-def mixed_context(ranked: Ranked, query: str, budget: int, count: CountTokens) -> Context:
-    """Passages for the one query that was ranked: a summary or its leaves, never both."""
+def mixed_context(
+    ranked: Ranked, query: str, budget: int, count: CountTokens, least: float
+) -> Context:
+    """Passages for the one query that was ranked: a summary or its leaves, never both.
+
+    Texts of less confidence than ``least`` make no summary relevant.
+    """
     wide, allowed = ranked.wide, ranked.allowed
     most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
     relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
+    surest = max((ranked.ranking.confidence(row, 0) for row in relevant), default=None)
+    relevant = {
+        row: weight
+        for row, weight in relevant.items()
+        if ranked.ranking.confidence(row, 0) >= least
+    }
+    if not relevant:
+        return Context(query, (), "", 0, budget, surest)
     above = {
         row: [one for one in wide.above(row) if allowed is None or allowed[one]] for row in relevant
     }
@@ -105,5 +118,6 @@ def _hits(ranked: Ranked, query: int, speaks_for: Mapping[int, int]) -> dict[int
             level=tree.depth(number),
             node=number,
             summary_of=tree.leaves_below(number),
+            confidence=ranking.confidence(row, query),
         )
     return found

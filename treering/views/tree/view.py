@@ -295,12 +295,13 @@ class TreeView:
         plan: Plan,
         budget: int,
         count_tokens: CountTokens,
+        least: float = 0.0,
     ) -> Context:
         """As ``Memory.context`` with ``altitude="mixed"``."""
         with self._ranked([query], condition, mode, plan) as found:
             if found is not None:
-                return mixed_context(found, query, budget, count_tokens)
-        return self._searcher.context(query, condition, mode, plan, budget, count_tokens)
+                return mixed_context(found, query, budget, count_tokens, least)
+        return self._searcher.context(query, condition, mode, plan, budget, count_tokens, least)
 
     # ------------------------------------------------------------------ inside
 

@@ -1,0 +1,167 @@
+"""``treering install``, ``uninstall`` and which memory a command takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.agents.conftest import Hook, repository, wait_until
+from tests.ingest.clients import claude_line
+from treering.cli.main import app
+
+Command = Callable[..., str]
+
+
+def records(output: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def test_install_alone_lists_what_is_here(treering_command: Command, home: Path) -> None:
+    (home / ".codex").mkdir()
+    listed = {one["client"]: one for one in records(treering_command(home, "install", "--json"))}
+    assert listed["codex"] == {"client": "codex", "found": True, "installed": False, "hooks": True}
+    assert listed["zed"]["found"] is False
+    treering_command(home, "install", "codex")
+    assert "Codex        server and hooks  installed" in treering_command(home, "install")
+
+
+def test_install_names_the_users_own_memory_and_says_what_it_did(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    (home / "work" / "treering.db").touch()  # which an agent must not take
+    shown = treering_command(home / "work", "install", "codex")
+    assert f"wrote      {home}/.codex/config.toml" in shown
+    assert "type /hooks there and trust them" in shown
+    assert str(memory_path) in (home / ".codex" / "config.toml").read_text()
+    assert "unchanged" in treering_command(home, "install", "codex")
+    treering_command(home, "uninstall", "codex")
+    assert not (home / ".codex").exists()
+
+
+def test_a_dry_run_shows_the_diff(treering_command: Command, home: Path) -> None:
+    shown = treering_command(home, "install", "zed", "--dry-run", "-m", "m.db", "--space", "mine")
+    assert f"+++ {home}/.config/zed/settings.json" in shown
+    assert f'"{home / "m.db"}",' in shown
+    assert '"mine"' in shown
+    assert not (home / ".config").exists()
+
+
+def test_an_agent_needs_a_file(home: Path) -> None:
+    result = CliRunner().invoke(app, ["install", "zed", "-m", "http://localhost:7373"])
+    assert result.exit_code == 2
+    assert "needs a memory in a file" in result.output
+
+
+def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    first = treering_command(boat, "add", "The mast is nine metres long.")
+    assert f"your own memory is made: {memory_path}" in first
+    assert memory_path.parent.stat().st_mode & 0o077 == 0
+    second = treering_command(boat / ".git", "add", "The keel is of lead.")
+    assert "your own memory" not in second
+    assert not list(home.glob("**/treering.db"))
+    assert treering_command(home, "spaces").split() == ["host/ana/boat"]
+    assert "mast" in treering_command(boat, "list")
+    treering_command(home / "work", "add", "I like tea.")
+    assert sorted(treering_command(home, "spaces").split()) == ["default", "host/ana/boat"]
+    assert "tea" not in treering_command(boat, "list")
+    assert "tea" in treering_command(boat, "list", "--space", "default")
+
+
+def test_a_project_in_which_nothing_was_said_is_told(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    treering_command(home / "work", "add", "I like tea.")
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    with pytest.raises(AssertionError, match="there is no space 'host/ana/boat'"):
+        treering_command(boat, "search", "tea")
+
+
+def test_a_memory_that_is_here_or_named_comes_first(
+    treering_command: Command, home: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    treering_command(boat, "add", "Here.", "-m", "treering.db")
+    treering_command(boat, "add", "Here too.")
+    assert treering_command(boat, "spaces").split() == ["default"]
+    monkeypatch.setenv("TREERING_MEMORY", str(home / "named.db"))
+    treering_command(boat, "add", "Named.")
+    assert "Named" in treering_command(boat, "list")
+    assert not memory_path.exists()
+
+
+def test_status_shows_where_hooks_remember(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "https://host/ana/boat")
+    [shown] = records(treering_command(boat, "hook", "status", "--json"))
+    expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
+    assert shown == expected | {"on": True}
+    treering_command(boat, "hook", "off")
+    assert "hooks    off" in treering_command(boat, "hook", "status")
+    assert "hooks    on" in treering_command(home, "hook", "status")
+
+
+def test_the_events_are_documented_commands() -> None:
+    shown = CliRunner().invoke(app, ["hook", "--help"]).output
+    assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "off"))
+
+
+def test_past_sessions_go_to_their_projects_once(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    sessions = home / ".claude" / "projects" / "x"
+    sessions.mkdir(parents=True)
+    lines = {
+        "boat": claude_line(1, "user", "The mast is nine metres long.", cwd=str(boat / "sails")),
+        "gone": claude_line(1, "user", "The shop is sold.", cwd="/gone/shop", uuid="other"),
+    }
+    (boat / "sails").mkdir()
+    for name, line in lines.items():
+        (sessions / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    (sessions / "odd.jsonl").write_text("no transcript\n")
+    shown = treering_command(home / "work", "install", "claude-code", "--past")
+    assert "took in 1 message of host/ana/boat" in shown
+    assert "took in 1 message of /gone/shop" in shown
+    assert "odd.jsonl: no transcript" in shown
+    assert sorted(treering_command(home, "spaces").split()) == ["/gone/shop", "host/ana/boat"]
+    assert "mast" in treering_command(boat, "list")
+    again = treering_command(home, "install", "claude-code", "--past")
+    assert "took in 0 messages of host/ana/boat" in again
+
+
+def test_sessions_without_a_known_form_are_not_guessed_at(
+    treering_command: Command, home: Path
+) -> None:
+    with pytest.raises(AssertionError, match="in no form that treering reads"):
+        treering_command(home, "install", "zed", "--past")
+
+
+def test_the_last_uninstall_ends_servers_and_leaves_the_memory(
+    treering_command: Command, home: Path, server: Path, hook: Hook
+) -> None:
+    treering_command(home / "work", "add", "I like tea.")
+    treering_command(home, "install", "gemini")
+    hook("prompt", {"prompt": "tea"}, "--client", "gemini")
+    treering_command(home, "uninstall", "gemini")
+    wait_until(lambda: not (server.parent / "agents" / "run").exists())
+    assert not (home / ".gemini").exists()
+    assert "tea" in treering_command(home / "work", "list")
+
+
+def test_a_folder_that_was_removed_meanwhile_hinders_no_command(
+    treering_command: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    treering_command(home, "add", "I like tea.", "-m", str(home / "m.db"))
+    (home / "gone").mkdir()
+    monkeypatch.chdir(home / "gone")
+    (home / "gone").rmdir()
+    result = CliRunner().invoke(app, ["list", "-m", str(home / "m.db")])
+    assert "tea" in result.output

@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treering.agents import installer, jsonc, toml_table
+from treering.agents.clients import CLIENTS, Client, client_of
+from treering.agents.launch import Launcher
+from treering.errors import InputError, UnknownName
+
+SETTINGS = """{
+  // How it looks
+  "theme": "dark", /* not "light" */
+  "mcpServers": {
+    "other": {"command": "x"},
+  },
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"type": "command", "command": "say done"}]}, // theirs
+    ],
+  },
+}
+"""
+TOML = '# mine\nmodel = "o5"  # kept\n\n[mcp_servers.other]\ncommand = "x"\n'
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content, and every folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"/"
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def fill(client: Client, launcher: Launcher) -> None:
+    """Give a client settings of its own, with comments."""
+    for file in client.files(launcher):
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_bytes((TOML if file.form == "toml" else SETTINGS).encode())
+
+
+def meaning(path: Path) -> Any:
+    text = path.read_text("utf-8")
+    return toml_table.read(text) if path.suffix == ".toml" else jsonc.read(text).value
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+def client(request: pytest.FixtureRequest) -> Client:
+    chosen: Client = request.param
+    return chosen
+
+
+def test_uninstalling_leaves_the_home_as_it_was(
+    client: Client, launcher: Launcher, home: Path
+) -> None:
+    fill(client, launcher)
+    before = tree(home)
+    installer.install(client, launcher)
+    assert tree(home) != before
+    installer.uninstall(client)
+    assert tree(home) == before
+
+
+def test_a_client_without_settings_gets_files_that_go_again(
+    client: Client, launcher: Launcher, home: Path
+) -> None:
+    before = tree(home)
+    installer.install(client, launcher)
+    assert all(file.path.is_file() for file in client.files(launcher))
+    installer.uninstall(client)
+    assert tree(home) == before
+
+
+def test_installing_again_changes_nothing(client: Client, launcher: Launcher, home: Path) -> None:
+    fill(client, launcher)
+    installer.install(client, launcher)
+    before = tree(home)
+    plans = installer.install(client, launcher)
+    assert not any(plan.changes_something for plan in plans)
+    assert tree(home) == before
+
+
+def test_a_dry_run_writes_nothing_and_shows_what_it_would(
+    client: Client, launcher: Launcher, home: Path
+) -> None:
+    fill(client, launcher)
+    before = tree(home)
+    plans = installer.install(client, launcher, dry_run=True)
+    assert tree(home) == before
+    for plan in plans:
+        added = [line for line in plan.diff().splitlines()[2:] if line.startswith("+")]
+        assert any("treering" in line for line in added)
+        assert not [line for line in plan.diff().splitlines()[2:] if line.startswith("-")]
+
+
+def test_everything_that_was_there_is_there_still(client: Client, launcher: Launcher) -> None:
+    fill(client, launcher)
+    lines = {file.path: file.path.read_text().splitlines() for file in client.files(launcher)}
+    installer.install(client, launcher)
+    for path, before in lines.items():
+        assert [line for line in before if line not in path.read_text().splitlines()] == []
+
+
+def test_what_a_client_wrote_since_stays_when_treering_goes(
+    client: Client, launcher: Launcher, home: Path
+) -> None:
+    """A client reads its settings, changes a value and writes them all anew."""
+    fill(client, launcher)
+    before = {file.path: meaning(file.path) for file in client.files(launcher)}
+    installer.install(client, launcher)
+    for path in before:
+        if path.suffix == ".toml":
+            path.write_text("seen = 3\n" + path.read_text())
+        else:
+            path.write_text(json.dumps({"seen": 3} | meaning(path)))
+    assert not any(plan.changes_something for plan in installer.install(client, launcher))
+    installer.uninstall(client)
+    for path, value in before.items():
+        assert meaning(path) == {"seen": 3} | value
+
+
+def test_comments_written_since_stay_when_treering_goes(launcher: Launcher, home: Path) -> None:
+    claude = client_of("claude-code")
+    fill(claude, launcher)
+    installer.install(claude, launcher)
+    path = home / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace('"theme": "dark"', '"theme": "blue" // at last\n'))
+    installer.uninstall(claude)
+    expected = SETTINGS.replace('"theme": "dark"', '"theme": "blue" // at last\n')
+    assert path.read_text() == expected
+
+
+def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> None:
+    codex = client_of("codex")
+    fill(codex, launcher)
+    before = tree(home)
+    installer.install(codex, launcher)
+    installer.install(codex, replace(launcher, memory="/elsewhere/m.db"))
+    server = meaning(home / ".codex" / "config.toml")["mcp_servers"]["treering"]
+    assert server["args"] == ["mcp", "--memory", "/elsewhere/m.db"]
+    hooks = meaning(home / ".codex" / "hooks.json")["hooks"]
+    assert all(json.dumps(groups).count("hook ") == 1 for groups in hooks.values())
+    installer.uninstall(codex)
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "old", "new"),
+    [
+        ("claude-code", ".claude.json", '"mcp"', '"mcp", "--space", "mine"'),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "hook prompt",
+            "hook prompt --client x; hook prompt",
+        ),
+        ("codex", ".codex/config.toml", '"mcp"', '"mcp", "--space", "mine"'),
+    ],
+)
+def test_what_was_changed_by_hand_is_left_for_hands_to_remove(
+    launcher: Launcher, home: Path, name: str, file: str, old: str, new: str
+) -> None:
+    client = client_of(name)
+    installer.install(client, launcher)
+    path = home / file
+    path.write_text(path.read_text().replace(old, new))
+    before = tree(home)
+    with pytest.raises(InputError, match=r"changed by hand since .* remove it by hand") as raised:
+        installer.uninstall(client)
+    assert str(path) in str(raised.value)
+    assert tree(home) == before
+
+
+def test_what_was_removed_by_hand_is_no_hindrance(launcher: Launcher, home: Path) -> None:
+    codex = client_of("codex")
+    installer.install(codex, launcher)
+    (home / ".codex" / "hooks.json").unlink()
+    (home / ".codex" / "config.toml").write_text("model = 'o5'\n")
+    installer.uninstall(codex)
+    assert (home / ".codex" / "config.toml").read_text() == "model = 'o5'\n"
+
+
+def test_an_entry_that_somebody_else_wrote_is_not_taken_over(
+    launcher: Launcher, home: Path
+) -> None:
+    path = home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"treering": {"command": "mine"}}}')
+    before = tree(home)
+    with pytest.raises(InputError, match="there already and was not written by"):
+        installer.install(client_of("cursor"), launcher)
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"a": 1\n"b": 2}', "line 2: a comma or }"),
+        (b"[1, 2]", "must be an object"),
+        (b'{"hooks": 7}', "must be an object"),
+        (b'{"hooks": {"Stop": {}}}', "must be a list"),
+        (b"\xff\xfe{\x00", "not UTF-8 at byte 0"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_named_and_left_alone(
+    launcher: Launcher, home: Path, content: bytes, said: str
+) -> None:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    before = tree(home)
+    with pytest.raises(InputError) as raised:
+        installer.install(client_of("claude-code"), launcher)
+    assert said in str(raised.value)
+    assert str(path) in str(raised.value)
+    assert tree(home) == before
+
+
+def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) -> None:
+    path = home / ".cursor" / "mcp.json"
+    path.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"mcp\.json cannot be read"):
+        installer.install(client_of("cursor"), launcher)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may read all")
+def test_a_file_that_may_not_be_read_is_named(launcher: Launcher, home: Path) -> None:
+    path = home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.chmod(0)
+    with pytest.raises(InputError, match="Permission denied"):
+        installer.install(client_of("gemini"), launcher)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder nobody can write to")
+def test_a_second_file_that_cannot_be_written_leaves_the_first_as_it_was(
+    launcher: Launcher, home: Path
+) -> None:
+    (home / ".claude.json").write_text(SETTINGS)
+    (home / ".claude").symlink_to("/proc/not-there")
+    before = tree(home)
+    with pytest.raises(InputError, match=r"settings\.json cannot be written"):
+        installer.install(client_of("claude-code"), launcher)
+    assert tree(home) == before
+
+
+def test_a_link_stays_a_link_and_permissions_stay(launcher: Launcher, home: Path) -> None:
+    real = home / "dotfiles" / "claude.json"
+    real.parent.mkdir()
+    real.write_text("{}\n")
+    real.chmod(0o640)
+    (home / ".claude.json").symlink_to(real)
+    installer.install(client_of("claude-code"), launcher)
+    assert (home / ".claude.json").is_symlink()
+    assert "treering" in meaning(real)["mcpServers"]
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    installer.uninstall(client_of("claude-code"))
+    assert real.read_text() == "{}\n"
+
+
+def test_backups_are_the_former_bytes_and_nobody_elses_to_read(
+    launcher: Launcher, home: Path
+) -> None:
+    fill(client_of("zed"), launcher)
+    installer.install(client_of("zed"), launcher)
+    [backup] = installer.backups(client_of("zed"))
+    assert backup.read_text() == SETTINGS
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+
+
+def test_many_installs_at_once_end_as_one(launcher: Launcher, home: Path) -> None:
+    for client in CLIENTS:
+        fill(client, launcher)
+    before = tree(home)
+    twice = [*CLIENTS, *CLIENTS]
+    with ThreadPoolExecutor(len(twice)) as pool:
+        list(pool.map(lambda client: installer.install(client, launcher), twice))
+    for client in CLIENTS:
+        assert not any(plan.changes_something for plan in installer.install(client, launcher))
+        installer.uninstall(client)
+    assert tree(home) == before
+
+
+def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
+    program = (
+        "from treering.agents import installer; from treering.agents.clients import client_of;"
+        "from treering.agents.launch import Launcher;"
+        "installer.install(client_of('gemini'), Launcher(('t',), 'm.db'))"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)
+    ]
+    ends = [process.communicate(timeout=60)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], ends
+    hooks = meaning(home / ".gemini" / "settings.json")["hooks"]
+    assert all(len(groups) == 1 for groups in hooks.values())
+
+
+def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:
+    with pytest.raises(InputError, match="was not installed in Cursor"):
+        installer.uninstall(client_of("cursor"))
+    with pytest.raises(UnknownName, match="there are claude-code, codex"):
+        client_of("emacs")
+
+
+def test_a_damaged_note_is_not_guessed_at(launcher: Launcher, home: Path) -> None:
+    installer.install(client_of("zed"), launcher)
+    [note] = home.rglob("zed.json")
+    note.write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        installer.uninstall(client_of("zed"))

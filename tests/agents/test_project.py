@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treering.agents.project import name_of_remote, project_of
+
+
+def repository(root: Path, config: str) -> Path:
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "config").write_text(config)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("git@github.com:ana/notes.git", "github.com/ana/notes"),
+        ("https://github.com/ana/notes", "github.com/ana/notes"),
+        ("https://github.com/ana/notes.git/", "github.com/ana/notes"),
+        ("https://ana:s3cret@GitHub.com/ana/notes.git", "github.com/ana/notes"),
+        ("ssh://git@host.example:2222/group/sub/notes.git", "host.example/group/sub/notes"),
+        ("git+ssh://git@host/notes", "host/notes"),
+        ("host:notes.git", "host/notes"),
+        ("https://dev.azure.com/org/p/_git/notes?version=1", "dev.azure.com/org/p/_git/notes"),
+        ("ssh://git@[::1]:22/notes.git", "[::1]/notes"),
+        ("../elsewhere.git", None),
+        ("/srv/git/notes.git", None),
+        (r"C:\repositories\notes", None),
+        ("C:/repositories/notes", None),
+        ("file:///srv/git/notes.git", None),
+        ("https://host", None),
+        ("", None),
+    ],
+)
+def test_every_way_to_write_a_remote_gives_one_name(url: str, name: str | None) -> None:
+    assert name_of_remote(url) == name
+
+
+def test_origin_comes_before_other_remotes(tmp_path: Path) -> None:
+    config = (
+        '[core]\n\tbare = false\n[remote "fork"]\n\turl = git@host:fork/x.git\n'
+        '\tfetch = +refs/heads/*\n[remote "origin"]\n\turl = "git@host:own/x.git"\n'
+        '[branch "main"]\n\tremote = fork\n'
+    )
+    assert project_of(repository(tmp_path / "x", config)) == "host/own/x"
+
+
+def test_a_folder_inside_a_repository_belongs_to_it(tmp_path: Path) -> None:
+    root = repository(tmp_path / "x", '[remote "origin"] url = git@host:own/x.git\n')
+    (root / "src" / "deep").mkdir(parents=True)
+    assert project_of(root / "src" / "deep") == "host/own/x"
+
+
+def test_a_repository_without_a_remote_is_its_root(tmp_path: Path) -> None:
+    root = repository(tmp_path / "a\nb", "[core]\n")
+    assert project_of(root) == str(tmp_path / "a?b")
+    (root / ".git" / "config").unlink()
+    assert project_of(root) == str(tmp_path / "a?b")
+
+
+def test_a_worktree_belongs_to_the_repository_it_was_taken_from(tmp_path: Path) -> None:
+    root = repository(tmp_path / "x", '[remote "origin"]\n\turl = https://host/own/x\n')
+    inside = root / ".git" / "worktrees" / "w"
+    inside.mkdir(parents=True)
+    (inside / "commondir").write_text("../..\n")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / ".git").write_text(f"gitdir: {inside}\n")
+    assert project_of(tmp_path / "w") == "host/own/x"
+
+
+def test_no_repository_is_no_project(tmp_path: Path) -> None:
+    assert project_of(tmp_path) is None
+
+
+@pytest.mark.parametrize("config", [b"\xff\xfe", b"[remote\nurl = x", b"\0" * 100])
+def test_settings_that_cannot_be_read_break_nothing(tmp_path: Path, config: bytes) -> None:
+    root = repository(tmp_path / "x", "")
+    (root / ".git" / "config").write_bytes(config)
+    assert project_of(root) == str(root)

@@ -1,0 +1,194 @@
+"""Secrets are masked on the way in, where that is asked for; what only looks random stays."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import uuid
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.ingest.clients import claude_line, write_lines
+from treering import Memory
+from treering.errors import EmptyText
+from treering.ingest.secrets import Cleaner, secrets_in
+from treering.ingest.transcripts.follow import new_lines
+
+# Put together here, so that no scanner of this repository takes them for real ones.
+LETTERS = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD" * 4
+TOKENS = {
+    "AWS Access Key": "AKIA" + "IOSFODNN7EXAMPLE"[:16],
+    "GitHub Token": "ghp_" + LETTERS[:36],
+    "API Key": "sk-ant-" + "api03-" + LETTERS[:40],
+    "OpenAI Token": "sk-" + LETTERS[:20] + "T3BlbkFJ" + LETTERS[:20],
+    "Google API Key": "AIza" + LETTERS[:35],
+    "Hugging Face Token": "hf_" + LETTERS[:34],
+    "Slack Token": "xoxb-" + "123456789012-" + LETTERS[:24],
+    "Stripe Access Key": "sk_live_" + LETTERS[:24],
+    "GitLab Token": "glpat-" + LETTERS[:20],
+    "npm Token": "npm_" + LETTERS[:36],
+    "SendGrid API Key": "SG." + LETTERS[:22] + "." + LETTERS[:43],
+    "treering Key": "tr_" + LETTERS[:43],
+    "PyPI Token": "pypi-AgEIcHlwaS5vcmc" + LETTERS[:80],
+}
+
+
+@pytest.mark.parametrize(("kind", "token"), TOKENS.items())
+@pytest.mark.parametrize(
+    "frame", ["{}", "the key is {}.", 'export KEY="{}"\n', "({})", "KEY={}", "a {} b {} c"]
+)
+def test_a_token_is_found_whole_wherever_it_stands(kind: str, token: str, frame: str) -> None:
+    text = frame.replace("{}", token)
+    found = secrets_in(text)
+    assert {text[one.start : one.end] for one in found} == {token}
+    assert kind in {one.kind for one in found}
+    assert token not in Cleaner().clean(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("postgres://ana:hunter2@db.example.org/shop", "hunter2"),
+        ("password: correct7horse", "correct7horse"),
+        ("DB_PASSWORD=pa55-word!x", "pa55-word!x"),
+        ('{"client_secret": "9f8e7d6c5b4a"}', "9f8e7d6c5b4a"),
+        ("my password is Tr0ub4dor&3, do not tell", "Tr0ub4dor&3"),
+        ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "abcdefghijklmnop.qrstuvwx"),
+        ("api-key := 'k3y-k3y-k3y'", "k3y-k3y-k3y"),
+    ],
+)
+def test_what_a_name_says_is_a_secret_is_masked_and_the_name_stays(text: str, secret: str) -> None:
+    cleaned = Cleaner().clean(text)
+    assert secret not in cleaned
+    assert cleaned.split("[masked: ")[0] == text.split(secret)[0]
+
+
+def test_a_private_key_goes_with_its_body_also_where_it_is_cut_off() -> None:
+    body = "\n".join([LETTERS[:64]] * 3)
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
+    assert Cleaner().clean(f"see\n{key}\nthere") == "see\n[masked: Private Key]\nthere"
+    assert LETTERS[:20] not in Cleaner().clean(key[:120])
+
+
+def test_a_web_token_goes_with_its_signature() -> None:
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (
+        {"alg": "HS256", "typ": "JWT"}, {"sub": "1234567890", "name": "Ana"}))  # fmt: skip
+    token = ".".join([*parts, LETTERS[:43]])
+    assert Cleaner().clean(f"cookie {token};") == "cookie [masked: JSON Web Token];"
+
+
+HARMLESS = [
+    "commit 894192a1f0c3b2d4e5f60718293a4b5c6d7e8f90",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "see 123e4567-e89b-12d3-a456-426614174000",
+    "The token count is 1024 and max_tokens = 4096.",
+    "password = os.environ['DB_PASSWORD']",
+    "password: ${DB_PASSWORD_2}",
+    "secret: str | None = None",
+    "Forgot your password? The password must have eight characters.",
+    "https://example.org:8080/path@v2",
+    "def token(self) -> str: ...",
+    "api_key = get_api_key(name)",
+    "token=<your-token-here>",
+    "password: xxxxxxxx1",
+    "My secret is that I like Porto.",
+    "AKIA is how they begin; sk-something is short",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert secrets_in(text) == []
+
+
+def test_random_digests_ids_and_pictures_are_hardly_ever_taken_for_secrets() -> None:
+    generator = random.Random(7)
+    alarms = 0
+    for _ in range(300):
+        alarms += bool(secrets_in(f"merge {generator.randbytes(20).hex()} into main"))
+        alarms += bool(secrets_in(str(uuid.UUID(bytes=generator.randbytes(16)))))
+    picture = base64.b64encode(generator.randbytes(1_000_000)).decode()
+    assert alarms == 0
+    assert secrets_in(f"![x](data:image/png;base64,{picture})") == []
+
+
+def test_private_passages_go_whole_also_where_they_are_not_closed() -> None:
+    cleaner = Cleaner()
+    assert cleaner.clean("a<private>b\nc</private>d <PRIVATE>e</Private>f<private>g") == "ad f"
+    assert (cleaner.private, cleaner.masked) == (3, 0)
+
+
+@given(st.text(st.sampled_from("aB3 =:/<>\"'\n-_.@+"), max_size=300))
+def test_cleaning_takes_secrets_out_and_nothing_else(text: str) -> None:
+    apart = secrets_in(text)
+    assert all(0 <= one.start < one.end <= len(text) for one in apart)
+    assert all(before.end <= after.start for before, after in pairwise(apart))
+    if not apart:
+        assert Cleaner().clean(text) == text
+
+
+def test_a_text_is_stored_as_it_is_unless_masking_is_asked_for(
+    open_memory: Open, path: Path
+) -> None:
+    token = TOKENS["GitHub Token"]
+    memory = open_memory()
+    memory.add(f"open {token}")
+    receipt = memory.add(f"shut {token} <private>hush</private>", mask=True)
+    assert (receipt.masked, receipt.private) == (1, 1)
+    assert [entry.text for entry in memory.entries()] == [
+        f"open {token}",
+        "shut [masked: GitHub Token] ",
+    ]
+    memory.forget(next(iter(memory.entries())).id)
+    assert token.encode() not in path.read_bytes()
+    with pytest.raises(EmptyText):
+        memory.add("<private>all of it</private>", mask=True)
+
+
+def test_messages_and_files_are_masked_too(memory: Memory, tmp_path: Path) -> None:
+    token = TOKENS["npm Token"]
+    messages = [
+        {"role": "user", "content": f"use {token}"},
+        {"role": "user", "content": "<private>x</private>"},
+    ]
+    receipt = memory.add(messages, mask=True)
+    assert (receipt.added, receipt.masked, receipt.private) == (2, 1, 1)
+    notes = tmp_path / "notes.md"
+    notes.write_text(f"{token}\n<private>\nlong\n</private>\nend", "utf-8")
+    assert memory.add(notes, mask=True).masked == 1
+    assert memory.add(notes, mask=True).unchanged == 1
+    notes.write_text(f"{token} {token}", "utf-8")
+    assert memory.add(notes, mask=True).masked == 2
+    assert [entry.text for entry in memory.entries()] == [
+        "use [masked: npm Token]",
+        "[private]",
+        "[masked: npm Token] [masked: npm Token]",
+    ]
+
+
+def test_past_conversations_are_masked_unless_told_otherwise(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    token = TOKENS["API Key"]
+    path = write_lines(
+        tmp_path / "s.jsonl",
+        [
+            claude_line(1, "user", f"The key is {token} <private>and this</private>"),
+            claude_line(2, "user", "<private>nothing of this</private>"),
+        ],
+    )
+    receipt = memory.import_(path)
+    assert (receipt.added, receipt.masked, receipt.private) == (1, 1, 2)
+    assert receipt.omitted == {"messages that are private as a whole": 1}
+    assert [entry.text for entry in memory.entries()] == ["The key is [masked: API Key] "]
+    new = new_lines(path)
+    assert (new.messages, new.masked, new.private) == (1, 1, 2)
+    plain = open_memory(tmp_path / "plain.db")
+    assert plain.import_(path, mask=False).masked == 0
+    assert token in next(iter(plain.entries())).text

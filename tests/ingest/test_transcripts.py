@@ -1,0 +1,520 @@
+"""Past conversations: every format is told by its content, read whole, and counted where not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.ingest.clients import (
+    CHATGPT,
+    CLAUDE,
+    CLAUDE_AI,
+    CODEX,
+    MAIL,
+    SESSION,
+    TELEGRAM,
+    WHATSAPP,
+    claude_line,
+    codex_said,
+    write_json,
+    write_lines,
+    write_slack,
+    zipped,
+)
+from treering import Memory
+from treering.errors import InputError, UnknownName
+from treering.ingest.transcripts.contract import ORIGINS
+from treering.ingest.transcripts.follow import new_lines
+from treering.ingest.transcripts.importing import ImportOptions
+from treering.ingest.transcripts.registry import FORMATS, format_of
+from treering.ingest.transcripts.watch import changes_below, watched
+from treering.records import Receipt
+
+
+def write_claude(folder: Path) -> Path:
+    return write_lines(folder / f"{SESSION}.jsonl", CLAUDE)
+
+
+def write_codex(folder: Path) -> Path:
+    return write_lines(folder / "rollout-2026-06-01T09-00-00-s1.jsonl", CODEX)
+
+
+def write_chatgpt(folder: Path) -> Path:
+    return write_json(folder / "conversations.json", CHATGPT)
+
+
+def write_claude_ai(folder: Path) -> Path:
+    return write_json(folder / "conversations.json", CLAUDE_AI)
+
+
+def write_whatsapp(folder: Path) -> Path:
+    path = folder / "WhatsApp Chat with Ana.txt"
+    path.write_text(WHATSAPP, "utf-8")
+    return path
+
+
+def write_telegram(folder: Path) -> Path:
+    return write_json(folder / "result.json", TELEGRAM)
+
+
+def write_eml(folder: Path) -> Path:
+    path = folder / "inbox" / "1.eml"
+    path.parent.mkdir()
+    path.write_bytes(MAIL)
+    return path
+
+
+def write_mbox(folder: Path) -> Path:
+    path = folder / "archive.mbox"
+    path.write_bytes(b"From jose Tue Mar  3 10:00:00 2026\n" + MAIL + b"\n")
+    return path
+
+
+WRITERS: dict[str, Callable[[Path], Path]] = {
+    "claude-code": write_claude,
+    "codex": write_codex,
+    "chatgpt": write_chatgpt,
+    "claude-ai": write_claude_ai,
+    "whatsapp": write_whatsapp,
+    "telegram": write_telegram,
+    "slack": lambda folder: write_slack(folder / "export"),
+    "mail": write_eml,
+}
+
+
+def reasons(receipt: Receipt) -> dict[str, int]:
+    """What was left out, by reason."""
+    return dict(receipt.omitted)
+
+
+def texts(memory: Memory) -> list[str]:
+    return [entry.text for entry in memory.entries()]
+
+
+def test_every_format_has_an_example_here() -> None:
+    assert set(WRITERS) == set(ORIGINS)
+    assert tuple(entry.name for entry in FORMATS) == ORIGINS
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_a_file_is_recognised_by_one_format_alone(name: str, tmp_path: Path) -> None:
+    path = WRITERS[name](tmp_path)
+    head = "" if path.is_dir() else path.read_text("utf-8")
+    assert [entry.name for entry in FORMATS if entry.recognises(path, head)] == [name]
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_taking_in_the_same_again_changes_nothing(
+    name: str, memory: Memory, tmp_path: Path
+) -> None:
+    path = WRITERS[name](tmp_path)
+    first = memory.import_(path)
+    held = [(entry.id, entry.text) for entry in memory.entries()]
+    again = memory.import_(path)
+    assert first.added == len(held) > 0
+    assert (again.added, again.unchanged) == (0, first.added)
+    assert again.omitted == first.omitted
+    assert [(entry.id, entry.text) for entry in memory.entries()] == held
+
+
+def test_a_session_of_claude_code_keeps_what_was_said_and_counts_the_rest(
+    memory: Memory, tmp_path: Path
+) -> None:
+    receipt = memory.import_(write_claude(tmp_path))
+    assert texts(memory) == [
+        "Please round the tax to two digits, always half up.",
+        "I will use decimal with ROUND_HALF_UP.\n[Read file_path=tax.py]",
+        "[error] 2 failed",
+        "Searched.",
+        "Good. Invoices are kept ten years.",
+    ]
+    assert reasons(receipt) == {
+        "lines of the client's own type 'summary'": 1,
+        "lines of the client's own type 'file-history-snapshot'": 1,
+        "thoughts of the model": 1,
+        "results of tools": 1,
+        "notes of the client": 2,
+        "summaries of what was said before, made at compaction": 1,
+        "lines of unknown type 'moon-phase'": 1,
+    }
+    first, _, _, aside, last = memory.entries()
+    assert (first.role, first.session, first.kind) == ("user", SESSION, "chat")
+    assert first.at is not None
+    assert first.at.isoformat() == "2026-05-03T10:01:00+00:00"
+    assert first.metadata == {"branch": "main", "cwd": "/home/ana/shop"}
+    assert first.source == last.source == f"claude-code/{SESSION}"
+    assert aside.source == f"claude-code/{SESSION}/a1"
+    assert "half up" in memory.search("how is tax rounded")[0].text
+
+
+def test_a_session_of_codex_keeps_what_was_said_and_done(memory: Memory, tmp_path: Path) -> None:
+    receipt = memory.import_(write_codex(tmp_path))
+    assert texts(memory) == [
+        "The mast is 9.5 m, note that.",
+        "[shell command=['make', 'test']]",
+        '[error] {"output": "no rule", "exit_code": 2}',
+        "Noted: the mast has 9.5 m.",
+    ]
+    assert next(iter(memory.entries())).metadata == {"cwd": "/home/ana/boat"}
+    assert reasons(receipt)["items of unknown type 'ghost_snapshot'"] == 1
+    assert sum(reasons(receipt).values()) == len(CODEX) - 4
+
+
+def test_old_codex_files_have_items_without_a_frame(memory: Memory, tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [
+        {"id": "s0", "timestamp": "2025-07-01T00:00:00Z", "instructions": None, "git": {}}
+    ]
+    lines += [{**codex_said(1, "user", "Old but true.")["payload"]}]
+    assert memory.import_(write_lines(tmp_path / "rollout-s0.jsonl", lines)).added == 1
+
+
+def test_of_a_chatgpt_tree_the_path_that_was_read_last_is_taken(
+    memory: Memory, tmp_path: Path
+) -> None:
+    receipt = memory.import_(write_chatgpt(tmp_path))
+    assert texts(memory) == ["My starter is called Rudi.", "Feed Rudi daily.\n[x]"]
+    assert reasons(receipt)["messages of branches that were left"] == 1
+    assert [entry.metadata["title"] for entry in memory.entries()] == ["Sourdough", "Sourdough"]
+
+
+def test_messages_of_claude_ai_name_their_files(memory: Memory, tmp_path: Path) -> None:
+    receipt = memory.import_(write_claude_ai(tmp_path))
+    assert texts(memory) == [
+        "The roses get sick.\n[file: soil.txt]",
+        "Water the roots, not the leaves.",
+    ]
+    assert reasons(receipt) == {"texts of attached files": 1, "thoughts of the model": 1}
+
+
+def test_a_whatsapp_chat_has_speakers_lines_that_go_on_and_equal_messages(
+    memory: Memory, tmp_path: Path
+) -> None:
+    receipt = memory.import_(write_whatsapp(tmp_path))
+    first, second, third = memory.entries()
+    assert first.text == "Hey, the key is under the mat\nand the alarm code is on the fridge"
+    assert (first.speaker, first.source) == ("Ana", "whatsapp/Ana")
+    assert (second.text, third.text) == ("ok", "ok")
+    assert reasons(receipt) == {
+        "notices of the messenger": 1,
+        "pictures, sounds and files without a text": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("[14/08/2023, 09:15:32] Ana: x", "2023-08-14T09:15:32+00:00"),
+        ("8/14/23, 9:15\u202fPM - Ana: x", "2023-08-14T21:15:00+00:00"),
+        ("14.08.23, 09:15 - Ana: x", "2023-08-14T09:15:00+00:00"),
+        ("\u200e[14.8.2023 klo 14.08.18] Ana: x", "2023-08-14T14:08:18+00:00"),
+        ("2023-08-14, 12:15 a.m. - Ana: x", "2023-08-14T00:15:00+00:00"),
+    ],
+)
+def test_whatsapp_dates_are_read_as_phones_write_them(
+    line: str, at: str, memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "_chat.txt"
+    path.write_text(line + "\n", "utf-8")
+    memory.import_(path)
+    [entry] = memory.entries()
+    assert (entry.speaker, entry.text) == ("Ana", "x")
+    assert entry.at is not None
+    assert entry.at.isoformat() == at
+
+
+def test_telegram_texts_are_joined_from_their_parts(memory: Memory, tmp_path: Path) -> None:
+    receipt = memory.import_(write_telegram(tmp_path))
+    [entry] = memory.entries()
+    assert entry.text == "See https://example.org for the boat."
+    assert (entry.speaker, entry.source) == ("Ana", "telegram/Ana")
+    assert sum(reasons(receipt).values()) == 2
+
+
+def test_an_export_of_all_telegram_chats_is_read_chat_by_chat(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.import_(write_json(tmp_path / "result.json", {"chats": {"list": [TELEGRAM]}}))
+    assert len(texts(memory)) == 1
+
+
+def test_a_slack_export_has_names_for_ids_and_threads_as_sessions(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.import_(zipped(write_slack(tmp_path / "export"), tmp_path / "slack.zip"))
+    first, second = memory.entries()
+    assert first.text == "<3 @Ana see the plan (https://example.org)"
+    assert (first.speaker, first.source, first.session) == ("Ana", "slack/general", None)
+    assert second.text == "[file: plan.pdf]"
+    assert second.session == "general:1767258001.000100"
+
+
+@pytest.mark.parametrize("write", [write_eml, write_mbox])
+def test_mail_is_its_subject_and_its_text(
+    write: Callable[[Path], Path], memory: Memory, tmp_path: Path
+) -> None:
+    memory.import_(write(tmp_path))
+    [entry] = memory.entries()
+    assert entry.text == "Subject: Re: The lease\n\nThe rent is 900 €."
+    assert (entry.speaker, entry.session) == ("José", "The lease")
+    assert entry.at is not None
+    assert entry.at.isoformat() == "2026-03-03T09:00:00+00:00"
+
+
+def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
+    memory: Memory, tmp_path: Path
+) -> None:
+    for number, write in enumerate(WRITERS.values()):
+        folder = tmp_path / "all" / str(number)
+        folder.mkdir(parents=True)
+        write(folder)
+    (tmp_path / "all" / "notes.md").write_text("not a chat", "utf-8")
+    seen: list[tuple[int, int]] = []
+    receipt = memory.import_(tmp_path / "all", progress=lambda *step: seen.append(step))
+    origins = {entry.source.split("/")[0] for entry in memory.entries()}
+    assert origins == set(ORIGINS)
+    [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
+    assert other.reason == "no conversation of a format that treering can read"
+    assert seen[-1] == (9, 9)
+
+
+def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    path = write_claude(tmp_path)
+    memory = open_memory(tmp_path / "life.jsonl")
+    receipt = memory.import_(tmp_path)
+    assert receipt.added == 5
+    assert {Path(one.path).name: one.reason for one in receipt.skipped}["life.jsonl"] == (
+        "the memory itself"
+    )
+    with pytest.raises(InputError, match="is the memory itself"):
+        memory.import_(tmp_path / "life.jsonl")
+    changes = iter([{tmp_path / "life.jsonl", path}])
+    [later] = list(watched(tmp_path, memory.import_, ImportOptions(), changes)) or [Receipt()]
+    assert later.added == 0
+
+
+def test_a_longer_version_of_a_chat_adds_what_is_new(memory: Memory, tmp_path: Path) -> None:
+    path = write_whatsapp(tmp_path)
+    memory.import_(path)
+    path.write_text(WHATSAPP + "13/08/2023, 09:17 - Ben: ok\n", "utf-8")
+    assert memory.import_(path).added == 1
+    assert texts(memory).count("ok") == 3
+
+
+def test_an_entry_that_was_corrected_stays_corrected(memory: Memory, tmp_path: Path) -> None:
+    path = write_claude(tmp_path)
+    memory.import_(path)
+    first = next(iter(memory.entries()))
+    memory.replace(first.id, "Round the tax half even.")
+    assert memory.import_(path).added == 0
+    assert memory.get(first.id).text == "Round the tax half even."
+
+
+def test_since_project_and_origin_leave_out_and_say_so(memory: Memory, tmp_path: Path) -> None:
+    write_claude(tmp_path)
+    write_codex(tmp_path)
+    receipt = memory.import_(tmp_path, project="/home/ana", since="2026-05-03T10:05:00Z")
+    assert receipt.omitted["messages from before 2026-05-03 10:05"] == 3
+    assert len(texts(memory)) == 6
+    assert memory.import_(tmp_path, origin="claude-code", project="/home/ben").added == 0
+    receipt = memory.import_(tmp_path, origin="codex")
+    assert [one.reason for one in receipt.skipped if one.path.endswith(f"{SESSION}.jsonl")] == [
+        "not of the format codex"
+    ]
+    with pytest.raises(UnknownName, match="claude-code, codex, chatgpt"):
+        memory.import_(tmp_path, origin="icq")
+    with pytest.raises(InputError, match="for a Path"):
+        memory.import_([], since="2026-01-01")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "a.json", "broken.zip", "missing", "empty.jsonl"])
+def test_what_holds_no_conversation_is_refused(name: str, memory: Memory, tmp_path: Path) -> None:
+    if name != "missing":
+        (tmp_path / name).write_text("" if name == "empty.jsonl" else "Dear diary", "utf-8")
+    with pytest.raises(InputError, match=r"no conversation|no file|cannot be unpacked"):
+        memory.import_(tmp_path / name)
+    assert texts(memory) == []
+
+
+def test_what_no_database_holds_is_marked_in_texts_and_names(
+    memory: Memory, tmp_path: Path
+) -> None:
+    line = claude_line(1, "user", "nul \0 and half \ud83d of a pair", gitBranch="a\nb")
+    memory.import_(write_lines(tmp_path / "s.jsonl", [line]))
+    [entry] = memory.entries()
+    assert entry.text == "nul \ufffd and half ? of a pair"
+
+
+def test_a_very_long_message_becomes_several_entries(memory: Memory, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "s.jsonl", [claude_line(1, "user", "word " * 20_000)])
+    assert memory.import_(path).added == memory.import_(path).unchanged == 4
+
+
+def test_a_treering_export_is_taken_in_by_its_path(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    memory.add("kept")
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join(memory.export()), "utf-8")
+    other = open_memory(tmp_path / "other.db")
+    assert other.import_(path).added == 1
+    assert list(other.entries()) == list(memory.entries())
+
+
+def test_what_was_imported_survives_export_and_import(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    path = write_whatsapp(tmp_path)
+    memory.import_(path)
+    other = open_memory(tmp_path / "other.db")
+    other.import_(memory.export())
+    assert [(one.id, one.text) for one in other.entries()] == [
+        (one.id, one.text) for one in memory.entries()
+    ]
+    assert other.import_(path).added == 0
+
+
+# ------------------------------------------------------------------ as it grows
+
+
+def append(path: Path, *lines: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as stream:
+        stream.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def test_a_hook_reads_what_is_new_and_leaves_a_line_that_is_being_written(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = write_claude(tmp_path)
+    new = new_lines(path)
+    assert new.messages == memory.import_(new.lines).added == 5
+    assert new.offset == path.stat().st_size
+    assert new_lines(path, new.offset).lines == ()
+    append(path, claude_line(20, "user", "Ship on Friday."))
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(claude_line(21, "user", "Half"))[:-9])
+    later = new_lines(path, new.offset)
+    assert later.messages == 1
+    assert memory.import_(later.lines).added == 1
+    assert later.offset < path.stat().st_size
+
+
+def test_a_file_that_was_begun_anew_is_read_from_its_start(memory: Memory, tmp_path: Path) -> None:
+    path = write_codex(tmp_path)
+    memory.import_(new_lines(path).lines)
+    write_lines(path, CODEX[:4])
+    new = new_lines(path, 10**6)
+    assert (new.messages, memory.import_(new.lines).unchanged) == (1, 1)
+
+
+def test_only_files_that_grow_by_lines_are_read_from_an_offset(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Claude Code or Codex"):
+        new_lines(write_chatgpt(tmp_path))
+
+
+def test_reading_in_steps_gives_what_reading_whole_gives(open_memory: Open, tmp_path: Path) -> None:
+    whole, stepwise = open_memory(tmp_path / "a.db"), open_memory(tmp_path / "b.db")
+    whole.import_(write_codex(tmp_path))
+    path = write_lines(tmp_path / "steps" / "rollout-2026-06-01T09-00-00-s1.jsonl", CODEX[:1])
+    offset = 0
+    for line in CODEX[1:]:
+        append(path, line)
+        new = new_lines(path, offset)
+        offset = new.offset
+        if new.lines:
+            stepwise.import_(new.lines)
+    held = [(one.id, one.text, one.position) for one in whole.entries()]
+    assert [(one.id, one.text, one.position) for one in stepwise.entries()] == held
+
+
+def test_a_watch_takes_in_what_is_added_to_any_file(memory: Memory, tmp_path: Path) -> None:
+    claude, chat = write_claude(tmp_path), write_whatsapp(tmp_path)
+    receipts = watched(
+        tmp_path, memory.import_, ImportOptions(), iter([{claude, chat}, {claude}, {chat}])
+    )
+    assert [next(receipts).added, next(receipts).added] == [5, 3]
+    append(claude, claude_line(20, "user", "Ship on Friday."))
+    assert next(receipts).added == 1
+    assert list(receipts) == []
+
+
+def test_what_could_not_be_taken_in_is_tried_again_at_the_next_change(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = write_claude(tmp_path)
+
+    class Full(Exception):
+        pass
+
+    failures = [Full()]
+
+    def take_in(lines: Any) -> Receipt:
+        if failures:
+            raise failures.pop()
+        return memory.import_(lines)
+
+    with pytest.raises(Full):
+        next(watched(path, take_in, ImportOptions(), iter([{path}])))
+    [receipt] = watched(path, take_in, ImportOptions(), iter([{path}]))
+    assert receipt.added == 5
+
+
+def test_the_systems_watcher_reports_all_files_first_and_then_changes(tmp_path: Path) -> None:
+    from threading import Event
+
+    path = write_claude(tmp_path)
+    stop = Event()
+    changes = changes_below(tmp_path, stop)
+    append(path, claude_line(20, "user", "before it looks"))
+    assert path.resolve() in next(changes)
+    append(path, claude_line(21, "user", "then"))
+    assert next(changes) == {path.resolve()}
+    stop.set()
+    assert list(changes) == []
+
+
+# ------------------------------------------------------------------ whatever comes
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "role", "content", "text", "message", "payload", "uuid", "mapping", "id"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("name", [name for name in ORIGINS if name not in ("slack", "mail")])
+@given(junk=st.lists(values, max_size=4))
+def test_no_content_breaks_a_reader(name: str, junk: list[Any], tmp_path: Path) -> None:
+    path = WRITERS[name](tmp_path)
+    recognised = format_of(path)
+    assert recognised is not None
+    if path.suffix == ".jsonl":
+        path.write_text(path.read_text("utf-8") + "\n".join(map(json.dumps, junk)), "utf-8")
+    elif path.suffix == ".json":
+        value = json.loads(path.read_text("utf-8"))
+        if isinstance(value, list):
+            value += junk
+            value[0]["mapping" if "mapping" in value[0] else "chat_messages"] = junk
+        else:
+            value["messages"] += junk
+        path.write_text(json.dumps(value), "utf-8")
+    else:
+        path.write_text(path.read_text("utf-8") + "".join(map(str, junk)), "utf-8")
+    list(recognised.read(path))

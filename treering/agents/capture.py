@@ -1,0 +1,124 @@
+"""Takes in what was said: the new lines of a transcript, or the messages that an event brought."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from treering.agents import inbox
+from treering.agents.files import read_bytes, replace_file
+from treering.agents.replies import without_frames
+from treering.agents.switches import off_periods
+from treering.errors import InputError
+from treering.ingest import exchange
+from treering.ingest.transcripts.contract import TranscriptMessage
+from treering.ingest.transcripts.follow import new_lines
+from treering.ingest.transcripts.importing import TranscriptLines
+from treering.journal.fields import parse_time
+from treering.memory import Memory
+
+BATCH = 64
+"""Messages taken in at a time: a prompt that comes meanwhile waits for no more."""
+
+
+def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
+    """Take in what a job names; how many messages were new. Raises TreeringError, OSError."""
+    if transcript := job.get("transcript"):
+        return _follow(memory, Path(str(transcript)), job, offsets)
+    return _import(memory, list(TranscriptLines(_messages(job))), job)
+
+
+def _follow(memory: Memory, transcript: Path, job: Mapping[str, Any], offsets: Offsets) -> int:
+    if not transcript.is_file():
+        return 0  # a session in which nothing was said yet, or that its client has removed
+    new = new_lines(transcript, offsets.of(transcript))
+    count = _import(memory, list(new.lines[1:]), job)
+    offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
+    return count
+
+
+def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
+    """Take in lines of entries: what is new, and was said while hooks were on."""
+    off = off_periods(job.get("project")) if "project" in job else []
+    entries = [entry for entry in map(json.loads, lines) if not _was_off(entry, off)]
+    news = [entry | {"text": without_frames(entry["text"])} for entry in entries]
+    clean = [json.dumps(entry, ensure_ascii=False) for entry in news if entry["text"].strip()]
+    count = 0
+    for start in range(0, len(clean), BATCH):
+        part = clean[start : start + BATCH]
+        count += memory.import_([exchange.transcript_header(), *part]).added
+    return count
+
+
+def _was_off(entry: Mapping[str, Any], off: list[tuple[float, float]]) -> bool:
+    at = entry.get("at")
+    if not off or not isinstance(at, str):
+        return False
+    moment = datetime.fromisoformat(at).timestamp()
+    return any(start <= moment < end for start, end in off)
+
+
+def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
+    client, session = str(job.get("client")), job.get("session")
+    for message in job.get("messages") or ():
+        turn = message.get("metadata", {}).get("turn")
+        identity = json.dumps(
+            [session, turn or message.get("at"), message["role"], message["content"]]
+        )
+        at = None
+        with suppress(InputError):
+            at = parse_time(message.get("at"), "at")
+        yield TranscriptMessage(
+            id=hashlib.sha256(identity.encode()).hexdigest(),
+            source=f"{client}/{session or 'session'}",
+            text=message["content"],
+            role=message["role"],
+            at=at,
+            session=session if isinstance(session, str) else None,
+        )
+
+
+class Offsets:
+    """How far each transcript has been read, so that what was forgotten is not taken in again.
+
+    ``behind`` are those that have grown since: a client that crashed, or has no event for the end
+    of a session, says nothing more of them.
+    """
+
+    _KEPT = ("client", "space", "project", "session")
+
+    def __init__(self, memory: str) -> None:
+        self._path = inbox.folder_of(memory) / "offsets"
+        content = read_bytes(self._path)
+        try:
+            positions = json.loads(content) if content else {}
+        except ValueError:
+            positions = {}  # read from the start: what is there is left alone by its id
+        self._positions: dict[str, dict[str, Any]] = (
+            positions if isinstance(positions, dict) else {}
+        )
+
+    def of(self, transcript: Path) -> int:
+        """The byte from which on a transcript is new."""
+        return int(self._positions.get(str(transcript), {}).get("offset", 0))
+
+    def set(self, transcript: Path, offset: int, job: Mapping[str, Any]) -> None:
+        """Note how far a transcript was read, and for whom; those that are gone are dropped."""
+        self._positions = {
+            path: entry for path, entry in self._positions.items() if Path(path).exists()
+        }
+        entry = {key: job.get(key) for key in self._KEPT}
+        self._positions[str(transcript)] = entry | {"offset": offset}
+        replace_file(self._path, json.dumps(self._positions).encode(), private=True)
+
+    def behind(self) -> Iterator[dict[str, Any]]:
+        """Jobs for the transcripts that are longer than was read of them."""
+        for path, entry in self._positions.items():
+            with suppress(OSError):  # it is gone
+                if Path(path).stat().st_size > entry["offset"]:
+                    yield entry | {"event": "turn", "transcript": path}

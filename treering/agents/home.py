@@ -1,0 +1,78 @@
+"""The user's own memory and what belongs to it, in the place that the platform has for data.
+
+Imported by every hook, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from treering.agents.project import project_of
+
+HERE = "treering.db"
+"""A memory of a working folder, where it can be seen, copied and deleted like any other file."""
+DEFAULT_SPACE = "default"
+
+
+def data_home() -> Path:
+    """The folder of the user's own memory, such as ``~/.local/share/treering``."""
+    return platformdirs.user_data_path("treering", appauthor=False)
+
+
+def user_memory() -> Path:
+    """The file of the user's own memory."""
+    return data_home() / "memory.db"
+
+
+def agents_home() -> Path:
+    """The folder of what is kept about agents: settings changed, hooks' log, messages waiting."""
+    return data_home() / "agents"
+
+
+def make_private(folder: Path) -> Path:
+    """Make a folder of ours, and the data home above it, which only their owner may enter."""
+    for place in (data_home(), folder):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def working_folder() -> Path:
+    """The folder that a command works in; where it was removed meanwhile, the user's home."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
+def command_memory(folder: Path) -> str:
+    """The memory of a command that names none: one that is here, else the user's own."""
+    return HERE if (folder / HERE).is_file() else str(user_memory())
+
+
+def agent_memory(named: str | None) -> str:
+    """The memory of a hook: the one named, by an option or $TREERING_MEMORY, else the user's own.
+
+    Never one that is here: a repository that somebody cloned would bring what an agent is shown,
+    and take what its user says into its next commit.
+    """
+    chosen = named or os.environ.get("TREERING_MEMORY")
+    if not chosen:
+        return str(user_memory())
+    return chosen if "://" in chosen else str(Path(chosen).expanduser().absolute())
+
+
+def space_in(memory: str, folder: Path) -> str:
+    """The space of a command that names none.
+
+    In the user's own memory, which holds all that is worked on, each project has its own: see
+    ``project_of``. Any other memory was made for one thing, and has the space ``default``.
+    """
+    return (project_of(folder) if is_own(memory) else None) or DEFAULT_SPACE
+
+
+def is_own(memory: str) -> bool:
+    """Whether a memory is the user's own."""
+    return "://" not in memory and Path(memory).absolute() == user_memory().absolute()

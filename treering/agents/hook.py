@@ -1,0 +1,177 @@
+"""The process that a client starts at each event: it asks the warm server and is gone.
+
+It stands before every prompt of its user, so it imports nothing that takes time, and whatever goes
+wrong it lets the prompt through: with one line that says so, and after two seconds at the latest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treering.agents import endpoint, inbox, replies, switches
+from treering.agents.home import DEFAULT_SPACE, agent_memory, space_in
+from treering.agents.project import project_of
+
+if TYPE_CHECKING:
+    from treering.agents.endpoint import HookEndpoint
+
+EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
+CLIENTS = ("claude-code", "codex", "cursor", "gemini")
+
+DEADLINE_S = 1.8
+"""A prompt waits two seconds at most, with what it takes to start and end a process."""
+START_DEADLINE_S = 4.0
+"""The start of a session may wait for a server that has to be started: its brief comes once."""
+CONNECT_S = 0.05
+PROMPT_CHARS = 8_000
+"""Of a prompt, what is searched for: nobody asks for a memory with more words."""
+STDIN_BYTES = 16 << 20
+
+_LATE = "the memory was not ready in time; nothing was recalled"
+
+
+def main(arguments: list[str]) -> int:
+    """Run ``treering hook EVENT`` with its arguments. Never fails: 0, whatever happens."""
+    event = arguments[0]
+    options = _options(arguments[1:])
+    client = options.get("client", CLIENTS[0])
+    answer = _TimedReply(client, event)
+    allowed = START_DEADLINE_S if event == "session-start" else DEADLINE_S
+    watch = threading.Timer(allowed, answer.late)
+    watch.daemon = True
+    watch.start()
+    try:
+        text, notes = _run(event, client, options, time.monotonic() + allowed)
+    except Exception as error:  # whatever it is, it must not cost the user a prompt
+        text, notes = "", [f"{type(error).__name__}: {error}"]
+    watch.cancel()
+    answer.give(text, notes)
+    return 0
+
+
+class _TimedReply:
+    """What the client reads: once, be it from the work or from the watch over it."""
+
+    def __init__(self, client: str, event: str) -> None:
+        self._client = client
+        self._event = event
+        self._lock = threading.Lock()
+        self._is_given = False
+
+    def give(self, text: str, notes: list[str]) -> None:
+        with self._lock:
+            if self._is_given:
+                return
+            self._is_given = True
+            reply = replies.reply(self._client, self._event, text, notes)
+            sys.stdout.write(json.dumps(reply) + "\n")
+            sys.stdout.flush()
+            for note in notes:
+                sys.stderr.write(f"treering: {note}\n")
+
+    def late(self) -> None:
+        self.give("", [_LATE])
+        sys.stderr.flush()
+        os._exit(0)  # what hangs, a disk or a server, cannot be asked to end
+
+
+def _run(
+    event: str, client: str, options: Mapping[str, str], deadline: float
+) -> tuple[str, list[str]]:
+    payload = _payload()
+    folder = Path(_folder(payload))
+    project = project_of(folder)
+    if switches.is_off(project):
+        return "", []
+    memory = agent_memory(options.get("memory"))
+    if "://" in memory:
+        return "", [f"hooks need a memory in a file, not {memory}"]
+    space = options.get("space") or os.environ.get("TREERING_SPACE") or space_in(memory, folder)
+    request = {
+        "event": event,
+        "asks": replies.puts_in(client, event),
+        "client": client,
+        "space": space,
+        "beside": DEFAULT_SPACE if "personal" in options and space != DEFAULT_SPACE else None,
+        "session": replies.session_of(payload),
+        "source": payload.get("source"),
+        "prompt": str(payload.get("prompt") or "")[:PROMPT_CHARS],
+    }
+    place = endpoint.of(memory)
+    if replies.takes_in(client, event):
+        job = replies.job(client, event, payload) | {"space": space, "project": project}
+        if job["transcript"] or job["messages"]:
+            inbox.leave(memory, job)
+    if not request["asks"]:
+        return _poke(place, memory, request)
+    return _ask(place, memory, request, deadline)
+
+
+def _ask(
+    place: HookEndpoint, memory: str, request: dict[str, Any], deadline: float
+) -> tuple[str, list[str]]:
+    """The server's answer; it is started if it does not run, and waited for."""
+    is_started = False
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            reply = endpoint.exchange(place, request, left)
+        except endpoint.NOT_THERE:
+            if not is_started:
+                endpoint.start_server(memory)
+                is_started = True
+            time.sleep(min(CONNECT_S, left))
+            continue
+        except TimeoutError:
+            break
+        return str(reply.get("text") or ""), [str(note) for note in reply.get("notes") or ()]
+    return "", [_LATE]
+
+
+def _poke(place: HookEndpoint, memory: str, request: dict[str, Any]) -> tuple[str, list[str]]:
+    """Say that something waits in the inbox; a server that is started looks there by itself."""
+    try:
+        endpoint.exchange(place, request, CONNECT_S * 4)
+    except endpoint.NOT_THERE:
+        endpoint.start_server(memory)
+    except OSError:
+        pass  # it is busy, and looks into the inbox when it is not
+    return "", []
+
+
+def _options(arguments: list[str]) -> dict[str, str]:
+    """The options, read by hand: a parser of options takes longer than all the rest."""
+    options: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.lstrip("-").partition("=")
+        if name == "m":
+            name = "memory"
+        options[name] = value if equals or name == "personal" else next(rest, "")
+    return options
+
+
+def _payload() -> dict[str, Any]:
+    content = sys.stdin.buffer.read(STDIN_BYTES + 1)
+    if len(content) > STDIN_BYTES:
+        raise ValueError(f"the event has more than {STDIN_BYTES} bytes")
+    payload = json.loads(content) if content.strip() else {}
+    if not isinstance(payload, dict):
+        raise ValueError(f"the event is a {type(payload).__name__}; it should be an object")
+    return payload
+
+
+def _folder(payload: Mapping[str, Any]) -> str:
+    """The folder that is worked in."""
+    roots = payload.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots else None
+    for folder in (payload.get("cwd"), root):
+        if isinstance(folder, str) and folder:
+            return folder
+    return str(Path.cwd())

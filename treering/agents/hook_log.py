@@ -1,0 +1,52 @@
+"""What hooks put in and took in, for the user to look at.
+
+The ids of entries and not their texts: what is forgotten must not live on in a log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from treering import files
+from treering.agents.home import agents_home, make_private
+
+MAX_BYTES = 1 << 20
+"""After which the log is begun anew; the one before it is kept."""
+
+
+def note(record: Mapping[str, Any]) -> None:
+    """Add a record, with the time."""
+    path = _path()
+    make_private(path.parent)
+    if path.exists() and path.stat().st_size > MAX_BYTES:
+        path.replace(_before())
+    stamped = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **record}
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(handle, "ab") as stream:  # in one write, as several servers may add
+        stream.write(json.dumps(stamped).encode() + b"\n")
+
+
+def records(limit: int) -> list[dict[str, Any]]:
+    """The newest records, the oldest of them first."""
+    return [*_lines(_before()), *_lines(_path())][-limit:]
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in (files.read_bytes(path) if path.is_file() else b"").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue  # cut off by a full disk
+
+
+def _path() -> Path:
+    return agents_home() / "hooks.log"
+
+
+def _before() -> Path:
+    return agents_home() / "hooks.log.1"

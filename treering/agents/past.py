@@ -1,0 +1,85 @@
+"""An agent's past sessions, each taken into the space of the project it was about."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from treering.agents.capture import Offsets, take_in
+from treering.agents.clients import Client
+from treering.agents.home import DEFAULT_SPACE, is_own, make_private, space_in, user_memory
+from treering.errors import InputError, TreeringError
+from treering.ingest.transcripts.contract import TranscriptMessage
+from treering.ingest.transcripts.registry import line_format_of
+from treering.memory import Memory
+from treering.records import Progress, Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class PastSessions:
+    """What was taken in: messages by space, and files that were not."""
+
+    messages: Mapping[str, int]
+    skipped: tuple[Skipped, ...]
+
+
+def take_in_past(
+    client: Client,
+    memory: str,
+    space: str | None = None,
+    embedder: str | None = None,
+    progress: Progress | None = None,
+) -> PastSessions:
+    """Take in all sessions that a client has kept; again only what is new.
+
+    Each goes into the space of its project, or all into ``space``. Hooks go on from there. Raises
+    InputError for a client whose sessions cannot be read, JournalError.
+    """
+    if client.sessions is None:
+        raise InputError(f"the past sessions of {client.title} are in no form that treering reads")
+    by_space, skipped = _sorted(client.sessions(), memory, space)
+    total = sum(map(len, by_space.values()))
+    if total and is_own(memory):
+        make_private(user_memory().parent)
+    messages: Counter[str] = Counter()
+    done = 0
+    for name, paths in by_space.items():
+        with Memory.open(memory, space=name, embedder=embedder, llm="none") as opened:
+            for path in paths:
+                job = {"client": client.name, "transcript": str(path), "space": name}
+                messages[name] += take_in(opened, job, Offsets(memory))
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+    return PastSessions(messages, tuple(skipped))
+
+
+def _sorted(
+    paths: Iterable[Path], memory: str, space: str | None
+) -> tuple[dict[str, list[Path]], list[Skipped]]:
+    """The sessions by the space they belong to, and the files that are none."""
+    by_space: dict[str, list[Path]] = defaultdict(list)
+    skipped: list[Skipped] = []
+    for path in sorted(paths):
+        try:
+            by_space[space or _space_of(path, memory)].append(path)
+        except (TreeringError, OSError) as error:
+            skipped.append(Skipped(str(path), str(error)))
+    return by_space, skipped
+
+
+def _space_of(path: Path, memory: str) -> str:
+    """The space of the project that a session was about; where its folder is gone, the folder's
+    path, as what was in there is no longer known.
+    """
+    form = line_format_of(path)
+    if form is None:
+        raise InputError("no transcript of Claude Code or Codex")
+    items = form.read(path)
+    folders = (item.project for item in items if isinstance(item, TranscriptMessage))
+    folder = next(filter(None, folders), None)
+    if folder is None or not is_own(memory):
+        return DEFAULT_SPACE
+    return space_in(memory, Path(folder)) if Path(folder).is_dir() else folder

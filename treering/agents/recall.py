@@ -1,0 +1,91 @@
+"""What a hook puts in: a brief at the start of a session, the lines that matter to a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treering.agents.replies import framed
+from treering.llm.tokens import estimate_tokens
+from treering.memory import Memory
+from treering.records import Hit
+from treering.search.confidence import RELEVANT
+
+BRIEF_TOKENS = 900
+PROMPT_TOKENS = 300
+CANDIDATES = 12
+LINES = 5
+LINE_CHARS = 300
+"""A few lines, each a sentence or two: a prompt is not the place for pages."""
+
+_BRIEF: Final = "What treering remembers of this project."
+_LINES: Final = "What treering remembers that may matter here."
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A text to put in, the entries it rests on, and what it costs."""
+
+    text: str = ""
+    entries: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+def brief_of(memories: Sequence[Memory]) -> Recollection:
+    """A brief of each memory, within one budget."""
+    briefs = [memory.brief(budget=BRIEF_TOKENS // len(memories)) for memory in memories]
+    texts = [brief.text for brief in briefs if brief.text]
+    if not texts:
+        return Recollection()
+    text = framed("\n\n".join(texts), _BRIEF)
+    cited = (entry for brief in briefs for line in brief.lines for entry in line.entry_ids)
+    return Recollection(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
+
+
+def lines_for(
+    memories: Sequence[Memory], prompt: str, in_view: Mapping[str, float]
+) -> Recollection:
+    """The few lines that matter to a prompt; nothing if none does.
+
+    ``in_view`` are sessions whose messages the model has before it, and since when, in seconds.
+    """
+    if not prompt.strip():
+        return Recollection()
+    hits = [
+        hit
+        for memory in memories
+        for hit in memory.search(prompt, k=CANDIDATES, min_confidence=RELEVANT)
+    ]
+    lines: dict[str, str] = {}
+    room = PROMPT_TOKENS
+    for hit in sorted(hits, key=lambda hit: -hit.confidence):
+        line = _line(hit)
+        cost = estimate_tokens(line)
+        if _is_in_view(hit, in_view) or hit.entry_id in lines or cost > room:
+            continue
+        lines[hit.entry_id] = line
+        room -= cost
+        if len(lines) == LINES:
+            break
+    if not lines:
+        return Recollection()
+    text = framed("\n".join(lines.values()), _LINES)
+    return Recollection(text, tuple(lines), estimate_tokens(text))
+
+
+def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
+    since = in_view.get(hit.session or "")
+    return since is not None and (hit.at is None or hit.at.timestamp() >= since)
+
+
+def _line(hit: Hit) -> str:
+    date = f"{hit.at:%Y-%m-%d} " if hit.at else ""
+    speaker = f"{hit.speaker}: " if hit.speaker else ""
+    newer = f" (since then: {_short(hit.superseded_by.text)})" if hit.superseded_by else ""
+    return f"- {date}{speaker}{_short(hit.text)}{newer} [{hit.source}]"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE_CHARS else f"{line[: LINE_CHARS - 1]}…"

@@ -1,0 +1,150 @@
+"""The warm server of one memory: it keeps the model and the vectors loaded between hooks.
+
+Hooks start it; it ends when nobody has asked for a while. One runs for each file and user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import socket
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+
+from filelock import FileLock, Timeout
+
+from treering.agents import endpoint
+from treering.agents.files import remove_empty
+from treering.agents.handler import HookHandler
+from treering.agents.home import agents_home, data_home
+
+IDLE_S = 1800.0
+"""Of quiet, after which the server ends: a longer pause is the end of somebody's work."""
+CONNECTIONS = 8
+SPEAK_S = 5.0
+"""For a client to say what it wants."""
+LOCK_S = 2.0
+"""One that is just ending is waited for; one that runs is left alone then."""
+LOOK_AGAIN_S = 60.0
+"""Between two looks into the inbox where something waits that failed."""
+
+STOP = {"event": "stop"}
+
+
+def stop(memory: str) -> None:
+    """Have a memory's server end, if one runs."""
+    with suppress(OSError):
+        endpoint.exchange(endpoint.of(memory), STOP, SPEAK_S)
+
+
+def stop_all(memory: str) -> None:
+    """End the server of a memory and all others of this user's data folder, and remove the folder
+    that they are reached by.
+    """
+    stop(memory)
+    folder = agents_home() / "run"
+    for path in [*folder.glob("*.sock"), *folder.glob("*.port")]:
+        with suppress(OSError):
+            endpoint.exchange(endpoint.HookEndpoint(folder, path.stem), STOP, SPEAK_S)
+    shutil.rmtree(folder, ignore_errors=True)
+    (agents_home() / "server.log").unlink(missing_ok=True)
+    remove_empty([agents_home(), data_home()])
+
+
+def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -> bool:
+    """Answer the hooks of a memory until it is quiet; False at once if another server does."""
+    place = endpoint.of(memory)
+    lock = FileLock(place.lock, timeout=LOCK_S)
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    handler = HookHandler(memory, embedder)
+    handler.warm()
+    try:
+        with closing(_Server(place, handler, idle_s)) as server:
+            server.run()
+    finally:
+        handler.close()
+        endpoint.remove(place)
+        lock.release()
+    return True
+
+
+class _Server:
+    """Accepts connections; answers each in a thread, and takes in in one more."""
+
+    def __init__(self, place: endpoint.HookEndpoint, handler: HookHandler, idle_s: float) -> None:
+        self._place = place
+        self._handler = handler
+        self._idle_s = idle_s
+        self._socket, self._token = endpoint.listen(place)
+        self._asked, self._stopper = socket.socketpair()
+        self._pool = ThreadPoolExecutor(CONNECTIONS)
+        self._work = threading.Event()
+        self._stop = threading.Event()
+        self._is_taking_in = False
+        self._worker = threading.Thread(target=self._take_in, name="taking in")
+
+    def run(self) -> None:
+        """Answer until nobody has asked for the idle time and nothing is being taken in."""
+        self._worker.start()
+        self._work.set()  # something may have been left while no server ran
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            selector.register(self._asked, selectors.EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select(self._idle_s)]
+                if self._asked in ready or (not ready and not self._is_taking_in):
+                    return
+                if self._socket in ready:
+                    self._pool.submit(self._talk, self._socket.accept()[0])
+
+    def close(self) -> None:
+        """Stop listening first, so that a hook that comes now starts another server."""
+        endpoint.remove(self._place)
+        self._socket.close()
+        self._pool.shutdown()
+        self._asked.close()
+        self._stopper.close()
+        self._stop.set()
+        self._work.set()
+        if self._worker.ident is not None:
+            self._worker.join()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with suppress(OSError, ValueError), closing(connection):
+            # A client that has left, or never was one of ours, needs no answer.
+            connection.settimeout(SPEAK_S)
+            with connection.makefile("rb") as stream:
+                if not endpoint.admits(stream, self._token):
+                    return
+                request = json.loads(endpoint.read_line(stream) or b"{}")
+            if request == STOP:
+                self._stopper.send(b"x")
+                return
+            reply = self._handler.answer(request) if isinstance(request, dict) else {}
+            connection.sendall(json.dumps(reply).encode() + b"\n")
+        self._work.set()  # only now: taking in must not slow a reply down
+
+    def _take_in(self) -> None:
+        while not self._stop.is_set():
+            self._work.wait(LOOK_AGAIN_S)
+            self._work.clear()
+            self._is_taking_in = True
+            try:
+                self._handler.take_in_waiting()
+            finally:
+                self._is_taking_in = False
+
+
+if __name__ == "__main__":
+    serve(
+        sys.argv[1],
+        idle_s=float(os.environ.get("TREERING_HOOK_IDLE") or IDLE_S),
+        embedder=os.environ.get("TREERING_EMBEDDER") or None,
+    )

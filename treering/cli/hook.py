@@ -1,0 +1,175 @@
+"""``treering hook``: what agents run at their events, and how to look at it and to stop it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treering.agents import hook_log, switches
+from treering.agents.home import agent_memory, space_in
+from treering.agents.hook import CLIENTS, EVENTS
+from treering.agents.hook import main as run_event
+from treering.agents.project import project_of
+from treering.cli.options import command
+from treering.cli.output import Part, counted, note
+from treering.cli.run import Run
+from treering.errors import UnknownName
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+_HELP = {
+    "session-start": "Give a brief of the project: for the start of a session.",
+    "prompt": "Give the few lines that matter to a prompt, or nothing.",
+    "turn": "Take in what was said: for the end of a turn.",
+    "compact": "Take in what was said: for the moment before a compaction.",
+    "session-end": "Take in what was said: for the end of a session.",
+}
+
+
+def _event(name: str) -> Callable[..., None]:
+    """The command of an event. ``treering.__main__`` runs it itself, without this parser."""
+
+    def event(
+        run: Run,
+        client: Annotated[
+            str, typer.Option(help=f"Whose form the event has: {', '.join(CLIENTS)}.")
+        ] = CLIENTS[0],
+        personal: Annotated[
+            bool, typer.Option("--personal", help="Recall from the space 'default', too.")
+        ] = False,
+    ) -> None:
+        space = ["--space", run.named_space] if run.named_space else []
+        memory = ["--memory", run.url] if run.is_named else []
+        beside = ["--personal"] if personal else []
+        sys.exit(run_event([name, "--client", client, *memory, *space, *beside]))
+
+    event.__doc__ = f"{_HELP[name]} The event's JSON is read from standard input."
+    return event
+
+
+for _name in EVENTS:
+    command(app, name=_name)(_event(_name))
+
+
+@command(app)
+def log(
+    run: Run,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+) -> None:
+    """Show what hooks put in and took in, the newest last; texts are looked up in the memory."""
+    records = hook_log.records(limit)
+    texts = _Texts(run)
+    for record in records:
+        run.out.emit(record, *_shown(record, texts))
+    if not records:
+        note("no hook of an agent has run yet; `treering install` lists the agents that are here")
+
+
+@command(app)
+def off(run: Run) -> None:
+    """Switch hooks off in the project of this folder; what is said meanwhile is never taken in."""
+    _switch(run, on=False)
+
+
+@command(app)
+def on(run: Run) -> None:
+    """Switch hooks on again in the project of this folder."""
+    _switch(run, on=True)
+
+
+@command(app)
+def status(run: Run) -> None:
+    """Show the memory, project and space of hooks in this folder, and whether they are on."""
+    memory = agent_memory(run.url if run.is_named else None)
+    project = project_of(Path.cwd())
+    space = run.named_space or space_in(memory, Path.cwd())
+    record: dict[str, Any] = {
+        "memory": memory,
+        "project": project,
+        "space": space,
+        "on": not switches.is_off(project),
+    }
+    state = "on" if record["on"] else "off"
+    lines = f"memory   {memory}\nproject  {project or 'none'}\nspace    {space}\nhooks    {state}"
+    run.out.emit(record, lines)
+
+
+@command(app)
+def serve(
+    run: Run,
+    idle: Annotated[
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            envvar="TREERING_HOOK_IDLE",
+            show_envvar=False,
+            help="Of quiet, after which it ends. Default: $TREERING_HOOK_IDLE, else 1800.",
+        ),
+    ] = 1800.0,
+) -> None:
+    """Keep a memory warm for hooks, which start this by themselves."""
+    from treering.agents.server import serve as serve_hooks
+
+    memory = agent_memory(run.url if run.is_named else None)
+    if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
+        note(f"another server keeps {memory} warm already")
+
+
+@command(app)
+def stop(run: Run) -> None:
+    """End the server that keeps the memory warm, if one runs; the next hook starts another."""
+    from treering.agents.server import stop as stop_server
+
+    stop_server(agent_memory(run.url if run.is_named else None))
+
+
+def _switch(run: Run, *, on: bool) -> None:
+    project = project_of(Path.cwd())
+    switches.switch(project, on)
+    state = "on" if on else "off"
+    where = project or "folders that are in no repository"
+    run.out.emit({"project": project, "on": on}, f"hooks are {state} in {where}")
+
+
+class _Texts:
+    """Looks texts up by the ids of their entries."""
+
+    def __init__(self, run: Run) -> None:
+        self._path = Path(agent_memory(run.url if run.is_named else None))
+        self._embedder = run.embedder
+
+    def of(self, space: str, entry_ids: list[str]) -> Iterator[str]:
+        """The texts; of one that is there no more, that it is not."""
+        if not entry_ids or not self._path.is_file():
+            return
+        from treering.memory import Memory
+
+        with Memory.open(self._path, space=space, embedder=self._embedder, llm="none") as memory:
+            for entry_id in entry_ids:
+                try:
+                    text = " ".join(memory.get(entry_id).text.split())
+                except UnknownName:
+                    text = "(not in this space, or forgotten since)"
+                yield f"{entry_id}  {text[:120]}"
+
+
+def _shown(record: dict[str, Any], texts: _Texts) -> Iterator[Part]:
+    yield f"{str(record.get('at', ''))[:19]}  ", "dim"
+    yield f"{record.get('client')} {record.get('event')}", "cyan"
+    yield f"  {record.get('space')}: "
+    entries = [str(entry) for entry in record.get("entries") or ()]
+    if error := record.get("error"):
+        yield str(error), "red"
+    elif taken_in := record.get("taken_in"):
+        yield f"took in {counted(int(taken_in), 'message', 'messages')}"
+    elif not entries:
+        yield "nothing put in"
+    else:
+        yield f"put in {record.get('tokens')} tokens in {record.get('ms')} ms"
+    for line in texts.of(str(record.get("space")), entries):
+        yield f"\n    {line}"

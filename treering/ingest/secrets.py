@@ -1,0 +1,205 @@
+"""What must not be stored: passages marked private, and keys, tokens and passwords.
+
+The patterns are those of detect-secrets, used as patterns alone: nothing is ever sent anywhere to
+try whether a key works. A few kinds of token that it does not know are added here. Only what has
+the form of a secret is found; random-looking text is not, since commits, digests and pictures are
+made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from treering.records import Receipt
+
+PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+"""A passage that its author wants nobody to keep; one that is not closed goes on to the end."""
+
+MARK = "[masked: {}]"
+
+WINDOW_CHARS = 8_192
+OVERLAP_CHARS = 512
+"""A key that lies across a border lies within the next window."""
+
+_LETTER_OR_DIGIT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+
+_OWN_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "Private Key",
+        re.compile(
+            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:.{0,20000}?-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+            r"|[\sA-Za-z0-9+/=\\:,-]*)",  # one that was cut off
+            re.DOTALL,
+        ),
+    ),
+    ("API Key", re.compile(r"(?<![\w-])sk-(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{20,}")),
+    ("OpenAI Token", re.compile(r"(?<![\w-])sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}")),
+    ("npm Token", re.compile(r"(?<!\w)npm_[A-Za-z0-9]{36}|:_authToken=\s{0,3}([A-Fa-f0-9-]{36})")),
+    ("GitHub Token", re.compile(r"(?<![\w-])github_pat_[A-Za-z0-9_]{22,}")),
+    ("Google API Key", re.compile(r"AIza[0-9A-Za-z_-]{35}")),
+    ("Google Token", re.compile(r"ya29\.[0-9A-Za-z_-]{20,}")),
+    ("Hugging Face Token", re.compile(r"(?<![\w-])hf_[A-Za-z0-9]{30,}")),
+    ("Slack Token", re.compile(r"xox[abeoprs]-[A-Za-z0-9-]{20,}|xapp-\d-[A-Za-z0-9-]{20,}")),
+    ("treering Key", re.compile(r"(?<![\w-])tr_[A-Za-z0-9_-]{32,}")),
+    ("Bearer Token", re.compile(r"(?i:authorization:\s*(?:bearer|basic)\s+)([\w.~+/-]{16,}=*)")),
+    (
+        "Basic Auth Credentials",
+        re.compile(r"://[^\s:/?#\[\]@!$&'()*+,;=]{1,100}:([^\s:/?#\[\]@]{1,200})@"),
+    ),
+    ("JSON Web Token", re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?")),
+)
+
+_ASSIGNED = re.compile(
+    r"""(?:api[_-]?key|access[_-]?key|auth[_-]?key|secret|token|passw(?:or)?d|passphrase|passwort|pwd)
+    \b["'`]?\s{0,5}
+    (?:=>|:=|={1,3}|:|is\b|lautet\b)\s{0,5}
+    ["'`]?(?P<value>[^\s"'`,;()<>{}\[\]]{8,200})""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A name that says it holds a secret, and what it is given. Whether that is one is asked next."""
+
+_NO_VALUE = re.compile(
+    r"[$%~./\\]|https?:|os\.|process\.|env\.|self\.|config\.|\d{4}-\d\d-\d\d|(.)\1{5}|\w+\.\w+\.\w+"
+)
+"""How values begin that are references, paths, dates and place-holders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where in a text something has the form of a secret, and which."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Cleaner:
+    """Takes out of texts what must not be stored, and counts it."""
+
+    masked: int = 0
+    private: int = 0
+
+    def clean(self, text: str) -> str:
+        """The text without private passages, a mark in the place of every secret."""
+        text, count = PRIVATE.subn("", text)
+        self.private += count
+        parts: list[str] = []
+        stop = 0
+        for secret in secrets_in(text):
+            parts += [text[stop : secret.start], MARK.format(secret.kind)]
+            stop = secret.end
+            self.masked += 1
+        return "".join([*parts, text[stop:]])
+
+
+def counted(receipt: Receipt, cleaner: Cleaner | None) -> Receipt:
+    """A receipt with what was taken out of the texts."""
+    if cleaner is None:
+        return receipt
+    return replace(receipt, masked=cleaner.masked, private=cleaner.private)
+
+
+def secrets_in(text: str) -> list[Secret]:
+    """The secrets in a text, in order; where two overlap, the one that begins first."""
+    apart: list[Secret] = []
+    for secret in sorted(_candidates(text), key=lambda secret: (secret.start, -secret.end)):
+        if not apart or secret.start >= apart[-1].end:
+            apart.append(secret)
+    return apart
+
+
+def _candidates(text: str) -> Iterator[Secret]:
+    for kind, pattern in _OWN_PATTERNS:
+        yield from _matches(kind, pattern, text, 0)
+    # Some of these look ahead without bound: on a long text each is asked of a part at a time.
+    for offset in range(0, max(len(text), 1), WINDOW_CHARS - OVERLAP_CHARS):
+        window = text[offset : offset + WINDOW_CHARS]
+        for kind, pattern in _library_patterns():
+            yield from _matches(kind, pattern, window, offset)
+    for match in _ASSIGNED.finditer(text):
+        if _looks_secret(match["value"]):
+            yield Secret("Password or Key", *match.span("value"))
+
+
+def _matches(kind: str, pattern: re.Pattern[str], text: str, offset: int) -> Iterator[Secret]:
+    for match in pattern.finditer(text):
+        start, end = match.span(_value_group(kind, pattern))
+        if _stands_alone(text, start, end):
+            yield Secret(kind, offset + start, offset + end)
+
+
+def _value_group(kind: str, pattern: re.Pattern[str]) -> int:
+    """The group that is the secret; elsewhere groups are parts of it, and all of it is."""
+    return 1 if kind in _NAMED_VALUES and pattern.groups else 0
+
+
+_NAMED_VALUES = frozenset({"Bearer Token", "Basic Auth Credentials", "AWS Access Key"})
+"""Kinds whose pattern has the name beside the value, such as the user in a URL."""
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Not the middle of a longer word: pictures in base64 hold every short form by chance."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    return before not in _LETTER_OR_DIGIT and after not in _LETTER_OR_DIGIT
+
+
+def _looks_secret(value: str) -> bool:
+    """Letters and digits mixed, as a password or key has them and a word, number or path not."""
+    return (
+        any(char.isdigit() for char in value)
+        and any(char.isalpha() for char in value)
+        and _NO_VALUE.match(value) is None
+    )
+
+
+@cache
+def _library_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The patterns of detect-secrets, with the name of what they find.
+
+    Left out are those for which a text is a secret by its randomness or by a word near it, those
+    that public addresses, names in capitals and short serial numbers meet, and those whose time
+    grows with the square of a text's length; the last are among ``_OWN_PATTERNS``.
+    """
+    # On first use: loading its plug-ins costs more than all else that an `add` needs.
+    from detect_secrets.plugins import (
+        aws,
+        azure_storage_key,
+        discord,
+        github_token,
+        gitlab_token,
+        mailchimp,
+        pypi_token,
+        sendgrid,
+        slack,
+        square_oauth,
+        stripe,
+        telegram_token,
+        twilio,
+    )
+
+    detectors = (
+        aws.AWSKeyDetector(),
+        azure_storage_key.AzureStorageKeyDetector(),
+        discord.DiscordBotTokenDetector(),
+        github_token.GitHubTokenDetector(),
+        gitlab_token.GitLabTokenDetector(),
+        mailchimp.MailchimpDetector(),
+        pypi_token.PypiTokenDetector(),
+        sendgrid.SendGridDetector(),
+        slack.SlackDetector(),
+        square_oauth.SquareOAuthDetector(),
+        stripe.StripeDetector(),
+        telegram_token.TelegramBotTokenDetector(),
+        twilio.TwilioKeyDetector(),
+    )
+    return tuple(
+        (str(detector.secret_type), pattern)
+        for detector in detectors
+        for pattern in detector.denylist
+    )

@@ -1,0 +1,161 @@
+"""Codex: one session a file, ``~/.codex/sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl``.
+
+A line is ``{timestamp, type, payload}``; what was said and done is in ``response_item``, and
+``event_msg`` says much of it again for the screen. Old files have the items without a frame.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treering import files
+from treering.errors import InputError
+from treering.ingest.transcripts.contract import (
+    Omission,
+    TranscriptItem,
+    TranscriptMessage,
+    shortened,
+)
+from treering.ingest.transcripts.jsonl import (
+    NOT_JSON,
+    LineReader,
+    call_line,
+    head_objects,
+    lines_of,
+    name_of,
+    parsed,
+    text_of,
+)
+from treering.journal.fields import parse_time
+
+FRAMES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+ITEMS = frozenset({"message", "reasoning", *CALLS, *OUTPUTS})
+
+SNIFFED = 500
+"""Characters of a tool's output in which its exit code stands."""
+
+_FAILED = re.compile(r'(?:"exit_code":\s*|exit code:?\s*)-?[1-9]', re.IGNORECASE)
+_WRAPPERS = (
+    *("<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>"),
+    *("<skill>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<user_shell_command>"),
+)
+"""How texts begin that the client puts in the user's mouth."""
+
+
+class CodexFormat:
+    """Rollouts of Codex."""
+
+    name = "codex"
+
+    def recognises(self, path: Path, head: str) -> bool:
+        """Framed lines; or, in old files, a first line with the session and items after it."""
+        return path.suffix == ".jsonl" and any(
+            (text_of(line.get("type")) in FRAMES and isinstance(line.get("payload"), Mapping))
+            or ("id" in line and "timestamp" in line and "instructions" in line)
+            for line in head_objects(head)
+        )
+
+    def read(self, path: Path) -> Iterator[TranscriptItem]:
+        """The messages of a session."""
+        items = self.line_reader(path)
+        for offset, line in lines_of(path):
+            yield from items(offset, line)
+
+    def line_reader(self, path: Path) -> LineReader:
+        """Reads lines of a session; which one it is stands on the first line of its file."""
+        session = CodexSession(path.stem, _project(path))
+        return lambda offset, line: _items(session, offset, line)
+
+
+@dataclass(frozen=True, slots=True)
+class CodexSession:
+    """What holds for all lines of a file: the session's name, and the folder it began in."""
+
+    name: str
+    project: str | None
+
+
+def _items(session: CodexSession, offset: int, line: bytes) -> Iterator[TranscriptItem]:
+    """The message on a line, or why there is none."""
+    if not line.strip():
+        return
+    event = parsed(line)
+    if event is None:
+        yield NOT_JSON
+        return
+    frame, payload = text_of(event.get("type")), event.get("payload")
+    if frame == "response_item" and isinstance(payload, Mapping):
+        spoken = _spoken(payload)
+    elif frame in ITEMS:
+        spoken = _spoken(event)
+    elif frame in FRAMES or "instructions" in event or event.get("record_type") == "state":
+        spoken = Omission(f"lines of the client's own type {frame or 'session'!r}")
+    else:
+        spoken = Omission(f"lines of unknown type {frame!r:.60}")
+    if isinstance(spoken, Omission):
+        yield spoken
+    else:
+        yield _message(session, event, *spoken, offset)
+
+
+def _spoken(item: Mapping[str, Any]) -> tuple[str, str] | Omission:
+    """The role and text of an item, or why it is left out."""
+    kind, role = text_of(item.get("type")), item.get("role")
+    if kind == "message" and role in ("user", "assistant"):
+        text = "\n".join(filter(None, _parts(item.get("content"))))
+        if text.startswith(_WRAPPERS):
+            return Omission("notes of the client")
+        return (str(role), text) if text.strip() else Omission("messages without text")
+    if kind in CALLS:
+        arguments = item.get("arguments") or item.get("input") or item.get("action")
+        return "assistant", call_line(item.get("name") or kind, arguments)
+    if kind in OUTPUTS:
+        output = str(item.get("output"))
+        failed = _FAILED.search(output[:SNIFFED])
+        return ("user", f"[error] {shortened(output)}") if failed else Omission("results of tools")
+    if kind == "reasoning":
+        return Omission("thoughts of the model")
+    if kind == "message":
+        return Omission("notes of the client")
+    return Omission(f"items of unknown type {kind!r:.60}")
+
+
+def _parts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping):
+            text = text_of(part.get("text"))
+            yield text or f"[{part.get('type')}]"
+
+
+def _message(
+    session: CodexSession, event: Mapping[str, Any], role: str, text: str, offset: int
+) -> TranscriptMessage:
+    at = None
+    with suppress(InputError):
+        at = parse_time(event.get("timestamp"), "timestamp")
+    # No line has an id of its own. Files only grow, so a line's place in its file is one.
+    return TranscriptMessage(
+        id=f"{session.name}:{offset}",
+        source=f"codex/{session.name}",
+        text=text,
+        role=role,
+        at=at,
+        session=session.name,
+        project=session.project,
+    )
+
+
+def _project(path: Path) -> str | None:
+    with files.open_file(path) as stream:
+        first = parsed(stream.readline()) or {}
+    payload = first.get("payload")
+    return name_of(payload.get("cwd")) if isinstance(payload, Mapping) else None

@@ -1,0 +1,76 @@
+"""What a format of past conversations is: it recognises a file and reads its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from treering.records import JSON
+
+ORIGINS = (
+    *("claude-code", "codex", "chatgpt", "claude-ai"),
+    *("slack", "telegram", "whatsapp", "mail"),
+)
+"""The names of the formats, in the order in which a file is asked whether it is one."""
+
+SHORT_CHARS = 200
+"""Of a tool's call or failure: what was done and how it ended, not what it printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptMessage:
+    """One message of a past conversation.
+
+    ``id`` is the message's own: the same message read again has the same one. ``source`` is the
+    conversation as a memory names it, such as ``claude-code/SESSION``. ``project`` is the folder
+    that was worked in, if the client noted one.
+    """
+
+    id: str
+    source: str
+    text: str
+    role: str | None = None
+    speaker: str | None = None
+    at: datetime | None = None
+    session: str | None = None
+    project: str | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A part of a transcript that is not a message, and why it is left out. They are counted."""
+
+    reason: str
+
+
+TranscriptItem = TranscriptMessage | Omission
+
+
+class TranscriptFormat(Protocol):
+    """One kind of file. Implementations hold no state."""
+
+    @property
+    def name(self) -> str:
+        """What ``--origin`` calls it."""
+        ...
+
+    def recognises(self, path: Path, head: str) -> bool:
+        """Whether a file, or a folder (whose ``head`` is empty), is of this kind.
+
+        ``head`` is the beginning of the file; it may end within a line.
+        """
+        ...
+
+    def read(self, path: Path) -> Iterator[TranscriptItem]:
+        """The messages in order, and what is left out. Raises InputError for a broken file."""
+        ...
+
+
+def shortened(text: str, limit: int = SHORT_CHARS) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text[: 4 * limit].split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

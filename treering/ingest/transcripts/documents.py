@@ -1,0 +1,37 @@
+"""Transcripts that are one document of JSON: read whole, checked before they are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from treering import files
+from treering.errors import InputError
+
+MAX_BYTES = 2 << 30
+"""A document is held in memory as a whole, several times its size."""
+
+
+def read_json(path: Path) -> Any:
+    """The value of a file of JSON. Raises InputError."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
+    try:
+        return json.loads(files.read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON ({error}); is the export whole?") from error
+
+
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list; nothing if it is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def below(value: object, *keys: str) -> Any:
+    """What is at a path of keys; None if a step is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,291 @@
+"""From files of past conversations to the lines of an export, which a memory takes in.
+
+Every message gets an id made of its own one, so that what was taken in before is found again: a
+file may be read twice, grow, or be part of a larger export.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from treering import files
+from treering.errors import InputError, TextEncodingError
+from treering.ingest import exchange
+from treering.ingest.secrets import Cleaner, counted
+from treering.ingest.transcripts.contract import (
+    ORIGINS,
+    Omission,
+    TranscriptFormat,
+    TranscriptItem,
+    TranscriptMessage,
+)
+from treering.ingest.transcripts.registry import format_named, format_of, head_of
+from treering.journal.fields import MAX_NAME_CHARS, parse_time
+from treering.records import Entry, Receipt, Skipped
+from treering.split.stream import pieces
+
+if TYPE_CHECKING:
+    from treering.records import Progress
+
+BATCH = 500
+"""Messages taken in at a time: what is interrupted goes on from there."""
+
+ID_BYTES = 12  # of a hash: 2^48 messages until two share an id by chance
+MAX_UNPACKED_BYTES = 8 << 30
+
+TakeIn = Callable[[Iterable[str]], Receipt]
+"""Takes in the lines of an export: ``Memory.import_``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """Which messages of a transcript are wanted."""
+
+    origin: str | None = None
+    since: datetime | None = None
+    project: Path | None = None
+    mask: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        origin: str | None = None,
+        since: object = None,
+        project: str | Path | None = None,
+        mask: bool = True,
+    ) -> ImportOptions:
+        """Checked options. Raises InputError, UnknownName."""
+        if origin is not None:
+            format_named(origin)
+        return cls(
+            origin,
+            None if since is None else parse_time(since, "since"),
+            None if project is None else Path(project).absolute(),
+            mask,
+        )
+
+    def refuses(self, message: TranscriptMessage) -> str | None:
+        """Why a message is left out, if it is."""
+        if self.since is not None and message.at is not None and _aware(message.at) < self.since:
+            return f"messages from before {self.since:%Y-%m-%d %H:%M}"
+        if self.project is not None and not _inside(message.project, self.project):
+            return f"messages of other projects than {self.project}"
+        return None
+
+
+def refuse_options(origin: str | None, since: object, project: object) -> None:
+    """Raises InputError for options that only transcripts have."""
+    if origin is not None or since is not None or project is not None:
+        raise InputError("origin, since and project are for a Path, not for lines of an export")
+
+
+@dataclass(slots=True)
+class TranscriptLines:
+    """The messages among some items as lines of an export, and what was left out, by reason."""
+
+    items: Iterable[TranscriptItem]
+    options: ImportOptions = ImportOptions()
+    omitted: Counter[str] = field(default_factory=Counter)
+    messages: int = 0
+    cleaner: Cleaner = field(default_factory=Cleaner)
+
+    def __iter__(self) -> Iterator[str]:
+        for item in self.items:
+            if isinstance(item, Omission):
+                self.omitted[item.reason] += 1
+            elif reason := self.options.refuses(item):
+                self.omitted[reason] += 1
+            elif not (text := self._clean(item.text)).strip():
+                self.omitted["messages that are private as a whole"] += 1
+            else:
+                self.messages += 1
+                yield from _lines(replace(item, text=text))
+
+    def _clean(self, text: str) -> str:
+        return self.cleaner.clean(text) if self.options.mask else text
+
+
+def import_path(
+    path: Path, take_in: TakeIn, options: ImportOptions, progress: Progress | None = None
+) -> Receipt:
+    """Take in all transcripts at a path: a file, a folder of them, or a ``.zip`` of either.
+
+    Raises InputError for a path that holds none, and whatever ``take_in`` raises; messages taken
+    in before that stay.
+    """
+    if not path.exists():
+        raise InputError(f"there is no file or folder {path}")
+    files.refuse_memory(path)
+    if is_export(path):
+        return take_in(_export_lines(path))
+    with _unpacked(path) as folder:
+        receipts = []
+        units = list(_units(folder, options))
+        for number, unit in enumerate(units, start=1):
+            receipts.append(_unit(unit, take_in, options))
+            if progress is not None:
+                progress(number, len(units))
+    if not any(isinstance(unit, Transcript) for unit in units):
+        raise InputError(
+            f"{path} holds no conversation that treering can read; it knows the formats "
+            f"{', '.join(ORIGINS)}, and `treering add` takes any text"
+        )
+    return Receipt.total(receipts)
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as what `treering export` writes."""
+    if not path.is_file() or files.is_memory(path):
+        return False
+    first = head_of(path).partition("\n")[0]
+    return first.lstrip("\ufeff").startswith("{") and f'"format": "{exchange.FORMAT}"' in first
+
+
+def _export_lines(path: Path) -> Iterator[str]:
+    with files.open_file(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise TextEncodingError(f"{path}: line {number} is not UTF-8: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A file, or a folder that is one export, and its format."""
+
+    path: Path
+    format: TranscriptFormat
+
+
+def _units(path: Path, options: ImportOptions) -> Iterator[Transcript | Skipped]:
+    named = format_named(options.origin) if options.origin else None
+    if path.is_symlink() or files.is_memory(path):
+        yield Skipped(str(path), files.REASON if files.is_memory(path) else "a symbolic link")
+        return
+    if named is not None and (path.is_file() or named.recognises(path, "")):
+        if path.is_dir() or named.recognises(path, head_of(path)):
+            yield Transcript(path, named)
+        else:
+            yield Skipped(str(path), f"not of the format {named.name}")
+        return
+    recognised = format_of(path) if named is None else None
+    if recognised is not None:
+        yield Transcript(path, recognised)
+    elif path.is_dir():
+        for child in sorted(path.iterdir()):
+            yield from _units(child, options)
+    else:
+        yield Skipped(str(path), "no conversation of a format that treering can read")
+
+
+def _unit(unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions) -> Receipt:
+    if isinstance(unit, Skipped):
+        return Receipt(skipped=(unit,))
+    lines = TranscriptLines(unit.format.read(unit.path), options)
+    receipts = []
+    batches = iter(lines)
+    while batch := list(islice(batches, BATCH)):
+        receipts.append(take_in([exchange.transcript_header(), *batch]))
+    receipt = replace(Receipt.total(receipts), omitted=dict(lines.omitted.most_common()))
+    return counted(receipt, lines.cleaner)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """The path itself, or for an archive a folder with its content that lasts for the block."""
+    if path.suffix != ".zip":
+        yield path
+        return
+    with TemporaryDirectory(prefix="treering-") as folder:
+        target = Path(folder, path.stem)
+        target.mkdir()
+        try:
+            with files.open_file(path) as stream, zipfile.ZipFile(stream) as archive:
+                _unpack(archive, target, path)
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+            raise InputError(f"{path} cannot be unpacked: {error}") from error
+        yield target
+
+
+def _unpack(archive: zipfile.ZipFile, target: Path, path: Path) -> None:
+    """Unpack what may be a transcript; pictures and sounds stay in."""
+    names = [info for info in archive.infolist() if _may_be_transcript(info.filename)]
+    size = sum(info.file_size for info in names)
+    if size > MAX_UNPACKED_BYTES:
+        raise InputError(f"{path} unpacks to {size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are")
+    for info in names:
+        archive.extract(info, target)  # it confines names to the target
+
+
+def _may_be_transcript(name: str) -> bool:
+    return PurePosixPath(name).suffix in (".json", ".jsonl", ".txt", ".eml", ".mbox")
+
+
+# ------------------------------------------------------------------ a message as lines
+
+
+def _lines(message: TranscriptMessage) -> Iterator[str]:
+    """A message as one line; a very long one as several."""
+    digest = hashlib.sha256(
+        f"{message.source.split('/')[0]}\0{message.id}".encode("utf-8", "replace")
+    )
+    identity = digest.hexdigest()[: 2 * ID_BYTES]
+    for number, piece in enumerate(pieces([_storable(message.text)])):
+        yield exchange.transcript_line(
+            Entry(
+                id=f"{identity}-{number}" if number else identity,
+                text=piece,
+                source=_name(message.source) or "chat",
+                position=0,
+                kind="chat",
+                added=_NOW,
+                at=_aware(message.at) if message.at else None,
+                speaker=_name(message.speaker) or _name(message.role),
+                role=_name(message.role),
+                session=_name(message.session),
+                metadata=_metadata(message),
+            )
+        )
+
+
+def _metadata(message: TranscriptMessage) -> dict[str, str]:
+    fields = {**message.metadata, "cwd": message.project}
+    return {key: _storable(value) for key, value in fields.items() if isinstance(value, str)}
+
+
+_NOW = datetime.fromtimestamp(0, UTC)  # the line does not carry it: the journal takes the present
+
+
+def _storable(text: str) -> str:
+    """The text without what no database can hold; a mark stands where something was."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _name(value: str | None) -> str | None:
+    """A name as the journal takes it: one line, without control characters, not too long."""
+    if value is None:
+        return None
+    printable = "".join(
+        " " if category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in value
+    )
+    return " ".join(printable.split(" "))[:MAX_NAME_CHARS].strip() or None
+
+
+def _aware(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _inside(folder: str | None, project: Path) -> bool:
+    return folder is not None and Path(folder).is_relative_to(project)

@@ -1,0 +1,100 @@
+"""Transcripts that a client appends to, a line of JSON at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from treering import files
+from treering.ingest.transcripts.contract import (
+    Omission,
+    TranscriptFormat,
+    TranscriptItem,
+    shortened,
+)
+
+NOT_JSON = Omission("lines that are not JSON")
+HEAD_LINES = 20
+
+LineReader = Callable[[int, bytes], Iterator[TranscriptItem]]
+"""From a line and its byte offset in the file to the message on it, and what is left out."""
+
+
+class LineFormat(TranscriptFormat, Protocol):
+    """A format that can be read line by line, from any line on."""
+
+    def line_reader(self, path: Path) -> LineReader:
+        """Reads single lines of the file at a path."""
+        ...
+
+
+def complete_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file from a byte offset on, each with its own offset.
+
+    A last line without a line end is still being written and is left for the next time. A file
+    that is shorter than the offset was begun anew, and is read from its start.
+    """
+    with files.open_file(path) as stream:
+        if offset > path.stat().st_size:
+            offset = 0
+        stream.seek(offset)
+        for line in stream:
+            if not line.endswith(b"\n"):
+                return
+            yield offset, line
+            offset += len(line)
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """All lines of a file; the last one too if it is whole JSON without a line end."""
+    stop = 0
+    for start, line in complete_lines(path):
+        yield start, line
+        stop = start + len(line)
+    with files.open_file(path) as stream:
+        stream.seek(stop)
+        if rest := stream.read():
+            yield stop, rest
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The object on a line; None if it holds none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def head_objects(head: str) -> Iterator[dict[str, Any]]:
+    """The objects on the first lines of a file, as far as they can be read."""
+    for line in head.splitlines()[:HEAD_LINES]:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
+
+
+def text_of(value: object) -> str:
+    """A field that should be a text; the empty text if it is something else."""
+    return value if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str | None:
+    """A field that should be a name; None if it is something else or empty."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def call_line(name: object, arguments: object) -> str:
+    """A tool's call on one short line: its name and the texts among its arguments."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    if isinstance(arguments, Mapping):
+        shown = " ".join(f"{key}={value}" for key, value in arguments.items())
+    else:
+        shown = "" if arguments is None else str(arguments)
+    return shortened(f"[{name_of(name) or 'tool'} {shown}".rstrip()) + "]"
