@@ -55,9 +55,9 @@ def __getattr__(name: str) -> object:
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_HOMES.get(name, "treering.records")), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_HOMES.get(name, "treering.records")), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

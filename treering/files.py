@@ -1,9 +1,9 @@
-"""The one place that opens files for somebody, and never those of the memory itself.
+"""The one place that opens files which a user names; it never opens those of the memory itself.
 
-To open and close a file that SQLite has open takes SQLite's locks away (see
-``treering.journal.opened``), after which another process removes its log and with it all that was
-acknowledged. So nothing else in the package opens a file that a user named or that lies in a folder
-of theirs; a test holds it to that.
+Opening and closing a file that SQLite has open drops SQLite's locks (see
+``treering.journal.opened``). Another process may then remove its log, and all that was acknowledged
+with it. So nothing else in the package opens a file that a user named, or that lies in a user's
+folder; a test checks that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process that was forked from this one must not go on with: locks, threads, connections.
+"""Forked processes: the locks, threads and connections that a child must not use as they are.
 
 A fork copies the memory of a process, and of its threads only the one that called it. A lock that
 another thread held stays locked for ever in the copy, and what a library keeps of files and threads
@@ -23,7 +23,7 @@ QUIET_TIMEOUT_S = 10.0
 
 
 class Gate:
-    """Threads are inside while they use a database; one that has something to do alone waits."""
+    """Lets threads in while they use a database; a thread that must be alone waits for them."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -32,9 +32,10 @@ class Gate:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Use a database. A thread that is inside already is never held up."""
+        """Use a database. A thread that is inside already passes at once."""
         me = threading.get_ident()
         with self._changed:
+            # A nested use must not wait: who waits to be alone waits for this thread to leave.
             if not self._inside[me]:
                 self._changed.wait_for(lambda: self._alone in (None, me))
             self._inside[me] += 1
@@ -106,7 +107,7 @@ def was_quiet() -> bool:
 
 
 def abandon(thing: object) -> None:
-    """Keep a thing for ever: what a library does to free it is wrong in a forked process."""
+    """Never free a thing: what its library would do to free it is wrong in a forked process."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 

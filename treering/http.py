@@ -1,4 +1,4 @@
-"""What client, server and proxy read and write alike of HTTP: server-sent events, waiting times."""
+"""HTTP shared by client, server and proxy: server-sent events and waiting times."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ServerEvent(NamedTuple):
 class EventReader:
     """Reads events out of the bytes of a reply as they arrive.
 
-    Every line of data is an event of its own, at once: none of the servers that are read here
-    spreads one over several lines, and a reply that breaks off loses nothing that had arrived.
+    Every line of data is given out at once, as its own event: no server read here spreads an event
+    over several lines. So a reply that breaks off loses nothing that had arrived.
     """
 
     def __init__(self) -> None:

@@ -425,9 +425,9 @@ class Memory:
         condition, after = to_filter(where), entries.after(cursor)
         with self._space.read() as reader:
             # One more than asked for tells whether there is another page.
-            found = entries.page(reader, reader.id, condition, after, limit + 1)
-        shown = found[:limit]
-        more = str(shown[-1][0]) if len(found) > limit else None
+            rows = entries.page(reader, reader.id, condition, after, limit + 1)
+        shown = rows[:limit]
+        more = str(shown[-1][0]) if len(rows) > limit else None
         return Page(tuple(entry for _, entry in shown), more)
 
     def get(self, entry_id: str) -> Entry:
@@ -504,8 +504,8 @@ class Memory:
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
         damaged: list[JournalCorrupt] = []
-        found = check.readable(self._database, reader.id, damaged)
-        yield from (exchange.line(entry) for entry in found)
+        intact = check.readable(self._database, reader.id, damaged)
+        yield from (exchange.line(entry) for entry in intact)
         if damaged:
             raise exchange.incomplete(damaged)
 

@@ -8,7 +8,7 @@ from treering.errors import TextEncodingError
 def check_text(text: str, what: str, offset: int = 0) -> str:
     """The text, if it can be stored. Raises TextEncodingError for NUL and lone surrogates.
 
-    ``offset`` is that of the text in what it is a part of.
+    ``offset`` is where the text begins in the whole that it is a part of; errors count from there.
     """
     if (nul := text.find("\0")) >= 0:
         raise TextEncodingError(

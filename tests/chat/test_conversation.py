@@ -14,7 +14,7 @@ from tests.memo.talk import place
 from treering import Memory
 from treering.chat.fragments import WHOLE_ROUNDS
 from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
-from treering.chat.window import Window
+from treering.chat.window import WindowPolicy
 from treering.errors import (
     EmptyText,
     InputError,
@@ -228,7 +228,7 @@ def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, 
     def meanwhile(_: Request) -> None:
         other.forget(newer)
 
-    class Quoting(Window):
+    class Quoting(WindowPolicy):
         def materials(self, turn: Turn, sources: Sources) -> Materials:
             found = cited(sources.passages("Berlin", 200, frozenset()))
             [old] = [evidence for evidence in found if "I live in Berlin" in evidence.text]
@@ -249,7 +249,7 @@ def test_what_was_forgotten_while_the_prompt_was_built_is_not_sent(
     llm = ScriptedLLM(["Hello."])
     memory = open_memory(path, llm=llm)
 
-    class Slow(Window):
+    class Slow(WindowPolicy):
         def materials(self, turn: Turn, sources: Sources) -> Materials:
             shown = super().materials(turn, sources)
             if any(entry.id == secret for entry in shown.recent):
@@ -274,7 +274,7 @@ def test_a_reply_stays_when_something_that_was_not_shown_is_forgotten(
 
 
 def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -> None:
-    class Own(Window):
+    class Own(WindowPolicy):
         def materials(self, turn: Turn, sources: Sources) -> Materials:
             return Materials((Evidence("Rivers are long.", ("no entry",)),))
 

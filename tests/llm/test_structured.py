@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message, Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.llm.structured import Structured, ask_structured, read_json
+from treering.llm.structured import StructuredReply, ask_structured, read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Topic:
 GOOD = '{"topic": "mill", "start": 3}'
 
 
-def asked(*script: Line) -> tuple[Structured[Topic], ScriptedLLM]:
+def asked(*script: Line) -> tuple[StructuredReply[Topic], ScriptedLLM]:
     llm = ScriptedLLM(script)
     made = ask_structured(llm, [Message("user", "Which topic?")], Topic, max_tokens=50)
     return made, llm

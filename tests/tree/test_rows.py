@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, state
-from treering.search.relations.contract import Stacked
+from treering.search.relations.contract import StackedMatrix
 from treering.views.tree.rows import BLOCK, Rows, Vector
 from treering.views.tree.shape import Tree
 
@@ -72,7 +72,7 @@ def test_a_tree_that_shares_its_vectors_grows_and_shrinks_as_one_that_holds_them
 
 def test_vectors_in_two_matrices_read_as_one() -> None:
     upper, lower = random_vectors(5), random_vectors(3, seed=2)
-    stacked, whole = Stacked(upper, lower), np.concatenate([upper, lower])
+    stacked, whole = StackedMatrix(upper, lower), np.concatenate([upper, lower])
     assert len(stacked) == 8
     assert stacked.shape == whole.shape
     assert (np.asarray(stacked) == whole).all()

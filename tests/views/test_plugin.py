@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from fastapi.testclient import TestClient
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import place
+from tests.views.conftest import PLUGIN
 from tests.views.pictures import rows
 from treering import Memory
+from treering.errors import ViewError
 from treering.llm.scripted import ScriptedLLM
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
@@ -81,6 +84,33 @@ def test_it_shows_over_http(loud: Memory, path: Path) -> None:
         text = client.post("/v1/context", json={"query": "server"}).json()["text"]
         assert SHOUTED in text
         assert client.get("/v1/stats").json()["pending"]["shouts:count"] == 1
+
+
+def test_what_is_erased_leaves_the_tables_of_a_view_that_is_not_installed(
+    loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud.close()
+    with monkeypatch.context() as uninstalled:
+        uninstalled.setattr("sys.path", [place for place in sys.path if place != str(PLUGIN)])
+        memory = open_memory()
+        assert memory.forget(source="alarm").entries
+        assert rows(memory, "shout") == []
+        memory.add("It is not HEARD.", source="later")
+        memory.close()
+    memory = open_memory()
+    memory.add("It is HEARD.", source="last")
+    assert [row[2] for row in rows(memory, "shout")] == ["HEARD", "HEARD"]
+    assert memory.check() == []
+
+
+@pytest.mark.parametrize("method", ["marks", "newer", "pending"])
+def test_a_view_that_raises_is_named(
+    loud: Memory, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setenv("SHOUTS_RAISES", method)
+    with pytest.raises(ViewError, match="view 'shouts' failed: ZeroDivisionError"):
+        loud.context("server")
+        loud.stats()
 
 
 def test_it_is_rebuilt_when_its_version_changes(

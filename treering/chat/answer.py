@@ -69,7 +69,9 @@ class Answerer:
         """Answer the context's query from its passages. Raises LLMError."""
         if not context.passages:
             return Answer(NOT_IN_MEMORY, found=False, context=context)
-        shown = [Shown(one.text, one.source, _date(one)) for one in context.passages]
+        shown = [
+            Shown(passage.text, passage.source, _date(passage)) for passage in context.passages
+        ]
         reply = self._account.llm().complete(
             ask_messages(context.query, shown), max_tokens=ANSWER_TOKENS, temperature=0.0
         )

@@ -1,8 +1,8 @@
 """Everything under one budget: recent dialogue, whole exchanges that relate, the rest in brief.
 
-An evidence found is shown with its exchange: half of one says little (FragRel's fragment of a chat
-is a round, appendix B.3). What does not fit as a whole is shown by its memo or its central
-sentences, so that more of what was said is at hand in the same room.
+An evidence is shown with its exchange, since half an exchange says little (FragRel's fragment of a
+chat is a round, appendix B.3). An exchange that does not fit as a whole is shown by its memo or its
+central sentences, so that the same room holds more of what was said.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FRAGMENTS = 100  # that are looked at; they fill 2,000 tokens several times
 HEAD_TOKENS = 12  # of an evidence's number and origin, an upper bound
 
 
-class Auto:
+class AutoPolicy:
     """The default: useful with the first message, and narrow by search without another call."""
 
     name = "auto"
@@ -58,44 +58,54 @@ class Auto:
         brief_room = left - whole_room
         asked = turn.message.strip()[-QUERY_CHARS:]
         shown = ids(recent)
-        found = sources.exchanges(asked, FRAGMENTS, shown)
-        best = max((one.score for one in found), default=0.0)
-        if best <= 0 and not any(map(_relates, found)):
-            found = ()  # the first of all there are, in no order
+        # Search always returns something. If no hit shares a word or some meaning with the message,
+        # all of them are dropped.
+        exchanges = sources.exchanges(asked, FRAGMENTS, shown)
+        best = max((exchange.score for exchange in exchanges), default=0.0)
+        if best <= 0 and not any(map(_relates, exchanges)):
+            exchanges = ()  # the first of all there are, in no order
+        # A conversation that nearly fits is shown almost whole: its own exchanges are candidates
+        # however low they score.
         here = ids(turn.history) if length <= turn.room * NEARLY else frozenset()
         likely = [
-            one
-            for one in found
-            if one.score >= best * WHOLE_SCORE or not here.isdisjoint(one.entries)
+            exchange
+            for exchange in exchanges
+            if exchange.score >= best * WHOLE_SCORE or not here.isdisjoint(exchange.entries)
         ]
         whole = _fitting(likely, whole_room, turn.count)
-        kept = {one.key for one in whole}
-        recalled = {entry for one in whole for entry in one.entries}
-        told = _memos(sources.memos(asked), shown | recalled, brief_room, turn.count)
-        brief_room -= sum(turn.count(one.text) + HEAD_TOKENS for one in told)
-        covered = {entry for one in told for entry in one.brief}
-        rest = [one for one in found if one.key not in kept and not covered.issuperset(one.entries)]
+        whole_keys = {exchange.key for exchange in whole}
+        recalled = {entry for exchange in whole for entry in exchange.entries}
+        memos = _memos(sources.memos(asked), shown | recalled, brief_room, turn.count)
+        brief_room -= sum(turn.count(memo.text) + HEAD_TOKENS for memo in memos)
+        # An exchange that is shown whole, or whose memo is shown, is not repeated in brief.
+        covered = {entry for memo in memos for entry in memo.brief}
+        rest = [
+            exchange
+            for exchange in exchanges
+            if exchange.key not in whole_keys and not covered.issuperset(exchange.entries)
+        ]
         brief = list(_briefly(rest, brief_room, turn.count))
-        evidences = _in_order([(one, _whole(one)) for one in whole] + brief)
-        return Materials((*told, *evidences), recent)
+        evidences = _in_order([(exchange, _whole(exchange)) for exchange in whole] + brief)
+        return Materials((*memos, *evidences), recent)
 
 
-def _relates(one: Exchange) -> bool:
-    """Whether it has a word or some meaning in common with the message. The only one there is
-    scores no more than the mean of all, and neither do those that all score the same.
+def _relates(exchange: Exchange) -> bool:
+    """Whether an exchange shares a word or some meaning with the message.
+
+    Scores cannot tell: a single exchange scores 0, the mean of all, and so do equal ones.
     """
-    return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in one.hits)
+    return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in exchange.hits)
 
 
-def _fitting(found: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
-    """Exchanges, best first, that fit as a whole; what was said twice is shown once."""
+def _fitting(exchanges: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
+    """Exchanges, best first, that fit as a whole; an exchange with an equal text is left out."""
     taken: list[Exchange] = []
     texts: set[str] = set()
-    for one in found:
-        cost, said = _cost(one, count), _said(one)
-        if cost <= room and said not in texts:
-            taken.append(one)
-            texts.add(said)
+    for exchange in exchanges:
+        cost, text = _cost(exchange, count), _full_text(exchange)
+        if cost <= room and text not in texts:
+            taken.append(exchange)
+            texts.add(text)
             room -= cost
     return taken
 
@@ -103,51 +113,51 @@ def _fitting(found: Sequence[Exchange], room: int, count: CountTokens) -> list[E
 def _memos(
     memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
 ) -> list[Evidence]:
-    """What memos say of lines that are not all shown themselves, best first, as far as it fits."""
-    told = []
+    """Memos, best first, that fit; a memo whose lines are all shown themselves is left out."""
+    chosen = []
     for memo in memos:
         if shown.issuperset(memo.entries):
             continue
         cost = count(memo.text) + HEAD_TOKENS
         if cost <= room:
-            told.append(memo)
+            chosen.append(memo)
             room -= cost
-    return told
+    return chosen
 
 
 def _briefly(
-    found: Sequence[Exchange], room: int, count: CountTokens
+    exchanges: Sequence[Exchange], room: int, count: CountTokens
 ) -> Iterator[tuple[Exchange, Evidence]]:
     """The central sentences of exchanges, best first, until one does not fit."""
-    for one in found:
-        lines = [_brief(line, count) for line in map(as_shown, one.hits)]
-        text = "\n".join([f"{_head(one)}, in brief", *lines])
+    for exchange in exchanges:
+        lines = [_brief(line, count) for line in map(as_shown, exchange.hits)]
+        text = "\n".join([f"{_head(exchange)}, in brief", *lines])
         room -= count(text) + HEAD_TOKENS
         if room < 0:
             return
-        yield one, Evidence(text, brief=one.entries)
+        yield exchange, Evidence(text, brief=exchange.entries)
 
 
 def _brief(line: str, count: CountTokens) -> str:
     return " ".join(central_sentences([line], BRIEF_TOKENS, count).split())
 
 
-def _whole(one: Exchange) -> Evidence:
-    return Evidence(f"{_head(one)}\n{_said(one)}", one.entries)
+def _whole(exchange: Exchange) -> Evidence:
+    return Evidence(f"{_head(exchange)}\n{_full_text(exchange)}", exchange.entries)
 
 
-def _said(one: Exchange) -> str:
-    return "\n".join(indented(as_shown(hit)) for hit in one.hits)
+def _full_text(exchange: Exchange) -> str:
+    return "\n".join(indented(as_shown(hit)) for hit in exchange.hits)
 
 
-def _head(one: Exchange) -> str:
-    return origin(one.hits[0].source, one.hits[0].at)
+def _head(exchange: Exchange) -> str:
+    return origin(exchange.hits[0].source, exchange.hits[0].at)
 
 
-def _cost(one: Exchange, count: CountTokens) -> int:
-    return count(_said(one)) + HEAD_TOKENS
+def _cost(exchange: Exchange, count: CountTokens) -> int:
+    return count(_full_text(exchange)) + HEAD_TOKENS
 
 
-def _in_order(found: Sequence[tuple[Exchange, Evidence]]) -> list[Evidence]:
+def _in_order(pairs: Sequence[tuple[Exchange, Evidence]]) -> list[Evidence]:
     """By time where there is one, inside a source by place: as they are read best."""
-    return [evidence for _, evidence in sorted(found, key=lambda pair: pair[0].order)]
+    return [evidence for _, evidence in sorted(pairs, key=lambda pair: pair[0].order)]

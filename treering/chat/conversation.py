@@ -39,7 +39,7 @@ log = logging.getLogger("treering")
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
 STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
-"""Where a small model goes on with the dialogue it was shown: what follows is nobody's words."""
+"""A small model may go on with the dialogue it was shown; what follows was said by nobody."""
 LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
 PROMPT_BUILDS = 3  # a prompt is built again where something in it was forgotten meanwhile
 
@@ -94,13 +94,15 @@ class Conversations:
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         llm = self._account.llm()
-        said = self._heard(message, source, budget, record)
-        with self._given_up_if_failing(said):
-            prompt, digests = self._prompt(said, policy)
+        open_round = self._store_message(message, source, budget, record)
+        with self._given_up_if_failing(open_round):
+            prompt, digests = self._prompt(open_round, policy)
             reply = llm.complete(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
-            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
+            answer = self._store_reply(
+                source, open_round, _PromptReply(prompt, digests, reply), record
+            )
         self._follow(source, policy)
         return answer
 
@@ -114,19 +116,21 @@ class Conversations:
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._account.llm()
-        said = self._heard(message, source, budget, record)
-        with self._given_up_if_failing(said):
-            prompt, digests = self._prompt(said, policy)
+        open_round = self._store_message(message, source, budget, record)
+        with self._given_up_if_failing(open_round):
+            prompt, digests = self._prompt(open_round, policy)
             pieces = llm.stream(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
 
         def remember(reply: Reply) -> Answer:
-            answer = self._answered(source, said, _Replied(prompt, digests, reply), record)
+            answer = self._store_reply(
+                source, open_round, _PromptReply(prompt, digests, reply), record
+            )
             self._follow(source, policy)
             return answer
 
-        return ChatStream(pieces, prompt, remember, lambda: self._give_up(said))
+        return ChatStream(pieces, prompt, remember, lambda: self._give_up(open_round))
 
     def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
         """The digests of entries that a model is shown, and of those quoted as newer than them."""
@@ -141,11 +145,13 @@ class Conversations:
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._space, self._views, count, hidden)
 
-    def _heard(self, message: str, source: str, budget: int, record: RoundRecord | None) -> _Heard:
-        """A message, which is durable on return: it is kept before anything can fail.
+    def _store_message(
+        self, message: str, source: str, budget: int, record: RoundRecord | None
+    ) -> _OpenRound:
+        """Store a message, durable on return, before anything else of the round can fail.
 
-        Said again because it got no reply, it is kept already. That is decided in the transaction
-        that keeps it: two who say the same at once are both kept.
+        A message that is said again because it got no reply is stored already. The transaction
+        that stores it decides that: two callers who say the same at once store two messages.
         """
         llm = self._account.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
@@ -157,6 +163,7 @@ class Conversations:
             history = entries.tail(writer, space, source, _lines_within(within))
             is_present = database.is_present
             last = _last_of(history, unanswered.take(writer, space, source, is_present))
+            # An earlier attempt at the same request comes first, then a message without a reply.
             stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
             if stored:
                 unanswered.answered(writer, space, stored)  # the mark of who asked before
@@ -168,19 +175,21 @@ class Conversations:
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
-            return _Heard(message, stored, history, within, digests)
+            return _OpenRound(message, stored, history, within, digests)
 
-    def _prompt(self, said: _Heard, policy: Policy) -> tuple[ChatPrompt, Mapping[str, bytes]]:
+    def _prompt(
+        self, open_round: _OpenRound, policy: Policy
+    ) -> tuple[ChatPrompt, Mapping[str, bytes]]:
         """The prompt for a message, and the digests of the entries that it and the prompt show.
 
         The message must not be found as the best evidence for itself.
         """
         count = self._account.llm().count_tokens
-        history, gone = said.history, frozenset[str]()
+        history, gone = open_round.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
-            sources = self._sources(count, said.entries)
-            prompt = build(said.message, history, policy, sources, said.budget, count)
-            ids_shown = prompt.entries | said.entries
+            sources = self._sources(count, open_round.entries)
+            prompt = build(open_round.message, history, policy, sources, open_round.budget, count)
+            ids_shown = prompt.entries | open_round.entries
             digests = self.digests(ids_shown)
             # A second prompt shows nothing that was forgotten while the first one was built. What
             # is missing again is the id of no entry, as a policy of the user's own may give it.
@@ -189,33 +198,40 @@ class Conversations:
             gone |= ids_shown - digests.keys()
             history = [entry for entry in history if entry.id not in gone]
         # What was rewritten since the message was heard may be shown as it was then.
-        heard = {entry: said.digests[entry] for entry in (ids_shown - gone) & said.digests.keys()}
-        return prompt, {**digests, **heard}
+        digests_then = {
+            entry: open_round.digests[entry]
+            for entry in (ids_shown - gone) & open_round.digests.keys()
+        }
+        return prompt, {**digests, **digests_then}
 
     @contextmanager
-    def _given_up_if_failing(self, said: _Heard) -> Iterator[None]:
-        """What interrupts a round, be it the user, leaves a message that can be said again."""
+    def _given_up_if_failing(self, open_round: _OpenRound) -> Iterator[None]:
+        """Give the message up if the round fails or is interrupted: it can then be said again."""
         answered = False
         try:
             yield
             answered = True
         finally:
             if not answered:
-                self._give_up(said)
+                self._give_up(open_round)
 
-    def _give_up(self, said: _Heard) -> None:
+    def _give_up(self, open_round: _OpenRound) -> None:
         try:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
-                unanswered.give_up(writer, writer.id, said.entries, asker)
+                unanswered.give_up(writer, writer.id, open_round.entries, asker)
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
-    def _answered(
-        self, source: str, said: _Heard, replied: _Replied, record: RoundRecord | None
+    def _store_reply(
+        self,
+        source: str,
+        open_round: _OpenRound,
+        prompt_reply: _PromptReply,
+        record: RoundRecord | None,
     ) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded."""
-        reply, materials = replied.reply, replied.prompt.materials
+        reply, materials = prompt_reply.reply, prompt_reply.prompt.materials
         self._account.pay("chat", reply)
         answer = Answer(
             text=_checked_text(reply),
@@ -225,15 +241,15 @@ class Conversations:
             model=reply.model,
         )
         with self._space.write() as writer:
-            _refuse_what_shows_forgotten(writer, replied)
+            _refuse_what_shows_forgotten(writer, prompt_reply)
             self._intake.said(writer, source, _message("assistant", answer.text))
-            unanswered.answered(writer, writer.id, said.entries)
+            unanswered.answered(writer, writer.id, open_round.entries)
             if record is not None:
                 record.keep_answer(writer, answer)
         return answer
 
     def _follow(self, source: str, policy: Policy) -> None:
-        """Index the round, and write memos; it is complete, so what fails is only delayed."""
+        """Index the round and write memos. The round is complete, so a failure here only delays."""
         self._views.build()
         if policy.writes_memos:
             self._views.write_memos(source)
@@ -245,10 +261,10 @@ class Conversations:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
-    """A message that is kept in ``entries``, the conversation before it, and the prompt's room.
+class _OpenRound:
+    """A round without a reply: its message, stored in ``entries``, and the conversation before it.
 
-    ``digests`` are those of its entries and of the conversation's.
+    ``budget`` bounds the prompt. ``digests`` are those of the message's and conversation's entries.
     """
 
     message: str
@@ -259,7 +275,7 @@ class _Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Replied:
+class _PromptReply:
     """A reply to a prompt, and the digests of the entries that the prompt showed."""
 
     prompt: ChatPrompt
@@ -268,7 +284,7 @@ class _Replied:
 
 
 def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
-    """The end of a conversation that is of a message: a long one has several entries."""
+    """The marked entries at the end of a conversation: a long message has several."""
     return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
 
 
@@ -280,18 +296,18 @@ def _earlier(reader: SpaceReader, record: RoundRecord | None) -> list[Entry]:
 
 
 def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
-    """The ids of entries if together they hold a message, else none."""
+    """The ids of entries whose texts add up to a message; empty if they do not."""
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 
-def _refuse_what_shows_forgotten(reader: SpaceReader, replied: _Replied) -> None:
+def _refuse_what_shows_forgotten(reader: SpaceReader, prompt_reply: _PromptReply) -> None:
     """Raise ReplyDiscarded if an entry that the model was shown is gone, or holds another text."""
-    changed = shown.changed(reader, replied.shown)
+    changed = shown.changed(reader, prompt_reply.shown)
     if changed:
         raise ReplyDiscarded(
-            f"the reply of {replied.reply.model} was not kept: {len(changed)} of the "
-            f"{len(replied.shown)} entries that it was shown were forgotten or changed while it "
-            "was written, and it may quote them; your message stays, say it again"
+            f"the reply of {prompt_reply.reply.model} was not kept: {len(changed)} of the "
+            f"{len(prompt_reply.shown)} entries that it was shown were forgotten or changed while "
+            "it was written, and it may quote them; your message stays, say it again"
         )
 
 

@@ -19,19 +19,20 @@ def exchanges(
 ) -> list[Exchange]:
     """The exchanges that hits belong to, best first; messages in ``without`` are left out of them.
 
-    A text, and a chat whose messages have no roles, has no exchanges: there each hit stands for
+    A text has no exchanges, nor has a chat whose messages have no roles: there each hit stands for
     itself.
     """
     members: dict[str, Exchange] = {}
-    found: dict[tuple[str, int], Exchange] = {}
+    by_key: dict[tuple[str, int], Exchange] = {}
     for hit in hits:
         before = members.get(hit.entry_id) if hit.role else None
         if before is None:
             before = Exchange(_messages(reader, hit, without, marks), 0.0)
             members |= dict.fromkeys(before.entries, before)
-        score = found[before.key].score if before.key in found else 0.0
-        found[before.key] = replace(before, score=score + max(hit.score, 0.0))
-    return _newer_first(sorted(found.values(), key=lambda one: -one.score))
+        # Scores below the mean must not pull down an exchange that another of its hits lifted.
+        score = by_key[before.key].score if before.key in by_key else 0.0
+        by_key[before.key] = replace(before, score=score + max(hit.score, 0.0))
+    return _newer_first(sorted(by_key.values(), key=lambda exchange: -exchange.score))
 
 
 def _messages(
@@ -49,13 +50,13 @@ def _messages(
         _whole(quote.entry, hit, mark)
         for quote, mark in zip(quotes, marks(reader, quotes), strict=True)
     )
-    return whole if any(one.entry_id == hit.entry_id for one in whole) else (hit,)
+    return whole if any(message.entry_id == hit.entry_id for message in whole) else (hit,)
 
 
-def _whole(entry: Entry, found: Hit, mark: Mark) -> Hit:
+def _whole(entry: Entry, hit: Hit, mark: Mark) -> Hit:
     """An entry of the round of a hit, as a hit."""
     return replace(
-        found,
+        hit,
         text=entry.text,
         entry_id=entry.id,
         position=entry.position,
@@ -72,17 +73,21 @@ def _whole(entry: Entry, found: Hit, mark: Mark) -> Hit:
 
 
 def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
-    """Every exchange behind those whose statements supersede its own, which score as much."""
-    home: Mapping[str, Exchange] = {entry: one for one in ranked for entry in one.entries}
+    """Each exchange behind those that supersede its statements; these score at least as much."""
+    home: Mapping[str, Exchange] = {
+        entry: exchange for exchange in ranked for entry in exchange.entries
+    }
     ordered: dict[tuple[str, int], Exchange] = {}
-    for one in ranked:
-        for newer in _newer(one):
+    for exchange in ranked:
+        for newer in _newer(exchange):
             if newer in home:
                 first = home[newer]
-                ordered.setdefault(first.key, replace(first, score=max(first.score, one.score)))
-        ordered.setdefault(one.key, one)
+                ordered.setdefault(
+                    first.key, replace(first, score=max(first.score, exchange.score))
+                )
+        ordered.setdefault(exchange.key, exchange)
     return list(ordered.values())
 
 
-def _newer(one: Exchange) -> Iterable[str]:
-    return (hit.superseded_by.entry_id for hit in one.hits if hit.superseded_by)
+def _newer(exchange: Exchange) -> Iterable[str]:
+    return (hit.superseded_by.entry_id for hit in exchange.hits if hit.superseded_by)

@@ -12,7 +12,7 @@ RECENT_SHARE = 0.5  # the paper's: memos are written once the recent dialogue fi
 NUMBER_TOKENS = 5  # of an evidence's "(n)" and the blank line before it
 
 
-class FromMemos:
+class MemoPolicy:
     """The paper: memos are written as they fall due, and those the message is about are chosen."""
 
     name = "memo"
@@ -45,10 +45,10 @@ def _fitting(chosen: MemoEvidence, room: int, count: CountTokens) -> Evidence | 
 
 
 def _shown(chosen: MemoEvidence, lines: int) -> str:
-    """As in table 8, in JSON: a quotation mark in a text does not end it."""
-    told = {
+    """The evidence of table 8 as JSON, so that a quotation mark in a text cannot end the text."""
+    fields = {
         "Related Topics": chosen.topic,
         "Related Summaries": chosen.summary,
         "Related Dialogs": LINE_JOIN.join(chosen.dialogues[:lines]),
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a chat policy is: from a message and its conversation to what the model is shown. No I/O.
+"""Chat policies: from a message and its conversation to what the model is shown. No I/O.
 
 A policy reads the memory through ``Sources`` and nothing else, so it is tested with plain lists.
 """
@@ -145,29 +145,29 @@ class Policy(Protocol):
 
 
 def line(entry: Entry) -> str:
-    """A dialogue line, which cannot be taken for two, whatever speaker or text hold."""
+    """A dialogue line; marks between lines are broken up in it, so that it cannot pass for two."""
     return _JOINT.sub(
-        lambda found: " ".join(found[0]), f"{entry.speaker or entry.role}: {entry.text}"
+        lambda match: " ".join(match[0]), f"{entry.speaker or entry.role}: {entry.text}"
     )
 
 
 def indented(text: str) -> str:
-    """A text whose further lines are set in: none of them can pass for the beginning of another.
+    """A text with all lines but the first indented, so that none can pass for a new evidence.
 
-    By one space, which costs no token.
+    One space is enough, and costs no token.
     """
     return "\n ".join(text.splitlines())
 
 
 def newest(history: Sequence[Entry], limit: int, count: CountTokens) -> tuple[Entry, ...]:
     """The longest end of a conversation that has at most ``limit`` tokens."""
-    kept: list[Entry] = []
+    recent: list[Entry] = []
     for entry in reversed(history):
         limit -= count(line(entry)) + JOIN_TOKENS
         if limit < 0:
             break
-        kept.append(entry)
-    return tuple(reversed(kept))
+        recent.append(entry)
+    return tuple(reversed(recent))
 
 
 def tokens(entries: Iterable[Entry], count: CountTokens) -> int:
@@ -182,8 +182,8 @@ def ids(entries: Iterable[Entry]) -> frozenset[str]:
 
 def query(turn: Turn) -> str:
     """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
-    said = [*(entry.text for entry in turn.last_round), turn.message]
-    return "\n".join(said).strip()[-QUERY_CHARS:]
+    texts = [*(entry.text for entry in turn.last_round), turn.message]
+    return "\n".join(texts).strip()[-QUERY_CHARS:]
 
 
 def cited(context: Context) -> tuple[Evidence, ...]:
@@ -200,6 +200,6 @@ def entries_of(passage: Passage) -> tuple[str, ...]:
 
 
 def origin(source: str, at: datetime | None) -> str:
-    """Where and when something was said, as short as it can be told apart."""
+    """Where and when something was said; of a long source the end, which tells sources apart."""
     label = source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
     return f"{label}, {at:%Y-%m-%d %H:%M}" if at else label

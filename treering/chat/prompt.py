@@ -14,7 +14,7 @@ from treering.search.context import CountTokens
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
 NOTHING = "None."
 _ATTEMPTS = 8
-"""Each makes the room smaller by what the last one was over; one is the rule, two are rare."""
+"""Each attempt has less room, by as much as the last was over; one is the rule, two are rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class ChatPrompt:
     @property
     def entries(self) -> frozenset[str]:
         """Ids of the entries that are shown, or that what is shown stands for."""
-        recalled = (one for evidence in self.materials.evidences for one in evidence.entries)
+        recalled = (entry for evidence in self.materials.evidences for entry in evidence.entries)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
     @property
     def whole(self) -> frozenset[str]:
         """Ids of the entries whose texts are shown as they stand."""
-        recalled = (one for evidence in self.materials.evidences for one in evidence.whole)
+        recalled = (entry for evidence in self.materials.evidences for entry in evidence.whole)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
     def __str__(self) -> str:
@@ -58,6 +58,8 @@ def build(
 
     The message itself is never cut.
     """
+    # A policy counts texts, and the prompt also has what stands around them. So the prompt is built
+    # and counted as a whole, and built again with less room if it is too long.
     room, over = budget - least_tokens(message, count), 0
     for _ in range(_ATTEMPTS):
         room -= over

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from treering.chat.auto import Auto
+from treering.chat.auto import AutoPolicy
 from treering.chat.fragments import FragmentsPolicy
-from treering.chat.memo import FromMemos
+from treering.chat.memo import MemoPolicy
 from treering.chat.policy import Policy
-from treering.chat.tree import FromTree
-from treering.chat.window import Window
+from treering.chat.tree import TreePolicy
+from treering.chat.window import WindowPolicy
 from treering.errors import UnknownName
 
 POLICIES: dict[str, Policy] = {
-    policy.name: policy for policy in (Auto(), Window(), FragmentsPolicy(), FromTree(), FromMemos())
+    policy.name: policy
+    for policy in (AutoPolicy(), WindowPolicy(), FragmentsPolicy(), TreePolicy(), MemoPolicy())
 }
 
 

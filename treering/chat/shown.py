@@ -1,4 +1,4 @@
-"""What a model was shown, so that no reply is kept that may bring forgotten text back."""
+"""Digests of what a model was shown: a reply that may bring forgotten text back is not kept."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def digests(reader: SpaceReader, shown: Collection[str], marks: Marker) -> dict[
 
     Ids that the space does not have are left out.
     """
-    found = entries.by_seq(reader, entries.seqs_of(reader, reader.id, shown))
-    quotes = [Quote.whole(seq, entry) for seq, entry in found.items()]
+    entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, shown))
+    quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
     newer = {
         newer.entry_id
         for mark in marks(reader, quotes)

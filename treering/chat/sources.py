@@ -1,4 +1,4 @@
-"""What a policy draws on, read from a memory."""
+"""The sources of a policy, read from the views of a memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MEMOS = 8  # that are looked at; their summaries are shown where their lines are
 
 
 class MemorySources:
-    """The views of one space for one prompt, counted as the model counts.
+    """The views of one space for one prompt; tokens are counted as the model counts them.
 
-    The entries ``hidden`` never show.
+    Entries in ``hidden`` are never shown.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class MemorySources:
         """See ``Sources``."""
 
         def assembled(mode: Mode) -> Context:
-            with closing(self._candidates(query, without, mode)) as found:
-                return assemble(query, found, budget, self._count)
+            with closing(self._candidates(query, without, mode)) as candidates:
+                return assemble(query, candidates, budget, self._count)
 
         return by_words_if_down(assembled)
 
@@ -55,8 +55,8 @@ class MemorySources:
         """See ``Sources``."""
 
         def best(mode: Mode) -> list[Hit]:
-            with closing(self._candidates(query, without, mode)) as found:
-                return [candidate.hit for candidate in islice(found, k)]
+            with closing(self._candidates(query, without, mode)) as candidates:
+                return [candidate.hit for candidate in islice(candidates, k)]
 
         hits = by_words_if_down(best)
         with self._space.read() as reader:
@@ -67,18 +67,18 @@ class MemorySources:
         tree = self._views.tree
         plan = self._views.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
-        found = by_words_if_down(
+        context = by_words_if_down(
             lambda mode: tree._context(query, condition, mode, plan, budget, self._count)
         )
-        hits = [hit for passage in found.passages for hit in passage.hits]
+        hits = [hit for passage in context.passages for hit in passage.hits]
         return [self._evidence(hit, tree) for hit in hits]
 
     def memos(self, query: str) -> Sequence[Evidence]:
         """See ``Sources``."""
         view = self._views.memos
         hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
-        found = dict.fromkeys((*view.pinned(), *related(hits)))
-        return [self._told(memo) for memo in found if memo.stated]
+        memos = dict.fromkeys((*view.pinned(), *related(hits)))
+        return [self._memo_evidence(memo) for memo in memos if memo.stated]
 
     def chosen(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
@@ -98,8 +98,8 @@ class MemorySources:
         text = f"Summary of {hit.summary_of} texts: {hit.text}{self._outdated(below)}"
         return Evidence(text, brief=below)
 
-    def _told(self, memo: Memo) -> Evidence:
-        """What a memo says, and whether something it stands for does not hold any more."""
+    def _memo_evidence(self, memo: Memo) -> Evidence:
+        """A memo's topic and summary, with a warning if an entry it stands for is superseded."""
         doubt = self._outdated(memo.entry_ids)
         text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
         return Evidence(text, brief=memo.entry_ids)
@@ -107,8 +107,8 @@ class MemorySources:
     def _outdated(self, below: Sequence[str]) -> str:
         """What is known against the summary of some entries."""
         with self._space.read() as reader:
-            found = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
-            quotes = [Quote.whole(seq, entry) for seq, entry in found.items()]
+            entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
+            quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
             return outdated(self._views.marks(reader, quotes))
 
     def _candidates(

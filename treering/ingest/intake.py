@@ -99,18 +99,18 @@ class Intake:
         receipts: list[Receipt] = []
         with self._space.write() as writer:
             space = writer.id
-            for source, found in exchange.read_entries(stream):
-                if isinstance(found, Draft):
-                    if header.keeps and entries.seqs_of(writer, space, [found.id or ""]):
+            for source, item in exchange.read_entries(stream):
+                if isinstance(item, Draft):
+                    if header.keeps and entries.seqs_of(writer, space, [item.id or ""]):
                         receipts.append(Receipt(unchanged=1))
                         continue
                     # A message with an id of its own is told apart from its like by that.
-                    own = replace(found, key=found.id or "")
-                    draft = own if header.keeps else numbering.number(found, source)
+                    own = replace(item, key=item.id or "")
+                    draft = own if header.keeps else numbering.number(item, source)
                     receipts.append(_store(writer, space, source, [draft]))
                 else:
                     entries.source_id(writer, space, source)
-                    entries.set_source_digest(writer, space, source, found)
+                    entries.set_source_digest(writer, space, source, item)
             changes.apply(writer, space)
             if settings:
                 ledger.save_settings(writer, space, settings)
@@ -125,16 +125,16 @@ class Intake:
 
     def _folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
         receipts = []
-        for found in files.walk(folder):
-            if isinstance(found, Skipped):
-                receipts.append(Receipt(skipped=(found,)))
+        for path in files.walk(folder):
+            if isinstance(path, Skipped):
+                receipts.append(Receipt(skipped=(path,)))
                 continue
             base = source if source is not None else str(folder.resolve())
-            name = f"{base}/{found.relative_to(folder).as_posix()}"
+            name = f"{base}/{path.relative_to(folder).as_posix()}"
             try:
-                receipts.append(self._file(found, name, envelope))
+                receipts.append(self._file(path, name, envelope))
             except (InputError, OSError) as error:
-                receipts.append(Receipt(skipped=(Skipped(str(found), str(error)),)))
+                receipts.append(Receipt(skipped=(Skipped(str(path), str(error)),)))
         return Receipt.total(receipts)
 
     def _file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
@@ -184,8 +184,8 @@ def _outdated(writer: Writer, space: int, path: Path, source: str, envelope: Env
             "replace; give the file another source"
         )
     new = _placed(path, source, envelope) if old else ()
-    kept = {(draft.position, draft.digest()) for draft in new}
-    return [seq for place, seq in old.items() if place not in kept]
+    places = {(draft.position, draft.digest()) for draft in new}
+    return [seq for place, seq in old.items() if place not in places]
 
 
 def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:

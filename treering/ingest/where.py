@@ -1,4 +1,4 @@
-"""Filters as keyword arguments: the same ones wherever something is found."""
+"""Filters as keyword arguments, the same in every method that takes one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Where(TypedDict, total=False):
 
 
 def to_filter(where: Where) -> Filter:
-    """The filter that keyword arguments mean. Raises FilterError for one that is not known."""
+    """The filter for keyword arguments. Raises FilterError for an unknown name or a bad value."""
     given: dict[str, Any] = {key: value for key, value in where.items() if value is not None}
     unknown = given.keys() - Where.__annotations__.keys()
     if unknown:
@@ -47,7 +47,7 @@ def to_filter(where: Where) -> Filter:
         raise FilterError(f"metadata is a {type(metadata).__name__}; give keys and values")
     metadata_json(metadata)
     omit = given.pop("omit", ())
-    if isinstance(omit, str) or not all(isinstance(one, str) for one in omit):
+    if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
         raise FilterError("omit takes a collection of entry ids")
     return Filter(**given, omit=frozenset(omit))
 

@@ -1,4 +1,4 @@
-"""Looking over a whole file: SQLite's own checks, and every entry against its digest."""
+"""Checks of a whole file: SQLite's own, and every entry against its digest."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PAGE = 500  # entries read at a time: no long read transaction keeps the WAL fro
 
 
 def problems(database: Database, progress: Progress | None = None) -> list[str]:
-    """What is wrong with a file; empty if it is sound. ``progress`` counts entries of all spaces.
+    """The problems of a file; empty if it is sound. ``progress`` counts entries of all spaces.
 
-    Every entry that is not as it was stored is named; its text is not shown.
+    Every entry that differs from what was stored is named; its text is not shown.
     """
-    found = database.check()
+    findings = database.check()
     try:
-        found += _damaged(database, progress)
+        findings += _damaged_entries(database, progress)
     except JournalCorrupt as error:  # so damaged that the entries cannot even be counted
-        found.append(str(error))
-    return found
+        findings.append(str(error))
+    return findings
 
 
 def readable(database: Database, space: int, errors: list[JournalCorrupt]) -> Iterator[Entry]:
@@ -34,23 +34,23 @@ def readable(database: Database, space: int, errors: list[JournalCorrupt]) -> It
     """
     for seqs in _pages(database, space):
         with database.read() as reader:
-            entries, wrong = _sorted_out(reader, seqs)
+            entries, wrong = _separate_damaged(reader, seqs)
         errors += wrong.values()
         yield from entries
 
 
-def _damaged(database: Database, progress: Progress | None) -> list[str]:
+def _damaged_entries(database: Database, progress: Progress | None) -> list[str]:
     with database.read() as reader:
         row = reader.row("SELECT count(*) FROM entry")
-    total, done, found = int(row[0]) if row else 0, 0, []
+    total, done, findings = int(row[0]) if row else 0, 0, []
     for seqs in _pages(database, None):
         with database.read() as reader:
-            wrong = _sorted_out(reader, seqs)[1]
-            found += [f"{_space_of(reader, seq)}{error}" for seq, error in wrong.items()]
+            wrong = _separate_damaged(reader, seqs)[1]
+            findings += [f"{_space_of(reader, seq)}{error}" for seq, error in wrong.items()]
         done += len(seqs)
         if progress is not None:
             progress(done, max(total, done))
-    return found
+    return findings
 
 
 def _pages(database: Database, space: int | None) -> Iterator[list[int]]:
@@ -70,14 +70,16 @@ def _pages(database: Database, space: int | None) -> Iterator[list[int]]:
         after = seqs[-1]
 
 
-def _sorted_out(reader: Reader, seqs: list[int]) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
+def _separate_damaged(
+    reader: Reader, seqs: list[int]
+) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
     """The entries that are as they were stored, and what is wrong with the others."""
     try:
-        found = stored.read(reader, "e.seq BETWEEN ? AND ? ORDER BY e.seq", (seqs[0], seqs[-1]))
+        rows = stored.read(reader, "e.seq BETWEEN ? AND ? ORDER BY e.seq", (seqs[0], seqs[-1]))
         within = set(seqs)
-        return [entry for seq, entry in found if seq in within], {}
-    except JournalCorrupt:  # one by one
-        pass
+        return [entry for seq, entry in rows if seq in within], {}
+    except JournalCorrupt:
+        pass  # one entry of the page is damaged: read them one by one to tell which
     entries: list[Entry] = []
     wrong: dict[int, JournalCorrupt] = {}
     for seq in seqs:

@@ -1,9 +1,9 @@
-"""Claims on requests with an idempotency key: who does one, and what an earlier attempt has left.
+"""Claims on requests with an idempotency key: who works on one, and what attempts left behind.
 
-A request is claimed before it is done, with the presence of the process that does it. Its reply
-takes the place of the claim, in the transaction that stores what was done. A claim whose process is
-gone, or has failed, is taken over by the next attempt. Every attempt has a number of its own, so
-that one that was taken over cannot store anything any more.
+A process claims a request before it works on it; the claim holds the presence of the process. The
+reply takes the place of the claim in the transaction that stores what was done. If the process is
+gone, or has failed, the next attempt takes the claim over. Every attempt has its own number, so an
+attempt whose claim was taken over can no longer store anything.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ log = logging.getLogger("treering")
 
 _ATTEMPT_BITS: Final = 62
 _at_work: set[int] = set()
-"""Attempts of this process that have not ended: a claim of another one of its attempts is void,
-although the process is present."""
+"""The attempts of this process that have not ended. A claim of an attempt that is not among them is
+void, although the process is present."""
 
 UNDER_WAY: Final = (
     "a request with this idempotency key is still being done; send the same request again later, "
@@ -46,12 +46,12 @@ class RequestClaim:
 
 @contextmanager
 def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | StoredReply]:
-    """The claim on a request for the time of the block, or the reply that it got before.
+    """The claim on a request for the time of the block, or the reply that the request already got.
 
-    A claim that has no reply at the end of the block is given up.
+    A claim that has no reply when the block ends is void. A block that raises gives it up at once.
 
-    Raises RequestUnderWay while somebody else does it, InputError if the key came with another
-    request.
+    Raises RequestUnderWay while another attempt works on it, InputError if the key came with
+    another request.
     """
     digests = replies.digest(key), replies.mac(key, request)
     attempt = secrets.randbits(_ATTEMPT_BITS)
@@ -83,7 +83,7 @@ def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, qu
 
 
 def note_message(writer: SpaceWriter, claim: RequestClaim, message: Collection[str]) -> None:
-    """Note the entries of the request's message, which are no other request's any more."""
+    """Note the entries of the request's message; they stop being those of any other request."""
     space = writer.id
     writer.many(
         "INSERT INTO claim_entry (entry, space, key) VALUES (?, ?, ?)"

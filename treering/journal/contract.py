@@ -1,7 +1,7 @@
-"""What treering needs of a database: one contract, one file per backend.
+"""The contract of a database: what treering needs of it; one file per backend.
 
-All statements are portable SQL with ``?`` placeholders. Views keep their tables in the same
-database, so that an entry and the work it causes become durable in one transaction.
+Statements are SQL with ``?`` placeholders; some use SQLite's JSON functions. Views keep their
+tables in the same database: an entry and the work it causes become durable in one transaction.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Database(Protocol):
         ...
 
     def presence(self) -> int:
-        """A number of this process, which it has until it ends or closes the database.
+        """A number that stands for this process until it ends or closes the database.
 
         Raises JournalError.
         """

@@ -1,4 +1,4 @@
-"""What a file gives back against what was put into it: damage is named and never given out."""
+"""Damage: what a file gives back is compared with what was stored; damaged text is never shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Content = tuple[str, str, str | None, str | None, str | None, str, int | None]
 
 
 def digest(content: Content, key: str) -> bytes:
-    """The identity of a content within its source; ``key`` tells apart those that are equal."""
+    """The identity of a content within its source; ``key`` tells equal contents apart."""
     return hashlib.sha256(f"{_head(content)}{_tail(key)}".encode()).digest()
 
 
@@ -43,6 +43,7 @@ def is_content(stored: bytes, content: Content, identity: str, seq: int) -> bool
     for what was made equal to another entry; and else the number of equal entries before, all of
     which were added earlier and so have a lower sequence number.
     """
+    # Many keys may have to be tried: the content is hashed once, and only the keys differ.
     begun = hashlib.sha256(_head(content).encode())
 
     def has(key: str) -> bool:

@@ -1,4 +1,4 @@
-"""The journal of entries: append, read, replace and erase, in portable SQL over any Database."""
+"""The journal of entries: append, read, replace and erase them in a Database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treering.journal.stored import read
 from treering.records import JSON, KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
-"""How the names of sources begin that treering itself writes to: what is there, nobody said."""
+"""The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
@@ -45,13 +45,13 @@ class Draft:
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
-        said = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
-        return damage.digest((*said, micros(self.at) if self.at else None), self.key)
+        content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
+        return damage.digest((*content, micros(self.at) if self.at else None), self.key)
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
-    """What ``append`` did: the ids of new entries and the number that were there already."""
+class AppendResult:
+    """The result of ``append``: the ids of new entries, and how many were there already."""
 
     ids: list[str]
     unchanged: int
@@ -122,10 +122,10 @@ def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
 
 def append(
     writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
-) -> Appended:
-    """Append drafts to a source; views find them there. ``queue`` names work to be done of each.
+) -> AppendResult:
+    """Append drafts to a source. ``queue`` names the view that has work to do on each new entry.
 
-    A draft whose content the source already holds is left alone.
+    A draft whose content the source already holds is skipped and counted as unchanged.
     """
     now = micros(datetime.now(UTC))
     row = writer.row("SELECT coalesce(max(position) + 1, 0) FROM entry WHERE source = ?", (source,))
@@ -146,7 +146,7 @@ def append(
             )
         ids.append(new)
         position = max(position, place + 1)
-    return Appended(ids, unchanged)
+    return AppendResult(ids, unchanged)
 
 
 def _insert(
@@ -173,6 +173,7 @@ def _insert(
             draft.text,
         ),
     )
+    # An import gives ids: a conflict may also be an id that stands for another text here.
     if not inserted and draft.id is not None:
         _refuse_other_content(writer, space, draft)
     return identity if inserted else None
@@ -234,7 +235,7 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:
-    """The digests of the ids that a space has: another one tells that an entry was rewritten."""
+    """The digests of the ids that a space has; a digest changes when its entry is rewritten."""
     rows = reader.rows(
         "SELECT id, digest FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
         (space, json.dumps(sorted(identities))),
@@ -244,12 +245,12 @@ def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str
 
 def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
-    found = read(
+    rows = read(
         reader,
         "s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
         (space, source, limit),
     )
-    return [entry for _, entry in found][::-1]
+    return [entry for _, entry in rows][::-1]
 
 
 def exchange(reader: Reader, space: int, source: str, position: int, limit: int) -> list[int]:
@@ -262,6 +263,7 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
         " WHERE s.space = ? AND s.name = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
         (space, source, position - limit, position + limit),
     )
+    # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
     for seq, role, place in rows:
         if role == "user":
@@ -280,21 +282,21 @@ def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
 
 def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     """Entries by sequence number; those that have gone are left out."""
-    found: dict[int, Entry] = {}
+    entry_by_seq: dict[int, Entry] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), PAGE):
         chunk = unique[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        found.update(read(reader, f"e.seq IN ({marks})", chunk))
-    return found
+        entry_by_seq.update(read(reader, f"e.seq IN ({marks})", chunk))
+    return entry_by_seq
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number, of which another row says that they are there."""
-    found = by_seq(reader, seqs)
-    if missing := set(seqs) - found.keys():
+    """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
+    entry_by_seq = by_seq(reader, seqs)
+    if missing := set(seqs) - entry_by_seq.keys():
         raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
-    return found
+    return entry_by_seq
 
 
 def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
@@ -328,16 +330,16 @@ def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
 
 def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
-    found = read(reader, "e.space = ? AND e.id = ?", (space, identity))
-    if not found:
+    rows = read(reader, "e.space = ? AND e.id = ?", (space, identity))
+    if not rows:
         raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
-    if found[0][1].id != identity:  # the index of the ids and the entry disagree
+    if rows[0][1].id != identity:  # the index of the ids and the entry disagree
         raise damage.of_entry(identity, "it has another id")
-    return found[0]
+    return rows[0]
 
 
 def seq_of(reader: Reader, space: int, identity: str) -> int:
-    """The sequence number of an id, be its entry damaged or not. Raises UnknownName."""
+    """The sequence number of an id, even of a damaged entry. Raises UnknownName."""
     row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
     if row is None:
         raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
@@ -396,7 +398,7 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
 
 
 def _source_clause(source: str | None) -> str:
-    """A source by its name; one that ends in ``/`` stands for all that are below it."""
+    """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
     below = source is not None and source.endswith("/")
     return "instr(s.name, ?) = 1" if below else "s.name = ?"
 
@@ -407,7 +409,7 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    wanted = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     clause = (
         "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
         " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
@@ -415,4 +417,4 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
         " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
     )
-    return clause, [key, wanted, wanted, wanted, wanted, wanted]
+    return clause, [key, literal, literal, literal, literal, literal]

@@ -1,4 +1,4 @@
-"""What SQLite raises, as errors of ours that say what to do."""
+"""Errors of SQLite, translated to errors of treering that say what to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn every error of sqlite3 into one of ours that says what to do."""
+    """Turn every error of sqlite3 into an error of treering that says what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -53,7 +53,7 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         )
     if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
         return JournalCorrupt(
-            f"{path}: holds what is no text or no JSON; `treering doctor` tells what is damaged"
+            f"{path}: holds bad text or JSON; `treering doctor` tells what is damaged"
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)

@@ -22,19 +22,19 @@ def parse_time(value: object, what: str) -> datetime:
     """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC without a zone."""
     try:
         if isinstance(value, datetime):
-            found = value
+            moment = value
         elif isinstance(value, str):
-            found = datetime.fromisoformat(value.strip())
+            moment = datetime.fromisoformat(value.strip())
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found = datetime.fromtimestamp(value, UTC)
+            moment = datetime.fromtimestamp(value, UTC)
         else:
             raise TypeError(f"a {type(value).__name__}")
-        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise InputError(
             f"{what}: time {value!r} ({error}); give ISO 8601 such as 2026-05-03T10:00:00Z"
         ) from error
-    return found
+    return moment
 
 
 def checked_name(value: object, what: str) -> str | None:

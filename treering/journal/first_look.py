@@ -1,4 +1,4 @@
-"""What a file is, before it is opened as a memory: nothing of another program is changed."""
+"""A look at a file before it is opened as a memory, so that no other program's file is changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECO
 
 
 def refuse_a_log_without_its_file(file: Path) -> None:
-    """Raise JournalError where SQLite would delete a log, and with it what was acknowledged."""
+    """Raise JournalError where SQLite would delete a log that holds acknowledged entries."""
     log = Path(f"{file}-wal")
     with suppress(FileNotFoundError):
         # Looked at in this order: another process makes the file before the log.

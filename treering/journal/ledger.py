@@ -1,4 +1,4 @@
-"""What a space has: counts, settings, and what its models have cost."""
+"""The ledger of a space: counts, settings, and what its models have cost."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def counts(reader: SpaceReader) -> dict[str, int]:
 
 
 def settings(reader: Reader, space: int) -> dict[str, Any]:
-    """The settings of a space: what ``fit`` found, and how its tree grows."""
+    """The settings of a space: the relations that ``fit`` chose, and how its tree grows."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
     with damage.decoding("what `treering fit` found"):
-        found: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
-    return found
+        stored: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
+    return stored
 
 
-def save_settings(writer: Writer, space: int, found: dict[str, Any]) -> None:
+def save_settings(writer: Writer, space: int, settings: dict[str, Any]) -> None:
     """Keep the settings of a space."""
-    writer.execute("UPDATE space SET settings = ? WHERE id = ?", (json.dumps(found), space))
+    writer.execute("UPDATE space SET settings = ? WHERE id = ?", (json.dumps(settings), space))
 
 
 def spend(writer: Writer, space: int, cost: Spent) -> None:

@@ -63,7 +63,7 @@ FORKED: Final = (
 
 
 def inode_of(path: str | Path | int) -> Inode | None:
-    """Which file a path or descriptor leads to; None if to none. Looking drops no lock."""
+    """The file that a path or descriptor leads to, or None. Looking drops no lock."""
     try:
         status = os.stat(path)  # noqa: PTH116  # a descriptor too
     except (OSError, ValueError):
@@ -72,8 +72,9 @@ def inode_of(path: str | Path | int) -> Inode | None:
 
 
 def enter(path: Path) -> Inode:
-    """Say that a database opens the file, before it does; made for its owner alone if it is not
-    there. What is returned is given to :func:`leave`. Raises OSError.
+    """Announce that a database is about to open the file; pass the result to :func:`leave`.
+
+    A file that does not exist is created, readable by its owner alone. Raises OSError.
     """
     name = os.path.realpath(path)  # SQLite names its log after the file that a link leads to
     with _lock:
@@ -99,11 +100,12 @@ def _create(name: str) -> None:
 
 
 def leave(inode: Inode) -> None:
-    """Say that a database has closed all its connections to the file."""
+    """Announce that a database has closed all its connections to the file."""
     with _lock:
         _files[inode].users -= 1
         if not _files[inode].users:
             file = _files.pop(inode)
+            # Closing drops all locks of the process on the file, and nobody needs them any more.
             file.stream.close()
             for descriptor in file.waiting:
                 os.close(descriptor)
@@ -125,7 +127,7 @@ def _of(inode: Inode | None) -> _OpenFile | None:
 
 
 def close(descriptor: int) -> None:
-    """Close a descriptor; of a file that has been entered meanwhile, when that is left."""
+    """Close a descriptor. If its file has been entered meanwhile, it is closed on leaving that."""
     with _lock:
         file = _of(inode_of(descriptor))
         if file is None:
@@ -142,7 +144,7 @@ def stream(inode: Inode) -> Iterator[FileIO]:
 
 
 def presence(inode: Inode) -> int:
-    """The number that this process is present by until it ends or leaves the file."""
+    """The number of this process in the file: a byte it keeps locked until it ends or leaves."""
     with stream(inode) as file:
         number = _files[inode].number
         if number is None:
@@ -182,7 +184,7 @@ def has_lost_locks(inode: Inode) -> bool:
 
 
 def relock(inode: Inode) -> None:
-    """Be present anew, after the locks were lost and all connections to the file were closed."""
+    """Lock a new byte, after the locks were lost and all connections to the file were closed."""
     _files[inode].number = None
     presence(inode)
 
@@ -201,7 +203,7 @@ def renew_in_child() -> None:
 
 
 def make_unusable(inode: Inode) -> None:
-    """Refuse a file for as long as this process lives: what SQLite holds of it is another's."""
+    """Refuse a file while this process lives: SQLite's state of it belongs to the parent."""
     _unusable.add(inode)
 
 

@@ -17,7 +17,7 @@ from treering.journal import entries
 from treering.journal.contract import Reader, Writer
 
 KEPT = timedelta(days=7)
-"""Far longer than any client tries again."""
+"""Replies are kept for this long; no client retries after so many days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ def keep(
 
 
 def erase(writer: Writer, space: int, seqs: Sequence[int]) -> None:
-    """Drop what kept replies may quote of entries; that they were given stays known."""
+    """Drop the bodies of replies that may quote entries; the replies still count as given."""
     if seqs:
         writer.execute("UPDATE reply SET body = NULL WHERE space = ? AND quotes", (space,))
 
 
 def digest(key: str) -> bytes:
-    """What a key is found by."""
+    """The digest that a key is looked up by."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
 def mac(key: str, request: bytes) -> bytes:
-    """What a request of a key is told from others by."""
+    """The keyed digest that tells the requests of one key apart."""
     return hmac.digest(key.encode("utf-8", "surrogateescape"), request, "sha256")

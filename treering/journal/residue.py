@@ -1,4 +1,4 @@
-"""Looking for bytes that should be gone in the files of a database."""
+"""Residue: bytes that should be gone, looked for in the files of a database."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ def holds(inode: Inode, needles: Sequence[bytes]) -> bool:
     """Whether any of the needles is in the bytes of a file that has been entered."""
     with opened.stream(inode) as file:
         file.seek(0)
-        return _found(file, needles)
+        return _contains(file, needles)
 
 
 def log_holds(path: Path, needles: Sequence[bytes]) -> bool:
     """The same of a write-ahead log, on which SQLite keeps no locks."""
     with FileIO(path) as stream:
-        return _found(stream, needles)
+        return _contains(stream, needles)
 
 
-def _found(stream: FileIO, needles: Sequence[bytes]) -> bool:
+def _contains(stream: FileIO, needles: Sequence[bytes]) -> bool:
+    # A needle may lie across two blocks: each window begins with the end of the one before it.
     overlap = max(map(len, needles), default=1) - 1
     tail = b""
     while block := stream.read(_BLOCK):

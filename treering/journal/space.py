@@ -1,4 +1,4 @@
-"""An open space of a database: whoever works on it gets transactions that know which one it is.
+"""An open space of a database: its transactions know which space they are of.
 
 A space is named from outside and numbered inside. It has no row before something is written to it;
 until then it reads as one that holds nothing.
@@ -144,7 +144,7 @@ class SpaceWriter(SpaceReader):
 
 
 class Space:
-    """An open space. Safe to use from many threads: it holds no state but what it is called."""
+    """An open space. Safe to use from many threads: it holds no state except its name."""
 
     def __init__(self, database: Database, name: str) -> None:
         self.database = database
@@ -152,7 +152,7 @@ class Space:
 
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
-        """A read transaction: everything seen inside is one state. Nested, it is the outer one."""
+        """A read transaction: everything seen inside is one state. A nested one joins the outer."""
         with self.database.read() as reader:
             yield SpaceReader(reader, self.name)
 

@@ -49,8 +49,8 @@ class _Transaction:
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         with translated(self._path):
-            found: Row | None = self._connection.execute(sql, params).fetchone()
-            return found
+            first: Row | None = self._connection.execute(sql, params).fetchone()
+            return first
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         with translated(self._path):
@@ -108,6 +108,7 @@ class SqliteDatabase:
         self._take_lost_locks_again()
         with self._entered():
             connection = self._connection()
+            # A nested read is part of the outer one, so that both see one state.
             if connection.in_transaction:
                 yield _Transaction(connection, self._path)
                 return
@@ -129,6 +130,7 @@ class SqliteDatabase:
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
             with translated(self._path):
+                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
                 connection.execute("BEGIN IMMEDIATE")
             try:
                 self._ensure_in_place()
@@ -140,8 +142,8 @@ class SqliteDatabase:
                 with translated(self._path):
                     connection.rollback()
                 raise
-            # Once more: what was committed into a file that had gone, or without locks, is not
-            # durable, and must not be acknowledged.
+            # Checked once more: a commit into a file that had gone, or without locks, is not
+            # durable and must not be acknowledged.
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
@@ -240,6 +242,7 @@ class SqliteDatabase:
             )
 
     def _ensure_locked(self, outcome: str) -> None:
+        """Raise JournalError if SQLite's locks are gone; ``outcome`` says what that means here."""
         if self._inode is not None and opened.has_lost_locks(self._inode):
             raise JournalError(f"{self._path}: {_LOCKS_LOST}; {outcome}")
 
@@ -252,6 +255,8 @@ class SqliteDatabase:
         inode = self._inode
         if inode is None or forks.gate.is_inside() or not opened.has_lost_locks(inode):
             return
+        # No thread of this process may use the file while its connections are exchanged. If one
+        # does so for too long, nothing is changed here, and the next write notices the lost locks.
         with forks.gate.alone() as is_quiet:
             if is_quiet and opened.has_lost_locks(inode):  # no other thread was faster
                 for database in list(_databases):
@@ -302,7 +307,8 @@ class SqliteDatabase:
         return connection
 
     def _drop_connections_of_ended_threads(self) -> None:
-        for thread in [one for one in self._connections if not one.is_alive()]:
+        ended = [thread for thread in self._connections if not thread.is_alive()]
+        for thread in ended:
             self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:
@@ -370,6 +376,7 @@ class SqliteDatabase:
         """
         connection = self._connection()
         with translated(self._path):
+            # VACUUM writes what is live to new pages; the checkpoint then empties the log.
             connection.execute(f"PRAGMA busy_timeout={SCRUB_TIMEOUT_S * 1000:.0f}")
             try:
                 connection.execute("VACUUM")

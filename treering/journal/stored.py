@@ -41,22 +41,22 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
         rows = reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params)
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
-        found = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
-        _name_damaged(reader, [row[0] for row in found])
+        seq_rows = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
+        _name_damaged(reader, [row[0] for row in seq_rows])
         raise
 
 
 def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
     """Raises JournalCorrupt naming the first of the entries that cannot be read as it was stored.
 
-    What is no UTF-8 fails while rows are fetched, before it can be told which row it is of.
+    Bytes that are not UTF-8 fail while rows are fetched, before their row is known.
     """
     for seq in seqs:
         try:
             row = reader.row(f"SELECT {_COLUMNS} {_FROM} WHERE e.seq = ?", (seq,))
         except JournalCorrupt as error:
-            found = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
-            name = bytes(found[0]).decode(errors="replace") if found else f"in row {seq}"
+            id_row = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
+            name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {seq}"
             raise damage.of_entry(name, "it cannot be read") from error
         if row is not None:
             entry_of(row)

@@ -23,7 +23,7 @@ def ask(writer: Writer, space: int, message: Collection[str], asker: int) -> Non
 
 
 def give_up(writer: Writer, space: int, message: Collection[str], asker: int) -> None:
-    """Note that it will get no reply from that process unless it is said again."""
+    """Note that the message gets no reply from that process unless it is said again."""
     writer.many(
         "UPDATE unanswered SET asker = NULL WHERE entry = ? AND asker = ?",
         ((seq, asker) for seq in entries.seqs_of(writer, space, message)),
@@ -38,9 +38,9 @@ def answered(writer: Writer, space: int, message: Collection[str]) -> None:
 def take(
     writer: Writer, space: int, source: str, is_present: Callable[[int], bool]
 ) -> frozenset[str]:
-    """The ids of the newest of a conversation's messages that nobody asks for.
+    """The ids of the newest unanswered message of a conversation that no process works on.
 
-    The marks of all of those come off: what is said now comes after them.
+    All such messages lose their marks: what is said now comes after them.
     """
     rows = writer.rows(
         "SELECT u.entry, u.message, e.id, u.asker FROM unanswered u JOIN entry e ON e.seq = u.entry"

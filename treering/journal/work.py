@@ -1,4 +1,4 @@
-"""Pending work: what a view still has to do, kept in the database until it is done."""
+"""Pending work of views, kept in the database until it is done."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def queued(reader: Reader, space: int, view: str, limit: int, after: int = -1) -
 
 
 def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[int]:
-    """Take targets off the queue; those returned are ours, the others somebody else has done.
+    """Take targets off the queue; returns those that were still on it. Others have done the rest.
 
-    Called in the transaction that stores the work's result, so a crash before it leaves the work
-    queued, and of two workers only one stores.
+    Call it in the transaction that stores the work's result: a crash before leaves the work queued,
+    and of two workers only one stores.
     """
     return {
         target

@@ -1,4 +1,4 @@
-"""The language model of a memory: opened when it is first needed, and paid for in the ledger."""
+"""The language model of a memory, opened when it is first needed; its costs go into the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What treering needs of a language model.
+"""The contract of a language model.
 
 Implementations may be called from several threads at once: pending work is settled in parallel.
 They raise only errors of ``treering.errors``.
@@ -143,7 +143,7 @@ class LLM(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the model holds; closing twice does no harm."""
+        """Release what the model holds; a second call does nothing."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What can be told of a model's file without the package that loads it."""
+"""A check of a model's file that does not need the package that loads it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _NO_KEY = "no-key"
 
 _REPLACED_PARAMETERS = {"max_tokens": "max_completion_tokens"}
 _PREFERENCES = ("temperature", "seed", "stop")
-"""What reasoning models refuse, and what a request still makes sense without."""
+"""Parameters that reasoning models refuse; a request makes sense without them."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,9 +133,9 @@ class OpenAICompatible:
         seed: int | None = None,
     ) -> Reply:
         """The reply to ``messages``; see ``LLM.complete``."""
-        wanted = self._request(messages, max_tokens, temperature, stop, seed)
+        request = self._request(messages, max_tokens, temperature, stop, seed)
         with self._translated():
-            return self._reply_of(self._send(wanted), messages)
+            return self._reply_of(self._send(request), messages)
 
     def stream(
         self,
@@ -147,9 +147,9 @@ class OpenAICompatible:
         seed: int | None = None,
     ) -> ReplyStream:
         """The reply as it is written; retried only as long as nothing has arrived."""
-        wanted = self._request(messages, max_tokens, temperature, stop, seed)
-        wanted |= {"stream": True, "stream_options": {"include_usage": True}}
-        return ReplyStream(self._pieces(wanted, messages))
+        request = self._request(messages, max_tokens, temperature, stop, seed)
+        request |= {"stream": True, "stream_options": {"include_usage": True}}
+        return ReplyStream(self._pieces(request, messages))
 
     def close(self) -> None:
         """Close the connections."""
@@ -173,7 +173,7 @@ class OpenAICompatible:
             **{name: value for name, value in optional.items() if value is not None},
         }
 
-    def _send(self, wanted: Mapping[str, Any]) -> Any:
+    def _send(self, request: Mapping[str, Any]) -> Any:
         """The client's answer, after retries: a completion, or a stream of chunks."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(_worth_retrying),
@@ -182,18 +182,19 @@ class OpenAICompatible:
             sleep=self._sleep,
             reraise=True,
         )
-        return retrying(self._send_once, wanted)
+        return retrying(self._send_once, request)
 
-    def _send_once(self, wanted: Mapping[str, Any]) -> Any:
+    def _send_once(self, request: Mapping[str, Any]) -> Any:
         try:
-            return self._client.chat.completions.create(**_without(wanted, self._refused))
+            return self._client.chat.completions.create(**_without(request, self._refused))
         except openai.BadRequestError as error:
-            if not self._learns_from(error, wanted):
+            if not self._learns_from(error, request):
                 raise
-        return self._send_once(wanted)
+        return self._send_once(request)
 
-    def _learns_from(self, refusal: openai.BadRequestError, wanted: Mapping[str, Any]) -> bool:
+    def _learns_from(self, refusal: openai.BadRequestError, request: Mapping[str, Any]) -> bool:
         """Whether the model refused a parameter that it can be asked without, from now on."""
+        # Each name is learned once, so asking again ends: with a reply, or another refusal.
         name = refusal.param
         if refusal.code not in {"unsupported_parameter", "unsupported_value"}:
             return False
@@ -201,7 +202,7 @@ class OpenAICompatible:
             return False
         _log.warning("%s does not accept %s; asking without it", self._model, name)
         self._refused |= {name}
-        return name in wanted
+        return name in request
 
     def _reply_of(self, completion: Any, messages: Sequence[Message]) -> Reply:
         try:
@@ -249,15 +250,15 @@ class OpenAICompatible:
             raise LLMReplyError(f"a reply of {self._model} cannot be stored: {error}") from error
 
     def _pieces(
-        self, wanted: Mapping[str, Any], messages: Sequence[Message]
+        self, request: Mapping[str, Any], messages: Sequence[Message]
     ) -> Generator[str, None, Reply]:
         text, finish, last = "", None, None
-        with self._translated(), self._send(wanted) as chunks:
+        with self._translated(), self._send(request) as chunks:
             for last in chunks:
                 piece, ending = self._piece_of(last)
                 text, finish = text + piece, ending or finish
                 if len(text) > _MOST_CHARS:
-                    break  # it is not read to its end
+                    break  # the rest is not read; the check below refuses the reply
                 if piece:
                     yield piece
         self._check(text)
@@ -354,10 +355,10 @@ def without_credentials(url: str) -> str:
     )
 
 
-def _without(wanted: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+def _without(request: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
     return {
         _REPLACED_PARAMETERS.get(name, name) if name in refused else name: value
-        for name, value in wanted.items()
+        for name, value in request.items()
         if name not in refused or name in _REPLACED_PARAMETERS
     }
 
@@ -380,7 +381,7 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    """Whether a server can mean that: some report what no ledger holds."""
+    """Whether a reported value is a plausible count: some servers send nonsense."""
     return type(value) is int and 0 <= value <= _MOST_TOKENS
 
 

@@ -140,9 +140,9 @@ def _context_window(environ: Mapping[str, str]) -> int | None:
 def _registered(name: str) -> LLMFactory:
     points = entry_points(group=ENTRY_POINTS)
     if name not in points.names:
-        known = ", ".join(sorted(points.names)) or "none is installed"
+        names = ", ".join(sorted(points.names)) or "none is installed"
         raise UnknownName(
-            f"no language model is registered as {name!r} (registered: {known}); "
+            f"no language model is registered as {name!r} (registered: {names}); "
             "give a *.gguf path or an address such as http://localhost:11434/v1#model"
         )
     factory: LLMFactory = points[name].load()

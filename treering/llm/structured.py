@@ -1,4 +1,4 @@
-"""Replies in a given form: asked for, mended, validated, and asked for once more.
+"""Structured replies: a form is asked for, mended, validated, and asked for once more.
 
 The one place where a model's text becomes data. A form is a dataclass, or a list of one; pydantic
 checks its fields' types, so a reply that merely looks like JSON does not pass.
@@ -27,7 +27,7 @@ _AGAIN = "That does not fit: {problem}\nAnswer again, with the corrected JSON on
 
 
 @dataclass(frozen=True, slots=True)
-class Structured(Generic[T]):
+class StructuredReply(Generic[T]):
     """A validated reply, and what it cost over both attempts."""
 
     value: T
@@ -45,12 +45,12 @@ def ask_structured(
     seed: int | None = None,
     check: Callable[[T], None] | None = None,
     say_form: bool = True,
-) -> Structured[T]:
+) -> StructuredReply[T]:
     """The model's reply to ``messages`` (the last one the user's) as a ``form``.
 
-    ``say_form`` adds the form's schema to the prompt; not needed where that says it by itself.
-    ``check`` may refuse a value by raising ``ValueError``. What was wrong is shown to the model,
-    which is then asked a second and last time.
+    ``say_form`` adds the form's schema to the prompt; turn it off for a prompt that describes it.
+    ``check`` may refuse a value by raising ``ValueError``. The model is shown what was wrong, and
+    asked a second and last time.
 
     Raises ``LLMReplyError`` if that reply does not fit either, the model's own errors, and
     ``MissingExtra``.
@@ -59,13 +59,15 @@ def ask_structured(
     asked = _with_form(messages, adapter) if say_form else list(messages)
     first = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
     try:
-        return Structured(_read(first, adapter, check), first.usage, first.model)
+        return StructuredReply(_read(first, adapter, check), first.usage, first.model)
     except ValueError as error:
         again = _AGAIN.format(problem=_in_words(error))
     asked = [*asked, Message("assistant", first.text), Message("user", again)]
     second = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
     try:
-        return Structured(_read(second, adapter, check), first.usage + second.usage, second.model)
+        return StructuredReply(
+            _read(second, adapter, check), first.usage + second.usage, second.model
+        )
     except ValueError as error:
         raise LLMReplyError(
             f"{second.model} did not answer in the form asked for, twice ({_in_words(error)}); "

@@ -38,6 +38,6 @@ def to_wire(messages: Sequence[Message]) -> list[dict[str, str]]:
         except UnicodeEncodeError as error:
             raise TextEncodingError(
                 f"the prompt holds {message.content[error.start]!r} at position {error.start}, "
-                "which is no character; decode its source with errors='replace'"
+                "which is not a character; decode its source with errors='replace'"
             ) from error
     return [{"role": message.role, "content": defuse(message.content)} for message in messages]

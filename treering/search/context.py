@@ -29,12 +29,12 @@ class Candidate:
 
     hit: Hit
     rank: int  # its place among the fragments of its source
-    session: int  # the code of its session, as named or as told by silences
+    session: int  # the code of its session, which was named or cut at silences
     vector: Floats
 
 
 @dataclass(slots=True)
-class _Run:
+class _PassageRun:
     """Neighbouring fragments of one source that are shown as one passage."""
 
     members: list[Candidate] = field(default_factory=list)
@@ -79,9 +79,12 @@ def assemble(
         best = best or candidate
         if _repeats(candidate, taken):
             continue
+        # Counting all passages anew for each candidate would cost more than the search. Upper
+        # bounds are added up instead, and the exact count is made only where they do not fit.
         cost = cost_of(candidate, count)
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
+        # Beside a neighbour a candidate needs no citation of its own, so it may cost less.
         if total + cost > budget and _has_neighbour(candidate, taken):
             cost = _tokens([*taken, candidate], count) - total
         if total + cost > budget:
@@ -103,7 +106,7 @@ def cost_of(candidate: Candidate, count: CountTokens) -> int:
 def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
     """Whether a candidate could share a citation with one that was taken."""
     source, rank = candidate.hit.source, candidate.rank
-    return any(one.hit.source == source and abs(one.rank - rank) <= 1 for one in taken)
+    return any(other.hit.source == source and abs(other.rank - rank) <= 1 for other in taken)
 
 
 def _beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
@@ -124,58 +127,62 @@ def _tokens(taken: Sequence[Candidate], count: CountTokens) -> int:
 def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
     if not taken:
         return False
-    if any(one.hit.text == candidate.hit.text for one in taken):
+    if any(earlier.hit.text == candidate.hit.text for earlier in taken):
         return True
     if candidate.hit.kind == "code":
         return False  # overlapping windows are alike by construction; they are merged instead
-    likeness: NDArray[np.float32] = np.stack([one.vector for one in taken]) @ candidate.vector
+    likeness: NDArray[np.float32] = (
+        np.stack([earlier.vector for earlier in taken]) @ candidate.vector
+    )
     return bool(likeness.max() >= DUPLICATE_COSINE)
 
 
-def _runs(taken: Sequence[Candidate]) -> list[_Run]:
+def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
     """Neighbours merged, in reading order: by time where there is one, inside a source by place."""
-    runs: list[_Run] = []
-    for candidate in sorted(taken, key=lambda one: (one.hit.source, one.rank)):
+    runs: list[_PassageRun] = []
+    for candidate in sorted(taken, key=lambda candidate: (candidate.hit.source, candidate.rank)):
         if runs and runs[-1].follows(candidate):
             runs[-1].members.append(candidate)
         else:
-            runs.append(_Run([candidate]))
-    order = sorted(zip(runs, _times(runs), strict=True), key=lambda one: _reading_order(*one))
+            runs.append(_PassageRun([candidate]))
+    order = sorted(
+        zip(runs, _times(runs), strict=True), key=lambda timed_run: _reading_order(*timed_run)
+    )
     return [run for run, _ in order]
 
 
-def _times(runs: Sequence[_Run]) -> list[float]:
-    """When each was said, of runs by source and place; before all others where nothing tells."""
+def _times(runs: Sequence[_PassageRun]) -> list[float]:
+    """When each run was said, for runs sorted by source and place; −inf if no time is known."""
     hits = [run.first.hit for run in runs]
     codes: dict[str, int] = {}
     source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
     at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
     times = carried(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
-    found: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
-    return found
+    said_at: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
+    return said_at
 
 
-def _reading_order(run: _Run, at: float) -> tuple[bool, float, str, int]:
+def _reading_order(run: _PassageRun, at: float) -> tuple[bool, float, str, int]:
     hit = run.first.hit
     return (not hit.summary_of, at, hit.source, run.first.rank)
 
 
 def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
-    """What was taken, best first, as passages in reading order; the last go while it is too long.
+    """Candidates, best first, as passages in reading order; the worst go while it is too long.
 
     Summaries come first, then texts by time, inside a source by place.
     """
-    kept = list(taken)
-    while kept and _tokens(kept, count) > budget:
-        kept.pop()
-    runs = _runs(kept)
+    fitting = list(taken)
+    while fitting and _tokens(fitting, count) > budget:
+        fitting.pop()
+    runs = _runs(fitting)
     passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
     text = _text(runs)
     return Context(query, passages, text, count(text), budget)
 
 
-def _passage(number: int, run: _Run, count: CountTokens) -> Passage:
-    hits = sorted((one.hit for one in run.members), key=lambda hit: -hit.score)
+def _passage(number: int, run: _PassageRun, count: CountTokens) -> Passage:
+    hits = sorted((candidate.hit for candidate in run.members), key=lambda hit: -hit.score)
     times = [hit.at for hit in hits if hit.at is not None]
     body = _body(run.members)
     return Passage(
@@ -189,7 +196,7 @@ def _passage(number: int, run: _Run, count: CountTokens) -> Passage:
     )
 
 
-def _text(runs: Sequence[_Run]) -> str:
+def _text(runs: Sequence[_PassageRun]) -> str:
     return "\n\n".join(_show(number, run.members) for number, run in enumerate(runs, start=1))
 
 
@@ -201,12 +208,12 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
 
 
 def _label(source: str) -> str:
-    """The end of a long source: what tells it apart, without paying for a whole URL or path."""
+    """The end of a long source. It tells sources apart without the price of a whole URL or path."""
     return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
 
 
 def _body(members: Sequence[Candidate]) -> str:
-    """Running text: pieces of one entry joined as they stood, messages a line each."""
+    """Running text: pieces of one entry joined without overlap, each message on its own line."""
     body = ""
     for place, candidate in enumerate(members):
         hit = candidate.hit
@@ -222,12 +229,12 @@ def _body(members: Sequence[Candidate]) -> str:
 
 def shown(hit: Hit) -> str:
     """A fragment as it is shown: who said it, its text, and what is known against it."""
-    said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-    return said + against(hit)
+    line = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return line + against(hit)
 
 
-class Marked(Protocol):
-    """What may be superseded or out of date: a hit, or what is known of an entry."""
+class MarkedText(Protocol):
+    """A text that may be superseded or out of date: a hit, or the mark of an entry."""
 
     @property
     def superseded_by(self) -> Newer | None:
@@ -240,7 +247,7 @@ class Marked(Protocol):
         ...
 
 
-def against(hit: Marked) -> str:
+def against(hit: MarkedText) -> str:
     """What is known against a fragment: shown right behind it, so that no reader misses it."""
     if hit.superseded_by is not None:
         newer = hit.superseded_by
@@ -251,12 +258,12 @@ def against(hit: Marked) -> str:
     return ""
 
 
-def outdated(below: Iterable[Marked]) -> str:
-    """What is known against a summary, if one of the texts below it is superseded: the newest."""
-    newer = [one.superseded_by for one in below if one.superseded_by is not None]
+def outdated(below: Iterable[MarkedText]) -> str:
+    """The newest statement against a summary, if a text below it is superseded; else empty."""
+    newer = [marked.superseded_by for marked in below if marked.superseded_by is not None]
     if not newer:
         return ""
-    newest = max(newer, key=lambda one: one.at.timestamp() if one.at else 0.0)
+    newest = max(newer, key=lambda statement: statement.at.timestamp() if statement.at else 0.0)
     return f" ({since('possibly out of date', newest)}: {newest.text})"
 
 

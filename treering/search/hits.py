@@ -1,4 +1,4 @@
-"""Hits: what is given back for rows of a ranking, their texts read from the database."""
+"""From rows of a ranking to hits; their texts are read from the database here."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def hits(
     snapshot = ranking.snapshot
     seqs = snapshot.entry[rows].tolist()
     fragments = snapshot.fragment[rows].tolist()
-    found = entries.there(reader, seqs)
+    entry_by_seq = entries.there(reader, seqs)
     quotes = [
-        Quote(seq, found[seq], cut(found[seq], spans.get(fragment)), fragment)
+        Quote(seq, entry_by_seq[seq], cut(entry_by_seq[seq], spans.get(fragment)), fragment)
         for seq, fragment in zip(seqs, fragments, strict=True)
     ]
     return [

@@ -18,7 +18,7 @@ MAX_COUNT = np.iinfo(np.uint16).max
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _PostingRun:
     """Postings sorted by term: those of ``terms[i]`` are at ``starts[i]:starts[i + 1]``."""
 
     terms: NDArray[np.uint32]
@@ -29,7 +29,7 @@ class _Run:
     @classmethod
     def of(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
-    ) -> _Run:
+    ) -> _PostingRun:
         order = _argsort32(terms)
         unique, first = np.unique(terms[order], return_index=True)
         starts = np.append(first, len(terms)).astype(np.int64)
@@ -39,6 +39,7 @@ class _Run:
         return np.repeat(self.terms, np.diff(self.starts))
 
     def postings(self, term: int) -> slice:
+        # An unknown term gets the place where it would stand: the end, or another term's.
         at = int(np.searchsorted(self.terms, np.uint32(term)))
         if at == len(self.terms) or self.terms[at] != term:
             return slice(0, 0)
@@ -61,7 +62,9 @@ def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
 class Lexical:
     """BM25 scores of every row. Immutable: growing makes a new index that shares the old runs."""
 
-    def __init__(self, runs: Sequence[_Run] = (), lengths: NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, runs: Sequence[_PostingRun] = (), lengths: NDArray[np.int32] | None = None
+    ) -> None:
         self._runs = tuple(runs)
         self._lengths = np.zeros(0, dtype=np.int32) if lengths is None else lengths
 
@@ -69,22 +72,22 @@ class Lexical:
         return len(self._lengths)
 
     def extended(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
-        """This index and one more row a size: row i has the next ``sizes[i]`` terms of ``flat``."""
+        """This index with ``len(sizes)`` rows more; row i has the next ``sizes[i]`` of ``flat``."""
         rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
         lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
-        new = _Run.of(flat[:, 0], rows + np.int32(len(self)), counts)
+        new = _PostingRun.of(flat[:, 0], rows + np.int32(len(self)), counts)
         return Lexical(_merged([*self._runs, new]), np.concatenate([self._lengths, lengths]))
 
-    def kept(self, kept: NDArray[np.bool_]) -> Lexical:
-        """This index without the rows that are False in ``kept``, shape (N,); others move up."""
-        renumbered = (np.cumsum(kept) - 1).astype(np.int32)
+    def kept(self, keep: NDArray[np.bool_]) -> Lexical:
+        """This index without the rows where ``keep``, shape (N,), is False; others move up."""
+        renumbered = (np.cumsum(keep) - 1).astype(np.int32)
         runs = []
         for run in self._runs:
-            alive = kept[run.rows]
+            alive = keep[run.rows]
             terms = run.flat_terms()[alive]
-            runs.append(_Run.of(terms, renumbered[run.rows[alive]], run.counts[alive]))
-        return Lexical([run for run in runs if len(run.rows)], self._lengths[kept])
+            runs.append(_PostingRun.of(terms, renumbered[run.rows[alive]], run.counts[alive]))
+        return Lexical([run for run in runs if len(run.rows)], self._lengths[keep])
 
     def score(self, query: Terms) -> Floats:
         """BM25 of every row for a query, shape (N,); each term of the query counts once."""
@@ -93,9 +96,9 @@ class Lexical:
             return scores
         average = np.float32(self._average())
         for term in query[:, 0].tolist():
-            found = [(run, run.postings(term)) for run in self._runs]
-            idf = self._idf(sum(where.stop - where.start for _, where in found))
-            for run, where in found:
+            postings = [(run, run.postings(term)) for run in self._runs]
+            idf = self._idf(sum(where.stop - where.start for _, where in postings))
+            for run, where in postings:
                 rows = run.rows[where]
                 counts = run.counts[where].astype(np.float32)
                 norm = K1 * (1 - B + B * self._lengths[rows].astype(np.float32) / average)
@@ -140,12 +143,12 @@ class Lexical:
         return idf
 
 
-def _merged(runs: list[_Run]) -> list[_Run]:
+def _merged(runs: list[_PostingRun]) -> list[_PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
     while len(runs) > 1 and len(runs[-2].rows) <= MERGE_RATIO * len(runs[-1].rows):
         last, before = runs.pop(), runs.pop()
         runs.append(
-            _Run.of(
+            _PostingRun.of(
                 np.concatenate([before.flat_terms(), last.flat_terms()]),
                 np.concatenate([before.rows, last.rows]),
                 np.concatenate([before.counts, last.counts]),

@@ -1,4 +1,4 @@
-"""What is known against a text that is about to be shown, asked of whoever may know something."""
+"""Marks: what views know against a text that is about to be shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Mark:
     level: int | None = None
 
     def joined(self, other: Mark) -> Mark:
-        """This mark, and of the other what this one does not say."""
+        """This mark; fields that it leaves open are those of the other."""
         return Mark(
             superseded_by=self.superseded_by or other.superseded_by,
             stale=self.stale or other.stale,

@@ -24,7 +24,7 @@ FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawScores:
     """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part."""
 
     bm25: Floats | None
@@ -32,7 +32,7 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnScores:
     """The own score is the sum of ``terms``, each (N, Q)."""
 
     terms: dict[str, Floats]
@@ -44,17 +44,17 @@ class Own:
 
 def raw_scores(
     snapshot: Snapshot, queries: Sequence[Terms], vectors: Floats | None, mode: Mode
-) -> Raw:
-    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row a query."""
+) -> RawScores:
+    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query."""
     bm25 = cosine = None
     if mode != "dense":
         bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
         cosine = cosines(snapshot.items.vectors, vectors)
-    return Raw(bm25, cosine)
+    return RawScores(bm25, cosine)
 
 
-def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:
+def fuse(snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms]) -> OwnScores:
     """Standardise both scores over the space and add them, BM25 by how much it has to say.
 
     BM25 counts fully once one fragment holds ``FULL_COVERAGE`` of the query by idf, and in
@@ -64,6 +64,7 @@ def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:
     if raw.bm25 is not None:
         terms["lexical"] = standardised(raw.bm25)
         if raw.cosine is not None:
+            # How much BM25 has to say is seen at its best hit: the share of the query it covers.
             best = raw.bm25.argmax(axis=0).tolist()
             coverage = [
                 snapshot.lexical.coverage(query, row)
@@ -73,18 +74,18 @@ def fuse(snapshot: Snapshot, raw: Raw, queries: Sequence[Terms]) -> Own:
             terms["lexical"] *= weights
     if raw.cosine is not None:
         terms["dense"] = standardised(raw.cosine, snapshot)
-    return Own(terms)
+    return OwnScores(terms)
 
 
 def standardised(scores: Floats, snapshot: Snapshot | None = None) -> Floats:
     """Scores in standard deviations from their mean, each column by itself.
 
-    Given a snapshot, mean and deviation are of the embedded fragments and the others get 0, the
-    mean: not knowing a fragment's vector says nothing about it.
+    Given a snapshot, mean and deviation are those of the embedded fragments. The others get 0,
+    which is the mean: a vector that is not known yet says nothing about its fragment.
     """
     partial = snapshot is not None and not snapshot.embedded.all()
-    known = scores[snapshot.embedded] if snapshot is not None and partial else scores
-    centre = known.mean(axis=0, dtype=np.float64).astype(np.float32)
+    embedded_scores = scores[snapshot.embedded] if snapshot is not None and partial else scores
+    centre = embedded_scores.mean(axis=0, dtype=np.float64).astype(np.float32)
     result: Floats = scores - centre
     spread = result[snapshot.embedded] if snapshot is not None and partial else result
     deviation = np.sqrt(np.einsum("nq,nq->q", spread, spread) / max(len(spread), 1))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
 from treering.search.confidence import BUNDLED, Standings, confidence
-from treering.search.own import Mode, Raw, fuse, raw_scores
+from treering.search.own import Mode, RawScores, fuse, raw_scores
 from treering.search.relations.combine import Relations, relation_terms
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.registry import Plan
@@ -28,7 +28,7 @@ class Ranking:
     snapshot: Snapshot
     scores: Floats
     terms: dict[str, Floats]
-    raw: Raw
+    raw: RawScores
     queries: Sequence[Terms]
     standings: Standings
 
@@ -67,7 +67,7 @@ class Ranking:
         k = min(k, total)
         if not k:
             return np.zeros(0, dtype=np.int64)
-        # All that reach the k-th best score, so that ties do not depend on the partition.
+        # All rows that reach the k-th best score: a partition alone would cut ties by chance.
         threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
         rows = np.flatnonzero(scores >= threshold)
         order = np.argsort(-scores[rows], kind="stable")
@@ -105,15 +105,16 @@ def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dic
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
-    weights = [1 + sum(one.alpha for one in plan.get(kind, ())) for kind in KINDS]
+    weights = [1 + sum(weighted.alpha for weighted in plan.get(kind, ())) for kind in KINDS]
     share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
     return {name: values * share for name, values in parts.items()}
 
 
 def _named(snapshot: Snapshot, queries: Sequence[str]) -> dict[str, Floats]:
-    """A bonus for the turns of whoever a query names; nothing if no query names a speaker."""
+    """A bonus for the turns of the speakers that a query names; empty if it names none."""
     names = [words(name) for name in snapshot.speakers]
     asked = [words(query) for query in queries]
+    # A speaker is named if all words of the name are in the query; "user" is a word, not a name.
     hit = np.array(
         [[bool(name) and name <= query and not name <= ROLES for query in asked] for name in names],
         dtype=np.float32,

@@ -1,4 +1,4 @@
-"""Search over one space: rank in memory, then read the texts of what was picked."""
+"""Search over one space: rank in memory, then read the texts of the best rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Searcher:
         self._model: EmbeddingModel | None = None
 
     def expect(self, model: EmbeddingModel | None) -> None:
-        """Embed queries for this model; the search looks whether it still answers."""
+        """Embed queries for this model; each search checks that it still answers."""
         self._model = model
 
     def search(
@@ -78,8 +78,8 @@ class Searcher:
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
-            found = [ranking.best(at, k, allowed) for at in range(len(queries))]
-            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(found)]
+            best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(
         self, query: str, condition: Filter, mode: Mode, plan: Plan
@@ -93,6 +93,7 @@ class Searcher:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
+            # A context is filled from the front, so a statement must come before what it replaced.
             order = _newer_first(self._newer(reader), ranking.snapshot, order)
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
@@ -115,8 +116,8 @@ class Searcher:
         """The best fragments that fit a budget, as passages; none of less confidence than
         ``least``.
         """
-        found = self.candidates(query, condition, mode, plan)
-        with closing(found) as candidates:  # it reads within a transaction
+        ranked = self.candidates(query, condition, mode, plan)
+        with closing(ranked) as candidates:  # it reads within a transaction
             if not least:
                 return assemble(query, candidates, budget, count_tokens)
             # Far down the ranking nothing is sure: that need not be read.
@@ -186,9 +187,9 @@ class Searcher:
 
 
 def by_words_if_down(search: Callable[[Mode], T]) -> T:
-    """What a search finds by words and meaning, or by words alone while the embedder fails.
+    """The result of a search by words and meaning, or by words alone while the embedder fails.
 
-    Raises ModelMismatch: that will not pass by itself.
+    Raises ModelMismatch, which does not pass by itself.
     """
     try:
         return search("hybrid")
@@ -206,6 +207,7 @@ def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArr
     space = snapshot.state.id
     if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
         return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
+    # One SQL query finds the entries; which rows are theirs is then looked up in memory.
     meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
     return np.isin(snapshot.entry, meeting)
 
@@ -215,7 +217,7 @@ def _newer_first(
 ) -> NDArray[np.int64]:
     """Rows, best first, with those of a newer statement before those of the one it supersedes.
 
-    Only among the first rows: what comes later fits no context.
+    Only the first rows are looked at; the rest would not fit into a context anyway.
     """
     if not newer:
         return order
@@ -226,6 +228,8 @@ def _newer_first(
     rows: dict[int, list[int]] = {}
     for row in order[np.isin(snapshot.entry[order], list(holding))].tolist():
         rows.setdefault(int(snapshot.entry[row]), []).append(row)
+    # Each row is preceded by the rows that hold instead. A row may so appear twice: its first
+    # place counts, and ``dict.fromkeys`` keeps that one.
     moved: list[int] = []
     for row in front.tolist():
         moved += rows.get(newer.get(int(snapshot.entry[row]), 0), [])
@@ -235,7 +239,7 @@ def _newer_first(
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raises InputError for a value that is none of the choices."""
+    """Raises InputError for a value that is not one of the choices."""
     if value not in choices:
         raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
 

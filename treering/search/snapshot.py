@@ -1,4 +1,4 @@
-"""What a search works on: the fragments of a space as columns, at one moment."""
+"""Snapshots: the fragments of a space as columns, at one moment."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ def terms(text: str) -> Terms:
 def terms_version() -> str:
     """What terms are made by, as a short digest: another stemmer, stop list or hash changes it.
 
-    It is told by what becomes of the probes, so that a release of the stemming library that
-    changes nothing makes no rebuild due.
+    The digest is of the probes' terms. A release of the stemming library that leaves them alone
+    therefore makes no rebuild due.
     """
     probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, " ".join(sorted(_stop_words))))
     return hashlib.sha256(probed).hexdigest()[:12]
@@ -73,8 +73,8 @@ def terms_version() -> str:
 
 def stem(word: str) -> str:
     """A lower-case word without its ending."""
-    found: str = _stemmer.stem(word)
-    return found
+    stemmed: str = _stemmer.stem(word)
+    return stemmed
 
 
 def words(text: str) -> frozenset[str]:

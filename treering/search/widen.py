@@ -1,4 +1,4 @@
-"""A space with further rows: texts that stand for fragments are ranked together with these."""
+"""A snapshot with further rows: texts that stand for fragments, ranked together with them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.search.lexical import Lexical
-from treering.search.relations.contract import MISSING, Items, Stacked
+from treering.search.relations.contract import MISSING, Items, StackedMatrix
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 
 
 def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:
-    """The fragments, then texts, which are in no document or session, by nobody, at no time.
+    """A snapshot of the fragments, then the texts.
 
-    ``texts`` are the terms of each. ``vectors`` has a unit row a text, or an all-zero row for one
-    that is not embedded. The new rows have no fragment and no entry, and are scored as the kind
-    that most fragments have.
+    ``texts`` are the terms of each. ``vectors`` has a unit row per text, or an all-zero row for one
+    that is not embedded. The new rows have no fragment, entry, document, session, speaker or time.
+    They are scored as the kind that most fragments have.
     """
     more = len(texts)
     missing = np.full(more, MISSING)
@@ -46,14 +46,14 @@ def _extended(items: Items, vectors: Floats) -> Items:
         session=np.concatenate([items.session, missing]),
         speaker=np.concatenate([items.speaker, missing]),
         at=np.concatenate([items.at, np.full(more, np.nan)]),
-        vectors=Stacked(np.asarray(items.vectors), vectors),
+        vectors=StackedMatrix(np.asarray(items.vectors), vectors),
     )
 
 
 def _with_texts(lexical: Lexical, texts: Sequence[Terms]) -> Lexical:
     if not texts:
         return lexical
-    return lexical.extended(np.concatenate(texts), np.array([len(one) for one in texts]))
+    return lexical.extended(np.concatenate(texts), np.array([len(text) for text in texts]))
 
 
 def _usual(kind: NDArray[np.int8]) -> int:

@@ -14,5 +14,5 @@ SPLIT_VERSION = 1
 
 def split(text: str, kind: Kind) -> list[Span]:
     """The fragments of an entry as character spans; white space alone makes no fragment."""
-    found = windows(text) if kind == "code" else spans(text)
-    return [(start, stop) for start, stop in found if not text[start:stop].isspace()]
+    cuts = windows(text) if kind == "code" else spans(text)
+    return [(start, stop) for start, stop in cuts if not text[start:stop].isspace()]

@@ -15,11 +15,11 @@ def windows(text: str, size: int = WINDOW_LINES, overlap: int = OVERLAP_LINES) -
     """Spans of ``size`` lines, each beginning ``size - overlap`` lines after the one before it."""
     lines = text.splitlines(keepends=True)
     offsets = [0, *accumulate(len(line) for line in lines)]
-    found: list[Span] = []
+    windowed: list[Span] = []
     for first in range(0, max(len(lines) - overlap, 1), size - overlap):
         start, stop = offsets[first], offsets[min(first + size, len(lines))]
         if stop - start <= MAX_WINDOW_CHARS:
-            found.append((start, stop))
+            windowed.append((start, stop))
         else:
-            found.extend((start + a, start + b) for a, b in spans(text[start:stop]))
-    return [(start, stop) for start, stop in found if start < stop]
+            windowed.extend((start + a, start + b) for a, b in spans(text[start:stop]))
+    return [(start, stop) for start, stop in windowed if start < stop]

@@ -46,10 +46,11 @@ def pieces(blocks: Iterable[str], limit: int = MAX_ENTRY_CHARS) -> Iterator[str]
 
 def _border(text: str, start: int, stop: int) -> int:
     middle = (start + stop) // 2
+    # From the most to the least natural border, in the second half, so that no piece gets small.
     for mark in ("\n\n", "\n", " "):
-        found = text.rfind(mark, middle, stop)
-        if found >= 0:
-            return found + len(mark)
+        at = text.rfind(mark, middle, stop)
+        if at >= 0:
+            return at + len(mark)
     return stop
 
 

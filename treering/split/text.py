@@ -33,8 +33,8 @@ def spans(text: str, limit: int = MAX_FRAGMENT_CHARS) -> list[Span]:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without the white space around them."""
-    found = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
-    return [sentence for sentence in found if sentence]
+    pieces = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
+    return [sentence for sentence in pieces if sentence]
 
 
 def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[Span]:
@@ -50,6 +50,7 @@ def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[S
             yield (open_from, piece_start)
         open_from = piece_start
         if piece_stop - piece_start > limit:
+            # The last part stays open: the next piece may still fit behind it.
             *whole, last = _cut(text, piece_start, piece_stop, limit, level + 1)
             yield from whole
             open_from = last[0]

@@ -1,19 +1,21 @@
 """What a view is: rows derived from the journal, which follow it and can be made from it again.
 
-A view is handed the entries of the journal in batches, new ones and those that were given another
-text. Where it stands is kept for it (``treering.views.progress``): up to which entry it has read,
-by which version of itself, and how far a rebuild has come. Whatever concerns every view (taking in,
+A view receives the entries of the journal in batches: new entries, and entries whose text has
+changed. ``treering.views.progress`` records where each view stands: the last entry it has read, the
+version it read with, and how far a rebuild has come. Whatever concerns every view (taking in,
 settling, erasing, marking what is shown, relations by name, pending work, rebuilding) is a loop
 over the list in ``treering.views.registry``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from treering.embed.contract import Embedder
+from treering.errors import ViewError
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.contract import LLM
@@ -50,11 +52,12 @@ class Erased:
 
 
 class View:
-    """Rows derived from the journal of one space. A view overrides what it does; the rest is none.
+    """Rows derived from the journal of one space. A method that is not overridden does nothing.
 
-    ``name`` is what it is called in ``rebuild``, in pending work and in the database; ``version``
-    names what its rows are derived by: rows of another version are made anew. ``tables`` are its
-    own, each with a column ``space``. ``rests_on`` names the view whose rows its own refer to.
+    ``name`` identifies the view in ``rebuild``, in pending work and in the database. ``version``
+    names the way its rows are derived; rows of another version are made again. ``tables`` belong
+    to the view alone, and each has a column ``space``. ``rests_on`` names the view whose rows this
+    view's rows refer to.
     """
 
     name: ClassVar[str]
@@ -64,34 +67,34 @@ class View:
 
     @property
     def version(self) -> str:
-        """What the rows are derived by; another one in the file makes a rebuild due."""
+        """The way rows are derived. If the file holds another version, a rebuild is due."""
         return "1"
 
     @property
     def rereading(self) -> str:
-        """Work whose targets are entries that were given another text since they were read."""
+        """The kind of queued work whose targets are entries changed since they were read."""
         return f"read:{self.name}"
 
     @property
     def reads(self) -> bool:
-        """Whether anything is derived of single entries."""
+        """Whether the view derives anything from single entries."""
         return type(self).derive is not View.derive
 
     # ------------------------------------------------------------------ following the journal
 
     def prepare(self, writer: SpaceWriter) -> None:
-        """Make tables that are not the package's own; called before anything is stored."""
+        """Create the tables of a view from another package; called before anything is stored."""
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, Any]:
-        """What entries become, by sequence number. Slow work is done here, in no transaction.
+        """What to store for each entry, by sequence number. Slow work belongs here.
 
-        An entry that is left out has nothing to be stored. Nothing is kept of what is returned
-        for an entry that is erased or changed meanwhile.
+        No transaction is open meanwhile. Nothing is stored for an entry that the result leaves
+        out. The result for an entry that is erased or changed meanwhile is dropped.
         """
         return {}
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Any]) -> None:
-        """Store what ``derive`` made of entries of which nothing is stored (any more)."""
+        """Store what ``derive`` returned. The view holds no rows of these entries at this point."""
 
     def catch_up(self, progress: Progress | None = None) -> None:
         """Do queued work that needs no language model; called after every ``add``."""
@@ -99,61 +102,61 @@ class View:
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """Do all pending work, with the language model if there is one.
 
-        ``upgrade`` also does again what was done without one. Raises LLMError, EmbeddingError;
-        what is not done stays pending.
+        ``upgrade`` also redoes what was done without a language model. Raises LLMError,
+        EmbeddingError; work that failed stays pending.
         """
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
-        """Work that is queued, by kind, beside the entries that have not been read."""
+        """The number of queued items by kind. Unread entries are counted elsewhere."""
         return {}
 
     # ------------------------------------------------------------------ erasing and rebuilding
 
     def redrafts(self, reader: SpaceReader, seqs: Sequence[int]) -> Sequence[tuple[int, Draft]]:
-        """Entries that must say something else once others are erased, with what they then say."""
+        """Entries whose content must change when others are erased, each with its new content."""
         return ()
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-        """Delete all that was derived from entries which are about to go or to change."""
+        """Delete everything derived from entries that are about to be erased or changed."""
         return Erased()
 
     def renew(self, writer: SpaceWriter, derived: Mapping[int, Any], seqs: Sequence[int]) -> None:
-        """Replace what is stored of entries; called batch after batch by a rebuild."""
+        """Replace the rows of some entries; a rebuild calls this batch after batch."""
         self.erase(writer, seqs)
         self.store(writer, derived)
 
     def begin_rebuild(self, writer: SpaceWriter) -> None:
-        """Drop what is not derived from single entries; before the first batch of a rebuild.
+        """Drop the rows that no single entry determines; called before a rebuild's first batch.
 
-        Raises LLMNotConfigured where nothing could take the place of what would be dropped.
+        Raises LLMNotConfigured if only a language model could replace the dropped rows.
         """
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, Any]:
-        """As ``derive``, for a rebuild, which may keep what was dear to make."""
+        """As ``derive``, for a rebuild. It may leave out results that are costly and still hold."""
         return self.derive(entries)
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
-        """Do the slow work of a rebuild, outside any transaction; what fails is tried again.
+        """Do the slow work of a rebuild, outside any transaction.
 
-        Raises LLMError, EmbeddingError; the rebuild is not complete then.
+        Raises LLMError, EmbeddingError. The rebuild is then incomplete, and is tried again.
         """
         self.settle(progress)
 
     def end_rebuild(self, writer: SpaceWriter) -> None:
-        """Bring up to date what rests on all entries; with the last batch of a rebuild."""
+        """Update the rows that depend on all entries; called when a rebuild ends."""
 
     def is_current(self, reader: SpaceReader) -> bool:
-        """Whether rows of which no version is known are as this version derives them: a sample."""
+        """Whether rows of unknown version equal what this version derives; checks a sample."""
         return True
 
     # ------------------------------------------------------------------ giving back
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """What is known of quotes, by place in the sequence; one with nothing is left out."""
+        """The marks of quotes, by place in the sequence. A quote without a mark is left out."""
         return {}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        """The entry that holds instead of each superseded one, by sequence number."""
+        """Superseded entries, each with the entry that replaced it, by sequence number."""
         return {}
 
     def relation(self) -> Relation | None:
@@ -163,3 +166,22 @@ class View:
 
 ViewFactory = Callable[[Resources], View]
 """What the entry point group ``treering.views`` names: a view for the resources of a memory."""
+
+
+def is_foreign(view: View) -> bool:
+    """Whether a view comes from another package. Its errors say nothing about the file."""
+    return type(view).__module__.partition(".")[0] != "treering"
+
+
+@contextmanager
+def attributed(view: View) -> Iterator[None]:
+    """Name the view in whatever a view of another package raises. Raises ViewError."""
+    try:
+        yield
+    except Exception as error:
+        if not is_foreign(view) or isinstance(error, ViewError):
+            raise
+        raise ViewError(
+            f"view {view.name!r} failed: {type(error).__name__}: {error}; mend or uninstall the "
+            "package that brings it"
+        ) from error

@@ -13,7 +13,7 @@ from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.views import progress
-from treering.views.contract import View
+from treering.views.contract import Erased, View, attributed
 
 log = logging.getLogger("treering")
 
@@ -25,6 +25,17 @@ MAX_NEEDLES = (
 )
 NEEDLE_CHARS = 32
 MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+
+
+OWN_TABLES = frozenset(
+    (
+        *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
+        *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
+        *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
+        *("fact_mark", "statement", "superseded", "unanswered", "view"),
+    )
+)
+"""Tables that no view of another package has; a file may be anybody's, and names what it likes."""
 
 
 class Eraser:
@@ -46,6 +57,8 @@ class Eraser:
             rows = self.remove(writer, seqs)
             sources = entries.drop_empty_sources(writer, writer.id)
             self.queue_scrub(writer)
+            # The rewritten file is searched for pieces of the erased texts. A piece that a
+            # remaining entry also holds would be found there, and would prove nothing.
             needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
         try:
             scrubbed = self.scrub(needles)
@@ -55,7 +68,7 @@ class Eraser:
         return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
-        """Delete entries and what every view derived of them; return the derived rows by kind."""
+        """Delete entries and everything derived from them; return the derived rows by kind."""
         views = self._followed(writer)
         for view in views:
             for seq, draft in view.redrafts(writer, seqs):
@@ -66,9 +79,9 @@ class Eraser:
         return rows
 
     def redraft(self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool) -> None:
-        """Give an entry another content; what was derived from the old one is made anew.
+        """Give an entry new content. The views derive their rows from it again.
 
-        With ``scrub`` the old content is to leave the file's bytes, too.
+        With ``scrub`` the old content is removed from the file's bytes, too.
         """
         _, further = self._remove_derived(writer, [seq])
         entries.erase(writer, further)
@@ -80,11 +93,11 @@ class Eraser:
             self.queue_scrub(writer)
 
     def queue_scrub(self, writer: SpaceWriter) -> None:
-        """Note that something was erased which may still be in the file's bytes."""
+        """Queue a rewrite of the file, whose bytes may still hold erased text."""
         work.enqueue(writer, writer.id, SCRUB, [0])
 
     def scrub(self, needles: Sequence[bytes] = ()) -> bool:
-        """Rewrite the file without what was erased. False if a reader stood in the way."""
+        """Rewrite the file without the erased rows. False if another reader prevented it."""
         clean = self._space.database.scrub(needles)
         if clean:
             with self._space.write() as writer:
@@ -92,39 +105,60 @@ class Eraser:
         return clean
 
     def scrub_pending(self) -> bool:
-        """Rewrite the file if that is due. False if a reader stood in the way."""
+        """Rewrite the file if that is due. False if another reader prevented it."""
         with self._space.read() as reader:
             due = work.queued(reader, reader.id, SCRUB, 1)
         return not due or self.scrub()
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
-        known = progress.states(reader, reader.id)
-        return [view for view in reversed(self._views) if view.name in known]
+        states = progress.states(reader, reader.id)
+        return [view for view in reversed(self._views) if view.name in states]
+
+    def _drop_uninstalled(self, writer: SpaceWriter) -> None:
+        """Empty the tables of views whose package is not installed: nobody else can erase there.
+
+        All of it is derived; the view reads the journal again once its package is back.
+        """
+        installed = {view.name for view in self._views}
+        for name, state in progress.states(writer, writer.id).items():
+            if name not in installed:
+                for table in state.tables:
+                    if table.isidentifier() and table not in OWN_TABLES:
+                        writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
+                progress.drop(writer, writer.id, name)
 
     def _remove_derived(
         self, writer: SpaceWriter, seqs: Sequence[int]
     ) -> tuple[dict[str, int], list[int]]:
-        """Delete what every view derived of entries that are about to go or to change.
+        """Delete everything derived from entries that are about to be erased or changed.
 
-        Returns the rows by kind, and the entries that are to go with them. Of these, too, all that
-        was derived is deleted.
+        Returns the deleted rows by kind, and further entries that must be erased as well. What was
+        derived from the further entries is deleted, too.
         """
         rows: Counter[str] = Counter()
         further: list[int] = []
         waiting = list(seqs)
+        # A view may name further entries that must go (a memo, say, that is an entry itself). Other
+        # views have derived rows from those, so that it goes on until no view names any more.
+        self._drop_uninstalled(writer)
         while waiting:
-            erased = [view.erase(writer, waiting) for view in self._followed(writer)]
-            for one in erased:
-                rows.update(one.rows)
+            erasures = [_erased_by(view, writer, waiting) for view in self._followed(writer)]
+            for erasure in erasures:
+                rows.update(erasure.rows)
             replies.erase(writer, writer.id, waiting)
             unanswered.erase(writer, waiting)
             claims.erase(writer, waiting)
             for view in self._views:
                 work.claim(writer, writer.id, view.rereading, waiting)
-            waiting = [seq for one in erased for seq in one.entries if seq not in seqs]
+            waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
             further += waiting
         return dict(rows), further
+
+
+def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+    with attributed(view):
+        return view.erase(writer, seqs)
 
 
 def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:
@@ -135,14 +169,14 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
     seqs = list(entries.matching(reader, reader.id, condition))
     if not entry_ids:
         return seqs
-    wanted = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
-    return [seq for seq in seqs if seq in wanted]
+    named = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
+    return [seq for seq in seqs if seq in named]
 
 
 def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """Pieces of some of the texts, evenly chosen: what to look for in the file afterwards.
+    """Pieces of some of the texts, evenly chosen, to look for in the rewritten file.
 
-    As bytes: a damaged entry is to be forgotten, too.
+    The texts are read as bytes, so that an entry with damaged text can be forgotten, too.
     """
     step = max(len(seqs) // MAX_NEEDLES, 1)
     rows = (
@@ -160,6 +194,6 @@ def _middle(text: str) -> str:
 
 
 def _occurs(reader: Reader, piece: str) -> bool:
-    """Whether an entry that stays holds a piece; then finding it proves nothing."""
+    """Whether a remaining entry holds a piece."""
     row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
     return row is not None

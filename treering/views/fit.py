@@ -1,9 +1,9 @@
 """Choosing the relations' weights and parameters for a space, without labels.
 
-FragRel sets α and w_rel by hand (its limitation 1). Here a space asks itself: some words of a
-fragment become a query, most of them are taken away from it, and what is left must be found among
-all other fragments. Relations that help to find it are worth their weight. What one half of such
-pseudo-queries chooses is kept only if it gains on the other half by more than chance.
+FragRel sets α and w_rel by hand (its limitation 1). Here a space tests itself. Some words of a
+fragment become a query, and most of these words are removed from the fragment. The query must then
+find the rest of the fragment among all other fragments. One half of such pseudo-queries chooses the
+relations and weights; they are kept only if they rank the other half better by more than chance.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def fit(
     defaults: Plan,
     progress: Progress | None = None,
 ) -> list[FitReport]:
-    """Fit every kind of content that has enough text; one report a kind.
+    """Fit every kind of content that has enough text; one report per kind.
 
-    Raises InputError when no kind has.
+    Raises InputError if no kind has enough.
     """
     reports = []
     for kind in KINDS:
@@ -97,26 +97,29 @@ def _fit_kind(
         [Speaker()],
         [Semantic()],
     ]
-    tried = {one.relation for one in default} | {one for family in families for one in family}
+    tried = {choice.relation for choice in default}.union(*families)
     trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), progress)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
+    # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
     for family in families:
         variants = _variants(chosen, family)
-        chosen = max(variants, key=lambda one: float(trial.reciprocal_ranks(one, tuning).mean()))
+        chosen = max(variants, key=lambda v: float(trial.reciprocal_ranks(v, tuning).mean()))
     before = trial.reciprocal_ranks(default, test)
     after = trial.reciprocal_ranks(chosen, test)
     gain = after - before
     error = float(gain.std() / np.sqrt(len(gain)))
-    kept = float(gain.mean()) > MIN_ERRORS * error
-    return FitReport(kind, len(queries), float(before.mean()), float(after.mean()), chosen, kept)
+    is_better = float(gain.mean()) > MIN_ERRORS * error
+    return FitReport(
+        kind, len(queries), float(before.mean()), float(after.mean()), chosen, is_better
+    )
 
 
 def _variants(
     current: tuple[Weighted, ...], family: Sequence[Relation]
 ) -> list[tuple[Weighted, ...]]:
-    """The current choice, and it with its member of a family replaced by each other one."""
-    others = tuple(one for one in current if one.relation.name != family[0].name)
+    """The current choice, and variants of it without a family or with another of its members."""
+    others = tuple(choice for choice in current if choice.relation.name != family[0].name)
     return [current, others] + [
         (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS
     ]
@@ -151,8 +154,8 @@ class _Trial:
             scores = _masked_own(snapshot, queries, batch)
             own[:, batch] = scores[sample]
             for relation in relations:
-                found = bound.environment(relation, snapshot.items, snapshot.version, scores)
-                env[relation][:, batch] = found[sample]
+                env_scores = bound.environment(relation, snapshot.items, snapshot.version, scores)
+                env[relation][:, batch] = env_scores[sample]
             if progress:
                 progress(min(start + BATCH, len(queries)), len(queries))
         return cls(own, env, np.searchsorted(sample, queries.rows))
@@ -160,8 +163,8 @@ class _Trial:
     def reciprocal_ranks(self, weighted: Sequence[Weighted], which: Codes) -> Floats:
         """The reciprocal ranks of the answers to some of the queries, shape of ``which``."""
         scores = self.own[:, which]
-        for one in weighted:
-            scores = scores + np.float32(one.alpha) * self.env[one.relation][:, which]
+        for choice in weighted:
+            scores = scores + np.float32(choice.alpha) * self.env[choice.relation][:, which]
         answers = scores[self.target[which], np.arange(len(which))]
         ranks = 1 + (scores > answers).sum(axis=0)
         reciprocal: Floats = (1 / ranks).astype(np.float32)
@@ -169,7 +172,7 @@ class _Trial:
 
 
 def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Floats:
-    """Own scores (N, B) in which each query's answer counts for what is left of it."""
+    """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
     raw = raw_scores(snapshot, queries.asked[batch], queries.asked_vectors[batch], "hybrid")
     rows = queries.rows[batch]
     columns = np.arange(len(rows))
@@ -189,13 +192,13 @@ def _pseudo_queries(
 ) -> _PseudoQueries:
     rng = np.random.default_rng(SEED)
     rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
-    kept: list[int] = []
+    answers: list[int] = []
     asked: list[str] = []
     left: list[str] = []
     for row in rng.permutation(rows)[: 4 * QUERIES].tolist():
-        found = store.texts(reader, [int(snapshot.fragment[row])])
-        words = found[0][1].split() if found else []
-        if len(words) < MIN_WORDS or len(kept) == QUERIES:
+        texts = store.texts(reader, [int(snapshot.fragment[row])])
+        words = texts[0][1].split() if texts else []
+        if len(words) < MIN_WORDS or len(answers) == QUERIES:
             continue
         draw = rng.random((2, len(words)))
         asks = draw[0] < QUERY_SHARE
@@ -203,11 +206,11 @@ def _pseudo_queries(
         question = " ".join(word for word, ask in zip(words, asks, strict=True) if ask)
         rest = " ".join(word for word, stay in zip(words, stays, strict=True) if stay)
         if len(terms(question)) and len(terms(rest)):
-            kept.append(row)
+            answers.append(row)
             asked.append(question)
-            left.append(embedded_text(rest, found[0][2]))
+            left.append(embedded_text(rest, texts[0][2]))
     return _PseudoQueries(
-        rows=np.array(kept, dtype=np.int64),
+        rows=np.array(answers, dtype=np.int64),
         asked=[terms(text) for text in asked],
         asked_vectors=checked(embedder, asked, query=True),
         left=[terms(text) for text in left],

@@ -1,8 +1,8 @@
 """Letting every view of a space read its journal: in step, in batches that commit alone.
 
-What entries become is made outside any transaction, as an embedder may be slow, and stored in one
-for all views, together with how far each has come. A crash in between repeats one batch; of two
-processes that read the same entries, one stores.
+Views derive their rows outside any transaction, because an embedder may be slow. One transaction
+then stores the rows of all views, together with how far each view has come. After a crash in
+between one batch is repeated. If two processes read the same entries, only one stores its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.views import progress as places
-from treering.views.contract import View
+from treering.views.contract import View, is_foreign
 from treering.views.progress import ViewState
 
 log = logging.getLogger("treering")
@@ -40,7 +40,7 @@ class _Batch:
     states: Mapping[str, ViewState]
 
     def of(self, view: View) -> dict[int, Entry]:
-        """What one view has not read of them."""
+        """The entries of this batch that a view has not read."""
         read = self.states[view.name].read if view.name in self.states else 0
         again = self.again.get(view.name, frozenset())
         return {seq: entry for seq, entry in self.entries.items() if seq > read or seq in again}
@@ -56,8 +56,8 @@ class Follower:
     def follow(self, progress: Progress | None = None) -> None:
         """Let every view read what it has not read.
 
-        A view that fails does not hold up the others, and goes on from there the next time. Its
-        error is raised once they are done: as ViewError, if it is not one of treering's own.
+        A view that fails does not hold up the others, and resumes where it failed the next time.
+        Its error is raised when the others are done, as ViewError if it is not a TreeringError.
         """
         failures: dict[str, Exception] = {}
         done = 0
@@ -82,8 +82,8 @@ class Follower:
             return max(self.unread(reader).values(), default=0)
 
     def unread(self, reader: SpaceReader) -> dict[str, int]:
-        """How many entries each view has still to read; one that has read all is left out."""
-        known = places.states(reader, reader.id)
+        """How many entries each view has still to read. A view that has read all is left out."""
+        states = places.states(reader, reader.id)
         kinds = [view.rereading for view in self._views if view.reads]
         queued = work.counts(reader, reader.id, kinds)
         behind: dict[int, int] = {}
@@ -91,7 +91,7 @@ class Follower:
         for view in self._views:
             if not view.reads:
                 continue
-            read = known[view.name].read if view.name in known else 0
+            read = states[view.name].read if view.name in states else 0
             if read not in behind:
                 behind[read] = places.count(reader, reader.id, after=read)
             sizes[view.name] = behind[read] + queued.get(view.rereading, 0)
@@ -100,7 +100,7 @@ class Follower:
     # ------------------------------------------------------------------ inside
 
     def _next(self, failures: Mapping[str, Exception]) -> _Batch | None:
-        """The next entries that some view is to read; of views that have failed, none."""
+        """The next entries to read. Views that have failed are not considered."""
         views = [view for view in self._views if view.reads and view.name not in failures]
         with self._space.read() as reader:
             if not reader.id:
@@ -113,29 +113,35 @@ class Follower:
                 for view in views
             }
             seqs = frozenset(fresh).union(*again.values())
-            found = dict(sorted(entries.by_seq(reader, sorted(seqs)).items()))
+            batch = dict(sorted(entries.by_seq(reader, sorted(seqs)).items()))
         last = fresh[-1] if fresh else read
-        return _Batch(found, last, again, states) if seqs else None
+        return _Batch(batch, last, again, states) if seqs else None
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
-        """Where every view stands; one that is new to a space that has been read may stand at its
-        end, with all that came before left to a rebuild.
+        """Where every view stands.
+
+        In a large space a new view starts at the end and leaves the earlier entries to a rebuild:
+        else the next ``add`` would wait until the view has read the whole journal.
         """
         states = places.states(reader, reader.id)
-        late = bool(states) and places.count(reader, reader.id, after=0) > NEWCOMER_ENTRIES
-        for view in self._views:
-            if view.name not in states:
-                states[view.name] = (
-                    ViewState("", max(state.read for state in states.values()), view.version)
-                    if late
-                    else ViewState(view.version)
-                )
+        new = [view for view in self._views if view.name not in states]
+        if not new:
+            return states
+        end = max((state.read for state in states.values()), default=0)
+        late = end > 0 and places.count(reader, reader.id, after=0) > NEWCOMER_ENTRIES
+        for view in new:
+            states[view.name] = ViewState(
+                version=places.UNKNOWN if late else view.version,
+                read=end if late else 0,
+                target=view.version if late else None,
+                tables=view.tables if is_foreign(view) else (),
+            )
         return states
 
     def _derived(
         self, batch: _Batch, failures: dict[str, Exception]
     ) -> dict[str, Mapping[int, Any]]:
-        """What every view makes of its part of a batch, by the view's name."""
+        """What every view derives from its part of a batch, by the view's name."""
         derived: dict[str, Mapping[int, Any]] = {}
         for view in self._views:
             if view.name not in failures:
@@ -150,15 +156,17 @@ class Follower:
         derived: Mapping[str, Mapping[int, Any]],
         failures: dict[str, Exception],
     ) -> None:
-        """Store for all views in one transaction or, if one of them fails, in one for each."""
+        """Store for all views in one transaction; if a view fails, in one transaction per view."""
         try:
             with self._space.write() as writer:
+                # Deriving took its time. An entry that was changed or erased meanwhile is left to
+                # whoever changed it: that queued it for reading, or deleted it.
                 current = entries.by_seq(writer, list(batch.entries))
                 as_read = {s for s, entry in batch.entries.items() if current.get(s) == entry}
-                known = places.states(writer, writer.id)
+                stored_states = places.states(writer, writer.id)
                 states = self._states(writer)
                 for view in views:
-                    if view.name not in known:
+                    if view.name not in stored_states:
                         view.prepare(writer)
                     _store_of(writer, view, states[view.name], batch, derived[view.name], as_read)
         except Exception as error:
@@ -179,27 +187,23 @@ def _store_of(
     derived: Mapping[int, Any],
     as_read: Set[int],
 ) -> None:
-    """Store what a view made of a batch, but for entries that others took, erased or changed.
+    """Store what a view derived from a batch.
 
-    An entry that was given another text since it was read is queued under its number for that.
+    Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
     queued = batch.again.get(view.name, frozenset())
     again = work.claim(writer, writer.id, view.rereading, queued & as_read)
+    work.claim(writer, writer.id, view.rereading, queued - batch.entries.keys())  # erased before
     ours = {seq for seq in as_read if seq > state.read or seq in again}
-    view.store(writer, {seq: made for seq, made in derived.items() if seq in ours})
+    view.store(writer, {seq: rows for seq, rows in derived.items() if seq in ours})
     if batch.last > state.read or view.name not in batch.states:
         state = replace(state, read=max(state.read, batch.last))
     places.save(writer, writer.id, view.name, state)
 
 
-def is_foreign(view: View) -> bool:
-    """Whether a view is another package's, whose errors say nothing of the file."""
-    return type(view).__module__.partition(".")[0] != "treering"
-
-
 @contextmanager
 def _noted(view: View, failures: dict[str, Exception]) -> Iterator[None]:
-    """Note what a view raises, so that the others go on; what concerns the file is raised."""
+    """Note the error of a view, so that the others go on. An error of the file is raised."""
     try:
         yield
     except JournalError:

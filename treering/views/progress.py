@@ -1,4 +1,4 @@
-"""How far each view of a space has come, and of which version its rows are."""
+"""How far each view of a space has read, and which version made its rows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """Up to which entry a view has ``read``, by which ``version`` of itself.
+    """The last entry a view has ``read``, and the ``version`` that made its rows.
 
-    While it is rebuilt, ``target`` is the version that makes its rows anew, and ``rebuilt`` the
-    entry up to which it has.
+    During a rebuild ``target`` is the version that makes the rows again, and ``rebuilt`` the last
+    entry whose rows are already made again. ``tables`` are those of a view of another package.
     """
 
     version: str
     read: int = 0
     target: str | None = None
     rebuilt: int = 0
+    tables: tuple[str, ...] = ()
 
     def is_outdated(self, version: str) -> bool:
         """Whether a rebuild is due or under way."""
@@ -29,13 +30,17 @@ class ViewState:
 
 
 def states(reader: Reader, space: int) -> dict[str, ViewState]:
-    """The states of the views of a space by name; one that has read nothing is left out."""
+    """The states of the views of a space, by name. A view that has read nothing is left out."""
     rows = reader.rows(
-        "SELECT name, version, read, target, rebuilt FROM view WHERE space = ?", (space,)
+        "SELECT name, version, read, target, rebuilt, tables FROM view WHERE space = ?", (space,)
     )
     return {
         str(row[0]): ViewState(
-            str(row[1]), int(row[2]), None if row[3] is None else str(row[3]), int(row[4])
+            version=str(row[1]),
+            read=int(row[2]),
+            target=None if row[3] is None else str(row[3]),
+            rebuilt=int(row[4]),
+            tables=tuple(str(row[5]).split()),
         )
         for row in rows
     }
@@ -44,15 +49,25 @@ def states(reader: Reader, space: int) -> dict[str, ViewState]:
 def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
     """Store how far a view has come."""
     writer.execute(
-        "INSERT INTO view (space, name, version, read, target, rebuilt) VALUES (?, ?, ?, ?, ?, ?)"
+        "INSERT INTO view (space, name, version, read, target, rebuilt, tables)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (space, name) DO UPDATE SET version = excluded.version,"
-        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt",
-        (space, name, state.version, state.read, state.target, state.rebuilt),
+        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt,"
+        " tables = excluded.tables",
+        (
+            *(space, name, state.version, state.read, state.target, state.rebuilt),
+            " ".join(state.tables),
+        ),
     )
 
 
+def drop(writer: Writer, space: int, name: str) -> None:
+    """Forget that a view has read anything."""
+    writer.execute("DELETE FROM view WHERE space = ? AND name = ?", (space, name))
+
+
 def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
-    """Up to ``limit`` entries of a space behind one, in the order they were added."""
+    """Up to ``limit`` entries of a space after ``seq``, in the order they were added."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
         (space, seq, limit),
@@ -61,7 +76,7 @@ def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
 
 
 def count(reader: Reader, space: int, *, after: int, until: int | None = None) -> int:
-    """How many entries of a space there are behind one, and up to another."""
+    """How many entries of a space come after ``after``, up to and with ``until``."""
     condition, params = ("", ()) if until is None else (" AND seq <= ?", (until,))
     row = reader.row(
         f"SELECT count(*) FROM entry WHERE space = ? AND seq > ?{condition}",

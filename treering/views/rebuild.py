@@ -1,7 +1,7 @@
 """Rebuilding a view: its rows made again from the journal, while the rest goes on as ever.
 
-Batches commit alone, each with how far the rebuild has come, so that one which is interrupted is
-gone on with. Until the end an entry has either its old rows or its new ones.
+Each batch commits on its own, together with how far the rebuild has come, so that an interrupted
+rebuild resumes there. Until the end an entry has either its old rows or its new rows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from treering.views.progress import ViewState
 
 
 def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
-    """Make the rows of a view again, or go on with a rebuild that was interrupted.
+    """Make the rows of a view again, or resume an interrupted rebuild.
 
-    Raises LLMNotConfigured, before anything is changed, where only a language model could do that;
-    LLMError and EmbeddingError where the slow part failed, which is then still to be done.
+    Raises LLMNotConfigured, before anything is changed, if only a language model could make them;
+    LLMError and EmbeddingError if the slow part failed, which is then still to be done.
     """
     state = _begin(space, view)
     total = 0
@@ -40,7 +40,7 @@ def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
 
 
 def _begin(space: Space, view: View) -> ViewState:
-    """Note what the rebuild is to make, unless that is under way."""
+    """Note the version the rebuild makes, unless that rebuild has begun already."""
     with space.write() as writer:
         state = places.states(writer, writer.id).get(view.name) or ViewState(view.version)
         if state.target != view.version or state.rebuilt == 0:
@@ -52,9 +52,9 @@ def _begin(space: Space, view: View) -> ViewState:
 
 
 def _renew_batch(space: Space, view: View) -> int | None:
-    """Renew the rows of the next entries; how many are done by then, or None after the last.
+    """Renew the rows of the next entries. Returns how many are done, or None after the last.
 
-    An entry that was erased or given another text since it was read has been seen to by that.
+    An entry that was erased or changed meanwhile is skipped: that change renewed its rows.
     """
     with space.read() as reader:
         state = places.states(reader, reader.id)[view.name]

@@ -1,4 +1,4 @@
-"""The views of one space: the one list of them, and what concerns each as a loop over it."""
+"""The views of one space: the list of them, and the loops over it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
 from treering.views.code.memory import CodeMemory
 from treering.views.code.write.coder import BilledModel
-from treering.views.contract import Resources, View, ViewFactory
+from treering.views.contract import Resources, View, ViewFactory, attributed
 from treering.views.erase import SCRUB, Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
@@ -62,7 +62,7 @@ GROUP = "treering.views"
 """The entry point group of views of other packages: each names a ``ViewFactory``."""
 
 CATCH_UP_ENTRIES = 256
-"""A search first does up to this much pending work, such as a crash left: about a second of it."""
+"""A search first indexes up to this many entries that a crash left, about a second of work."""
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
@@ -132,11 +132,11 @@ class Views:
     # ------------------------------------------------------------------ keeping up to date
 
     def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
-        """Let all views follow the journal; what an embedder or the disk cannot do stays queued.
+        """Let all views read the journal. Work that the embedder or the disk fails stays queued.
 
-        One thread builds, and goes on until nothing is left: threads that add at the same time
-        find their entries done, many in one batch. The entries are durable by then: an error here
-        would read as if they were not. Raises JournalCorrupt.
+        One thread builds until nothing is left, so that threads adding at the same time find their
+        entries indexed, many in one batch. Failures are logged, not raised: the entries are durable
+        already, and an error would suggest that they are not. Raises JournalCorrupt.
         """
         if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
@@ -150,7 +150,7 @@ class Views:
             self._building.release()
 
     def catch_up(self) -> None:
-        """Index what little is left from before a search; say so if it is much."""
+        """Index what is left before a search; if that is too much, log a warning instead."""
         with self._space.read() as reader:
             fresh = self._fresh(reader)
         self._index(fresh)
@@ -158,7 +158,7 @@ class Views:
     def catch_up_and_plan(
         self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False
     ) -> Plan:
-        """``catch_up`` and ``plan`` by one look at the space."""
+        """``catch_up`` and ``plan`` in one read transaction."""
         with self._space.read() as reader:
             fresh, defaults = self._fresh(reader), self._defaults(reader)
             self.searcher.expect(reader.model)
@@ -166,8 +166,9 @@ class Views:
         return self._plan(defaults, relations, alpha, tree=tree)
 
     def _fresh(self, reader: SpaceReader) -> int:
+        """Entries and fragments that a search would miss; what other views lack, it would not."""
         unread = self._follower.unread(reader)
-        return max(unread.values(), default=0) + store.untried(reader)
+        return unread.get(Fragments.name, 0) + store.untried(reader)
 
     def _index(self, fresh: int) -> None:
         if 0 < fresh <= CATCH_UP_ENTRIES:
@@ -183,7 +184,7 @@ class Views:
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
         """Do all pending work now, rebuilds that are due included.
 
-        Raises what stood in its way, once all else is done; the rest stays queued.
+        Raises the first error when all other work is done; what failed stays queued.
         """
         with self._building:
             self._follow(progress)
@@ -191,30 +192,32 @@ class Views:
         failures: list[TreeringError] = []
         for view in self._views:
             try:
-                view.settle(progress, upgrade=upgrade)
-            except (LLMError, EmbeddingError) as error:  # the others may get on
+                with attributed(view):
+                    view.settle(progress, upgrade=upgrade)
+            except (LLMError, EmbeddingError, ViewError) as error:  # the others may get on
                 failures.append(error)
         if failures:
             raise failures[0]
 
     def rebuild(self, names: Sequence[str], progress: Progress | None = None) -> None:
-        """Make the rows of views again from the journal; of all that can be, if none is named.
+        """Make the rows of the named views again from the journal; of all views, if none is named.
 
-        Raises UnknownName, LLMNotConfigured for a view that is named, LLMError, EmbeddingError.
+        Raises UnknownName, LLMError, EmbeddingError, and LLMNotConfigured for a named view. Unnamed
+        views that need a language model stay as they are without one.
         """
-        known = {view.name: view for view in self._views}
+        by_name = {view.name: view for view in self._views}
         for name in names:
-            if name not in known:
-                raise UnknownName(f"no view {name!r}; there are {', '.join(known)}")
+            if name not in by_name:
+                raise UnknownName(f"no view {name!r}; there are {', '.join(by_name)}")
         with self._building:
             self._follow(progress)
         for name in names:
-            self._rebuild(known[name], progress)
+            self._rebuild(by_name[name], progress)
         if not names:
             self._rebuild_each(self._views, progress)
 
     def write_memos(self, source: str) -> None:
-        """Write the memos of a conversation that are due; what cannot be written stays queued."""
+        """Write the memos of a conversation that are due. What fails stays queued."""
         try:
             self.memos.settle(source=source)
         except JournalCorrupt:
@@ -235,7 +238,8 @@ class Views:
             counts = ledger.counts(reader)
             pending = Counter(self._behind(reader))
             for view in self._followed(reader):
-                pending.update(view.pending(reader))
+                with attributed(view):
+                    pending.update(view.pending(reader))
             pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
             return Stats(
                 space=self._space.name,
@@ -252,7 +256,7 @@ class Views:
             )
 
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
-        """Embed everything by another model, which answers once that is complete."""
+        """Embed everything with another model. Searches use it when that is complete."""
         self._fragments.reembed(model, progress)
         self.embedder = model
         self.code._use(model)
@@ -260,10 +264,12 @@ class Views:
     # ------------------------------------------------------------------ giving back
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:
-        """What all views together know of quotes; of two that speak, the first in the list."""
+        """The marks of all views for each quote; if two views differ, the first one wins."""
         marked = [UNMARKED] * len(quotes)
         for view in self._followed(reader) if quotes else ():
-            for place, mark in view.marks(reader, quotes).items():
+            with attributed(view):
+                marks = view.marks(reader, quotes)
+            for place, mark in marks.items():
                 marked[place] = marked[place].joined(mark)
         return marked
 
@@ -272,7 +278,7 @@ class Views:
         return material(self._space, self.marks, self.facts, self.memos, self._tree)
 
     def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
-        """The relations asked for, weighted; ``tree``: relatives in the tree are a default too."""
+        """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
         return self._plan(self.defaults(), relations, alpha, tree=tree)
 
     def _plan(
@@ -310,7 +316,7 @@ class Views:
         return self.embedder
 
     def _follow(self, progress: Progress | None) -> None:
-        """Read what is new, then do what that queued; the first part's failure is raised last."""
+        """Read new entries, then do the queued work. A failure of the reading is raised last."""
         self._fragments.begin()
         failure: TreeringError | None = None
         try:
@@ -320,24 +326,25 @@ class Views:
         except TreeringError as error:
             failure = error
         for view in self._views:
-            view.catch_up(progress)
+            with attributed(view):
+                view.catch_up(progress)
         if failure is not None:
             raise failure
 
     def _followed(self, reader: SpaceReader) -> Iterator[View]:
-        """The views that have stored anything; those of other packages may have no tables yet."""
+        """The views that have stored anything. Other packages' views may have no tables yet."""
         if len(self._stored) < len(self._views):
             self._stored = frozenset(places.states(reader, reader.id))
         return (view for view in self._views if view.name in self._stored)
 
     def _behind(self, reader: SpaceReader) -> dict[str, int]:
-        """Entries to be read, by view; views that wait for the same ones count as fragments."""
+        """Unread entries by view. A view is left out if it is no further behind than fragments."""
         unread = self._follower.unread(reader)
         together = unread.get(Fragments.name, 0)
         return {n: size for n, size in unread.items() if n == Fragments.name or size > together}
 
     def _outdated(self, reader: SpaceReader) -> list[View]:
-        """The views whose rows are of another version, or are being made anew."""
+        """The views whose rows another version made, or whose rebuild is under way."""
         states = places.states(reader, reader.id)
         return [
             view
@@ -346,9 +353,9 @@ class Views:
         ]
 
     def _recognise(self) -> None:
-        """Look on opening whether rows are of this version; say it once if they are not.
+        """Check on opening whether this version made the rows; log a warning if not.
 
-        Of rows without a version, such as an earlier release wrote, a sample is compared.
+        Rows without a version come from an earlier release. Of these a sample is compared.
         """
         with self._space.read() as reader:
             states = places.states(reader, reader.id)
@@ -376,7 +383,7 @@ class Views:
         self._rebuild_each(outdated, progress)
 
     def _rebuild_each(self, views: Sequence[View], progress: Progress | None) -> None:
-        """Rebuild views; what only a language model could make again stays as it is without one."""
+        """Rebuild views. A view that needs a language model is skipped if there is none."""
         for view in views:
             try:
                 self._rebuild(view, progress)
@@ -384,7 +391,8 @@ class Views:
                 log.warning("%s is not rebuilt: %s", view.name, error)
 
     def _rebuild(self, view: View, progress: Progress | None) -> None:
-        rebuild(self._space, view, progress)  # adds and searches go on meanwhile
+        with attributed(view):
+            rebuild(self._space, view, progress)  # adds and searches go on meanwhile
         with self._building:
             self._follow(progress)
 
@@ -392,7 +400,7 @@ class Views:
         return [view.relation_name for view in self._views if view.relation_name]
 
     def _relation(self, chosen: Named) -> Named:
-        """The relation of a view, which needs to know the space, by its name."""
+        """The relation that a view provides under a name; any other choice as it is."""
         for view in self._views:
             if view.relation_name is not None and view.relation_name == chosen:
                 return self._relation_of(view)
@@ -401,27 +409,37 @@ class Views:
     def _relation_of(self, view: View) -> Relation:
         if isinstance(view, Summaries):
             return self.tree._relation()
-        relation = view.relation()
-        assert relation is not None  # it has a name
+        with attributed(view):
+            relation = view.relation()
+        if relation is None:
+            raise ViewError(f"view {view.name!r} has no relation {view.relation_name!r} to give")
         return relation
 
     def _newer(self, reader: SpaceReader) -> Mapping[int, int]:
         newer: dict[int, int] = {}
         for view in self._followed(reader):
-            newer = {**view.newer(reader), **newer}
+            with attributed(view):
+                newer = {**view.newer(reader), **newer}
         return newer
 
     def _beside_code(self, question: str, k: int) -> list[Hit]:
-        """What talk and recorded rounds say to a question about code."""
+        """Hits in conversations and recorded rounds for a question about code."""
         self.catch_up()
         chosen = self.plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:
-    for found in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        factory: ViewFactory = found.load()
-        yield factory(resources)
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            factory: ViewFactory = entry_point.load()
+            view = factory(resources)
+        except Exception as error:
+            raise ViewError(
+                f"view {entry_point.name!r} cannot be made: {type(error).__name__}: {error}; mend "
+                "or uninstall the package that brings it"
+            ) from error
+        yield view
 
 
 def _is_current(view: View, reader: SpaceReader) -> bool:
@@ -436,7 +454,7 @@ def space_embedder(
     embedder: str | Embedder | None,
     opening: Callable[[str | Embedder], Embedder] = open_embedder,
 ) -> Embedder:
-    """The embedding model asked for, or the one that a space was built with.
+    """The requested embedding model, or by default the one that the space was built with.
 
     Raises ModelMismatch, UnknownName.
     """

@@ -26,7 +26,7 @@ from treering.views.tree.extract import central_sentences
 from treering.views.tree.family import direction
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import revenue, separation
-from treering.views.tree.shape import Inserted, Route, Settings, Tree
+from treering.views.tree.shape import Insertion, Route, Settings, Tree
 from treering.views.tree.threshold import Threshold
 
 BASES = (0.1, 0.4, 0.8)
@@ -126,10 +126,10 @@ def tree_shapes(
 
 def _grow(
     tree: Tree, texts: Sequence[str], vectors: Floats, embedder: Embedder, every: int
-) -> tuple[int, list[Inserted]]:
+) -> tuple[int, list[Insertion]]:
     """Insert all; how many summaries were made, and the inserts."""
     text_of: dict[int, str] = {}
-    inserts: list[Inserted] = []
+    inserts: list[Insertion] = []
     dirty: set[int] = set()
     summaries = 0
     for index, vector in enumerate(vectors):
@@ -159,7 +159,7 @@ def _summarise(
 
 
 def _shape_of(
-    corpus: str, base: float, tree: Tree, inserts: Sequence[Inserted], merged: int, best: float
+    corpus: str, base: float, tree: Tree, inserts: Sequence[Insertion], merged: int, best: float
 ) -> TreeShape:
     measured = shape(tree, {})
     low, middle, high = np.percentile(list(depths(tree).values()), [10, 50, 90])

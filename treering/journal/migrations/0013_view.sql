@@ -6,6 +6,7 @@ CREATE TABLE view (
     read    INTEGER NOT NULL DEFAULT 0,       -- up to which entry it has read the journal
     target  TEXT,                             -- the version that a rebuild under way makes
     rebuilt INTEGER NOT NULL DEFAULT 0,       -- up to which entry it has come
+    tables  TEXT    NOT NULL DEFAULT '',      -- of another package's view: what to empty if it is not installed
     PRIMARY KEY (space, name)
 );
 -- New entries were queued for the fragments one by one; now only those with another text are.

@@ -35,7 +35,7 @@ class Prompt:
             raise TypeError(f"prompt {self.name!r} takes {sorted(names)}, not {sorted(values)}")
         safe = {name: self._neutralised(value) for name, value in values.items()}
         # One pass over the template: a placeholder inside a value is never seen.
-        return _PLACEHOLDER.sub(lambda found: safe[found[1]], self.template)
+        return _PLACEHOLDER.sub(lambda match: safe[match[1]], self.template)
 
     def _neutralised(self, text: str) -> str:
         tags = set(_TAG.findall(self.template))

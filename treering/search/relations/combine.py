@@ -23,7 +23,7 @@ MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some b
 
 
 class Relations:
-    """Binds relations to the items of one version of a space, and keeps what it has bound."""
+    """Binds relations to the items of one version of a space, and keeps the operators."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,18 +39,20 @@ class Relations:
 
     def _operator(self, relation: Relation, items: Items, version: int) -> tuple[Operator, Floats]:
         """The bound operator and ``1 / W·1``."""
+        # Binding may sort all items. It happens under the lock, so that searches which arrive
+        # together wait for one operator instead of each making its own.
         with self._lock:
             if self._version != version:
                 self._bound.clear()
                 self._version = version
-            found = self._bound.get(relation)
-            if found is None:
+            bound = self._bound.get(relation)
+            if bound is None:
                 operator = relation.bind(items)
-                found = self._bound[relation] = (operator, _inverse(operator.mass()))
+                bound = self._bound[relation] = (operator, _inverse(operator.mass()))
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
             self._bound.move_to_end(relation)
-            return found
+            return bound
 
 
 def _inverse(mass: Floats) -> Floats:
@@ -73,6 +75,7 @@ def relation_terms(
         for weighted in plan.get(name, ()):
             env = relations.environment(weighted.relation, snapshot.items, snapshot.version, own)
             env *= np.float32(weighted.alpha)
+            # A relation propagates over all items; only the terms of its own kind count.
             if len(snapshot.kinds) > 1:
                 env[snapshot.kind != KINDS.index(name)] = 0
             key = weighted.relation.name
@@ -81,17 +84,18 @@ def relation_terms(
 
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
-    """Raises InputError for weights that are none, and for names that ``why`` could not tell."""
-    for kind, weighted in plan.items():
-        names = [one.relation.name for one in weighted]
+    """Raises InputError for a weight that is not one, and for names that ``why`` would confuse."""
+    for kind, choices in plan.items():
+        names = [choice.relation.name for choice in choices]
         if taken := sorted(OWN_TERMS.intersection(names)):
             raise InputError(
                 f"{taken[0]!r} is a term of the own score; give the relation another name"
             )
-        for one in weighted:
-            if not 0 <= one.alpha < inf:
+        for choice in choices:
+            if not 0 <= choice.alpha < inf:
                 raise InputError(
-                    f"alpha of {one.relation.name} is {one.alpha}; it must be finite and at least 0"
+                    f"alpha of {choice.relation.name} is {choice.alpha}; "
+                    "it must be finite and at least 0"
                 )
         if len(set(names)) < len(names):
             raise InputError(

@@ -21,9 +21,9 @@ MISSING = -1
 
 
 class Matrix(Protocol):
-    """What is asked of the vectors of items: an array's products and rows.
+    """What relations need of the vectors of items: an array's products and rows.
 
-    ``np.asarray`` makes an array of it, which is a copy only where it is none.
+    ``np.asarray`` turns a matrix into an array; it copies only what is not an array yet.
     """
 
     @property
@@ -38,8 +38,8 @@ class Matrix(Protocol):
     def __matmul__(self, other: Any, /) -> Any: ...
 
 
-class Stacked:
-    """Matrices one below the other, read as one without a copy."""
+class StackedMatrix:
+    """Matrices one below the other, read as a single matrix without copying them."""
 
     def __init__(self, *parts: Floats) -> None:
         self._parts = parts
@@ -77,12 +77,13 @@ class Stacked:
 def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
 
-    Each column is written as it will be read, which the plain product would not do.
+    Searching reads one column after the other, so each is written as it will be read; the plain
+    product would lay out rows.
     """
-    if isinstance(vectors, Stacked):
+    if isinstance(vectors, StackedMatrix):
         return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
-    found: Floats = (queries @ np.asarray(vectors).T).T
-    return found
+    likeness: Floats = (queries @ np.asarray(vectors).T).T
+    return likeness
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,16 +42,18 @@ class DecayOperator:
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``, shape (N,) or (N, Q)."""
-        return by_column(self._one, scores)
+        return by_column(self._propagate_column, scores)
 
     def mass(self) -> Floats:
         """``W·1``."""
-        return self._one(np.ones(self._size, dtype=np.float32))
+        return self._propagate_column(np.ones(self._size, dtype=np.float32))
 
-    def _one(self, scores: Floats) -> Floats:
+    def _propagate_column(self, scores: Floats) -> Floats:
         chain = np.ascontiguousarray(scores if self._order is None else scores[self._order])
         if not len(chain):
             return np.zeros(self._size, dtype=np.float32)
+        # Solving (I - shift(f))·x = s is the recursion x_i = s_i + f_i·x_{i-1}; the transposed
+        # matrix runs it from the end. Both count an item's own score, so one of them is taken off.
         forward = blas.stbsv(1, self._bands, chain, lower=1, diag=1)
         backward = blas.stbsv(1, self._bands, chain, lower=1, diag=1, trans=1)
         forward += backward
@@ -88,6 +90,8 @@ class ContextRelation:
         groups = [items.document]
         if self.within == "session":
             groups.append(items.session)
+        # The weight falls with the distance of positions: where items between two are missing,
+        # their factors are part of the one factor that spans the gap.
         steps = np.diff(items.position[order], prepend=0)
         factors = np.power(self.w, steps.clip(min=0)).astype(np.float32)
         return DecayOperator(order, np.where(_same(order, groups), factors, 0), len(items))
@@ -116,7 +120,7 @@ class Time:
 def _same(order: Codes, groups: list[Codes]) -> NDArray[np.bool_]:
     """Whether the item at each place of ``order`` is in the groups of the one before it."""
     same = np.ones(len(order), dtype=np.bool_)
-    same[:1] = False
+    same[:1] = False  # the first item has nothing before it
     for group in groups:
         same[1:] &= np.diff(group[order]) == 0
     return same

@@ -22,13 +22,14 @@ class GroupOperator:
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``: each item gets the sum of its group, shape (N,) or (N, Q)."""
-        return by_column(self._one, scores)
+        return by_column(self._propagate_column, scores)
 
     def mass(self) -> Floats:
         """``W·1``: the size of each item's group."""
-        return self._one(np.ones(len(self._labels), dtype=np.float32))
+        return self._propagate_column(np.ones(len(self._labels), dtype=np.float32))
 
-    def _one(self, scores: Floats) -> Floats:
+    def _propagate_column(self, scores: Floats) -> Floats:
+        # Items without a group share a label too: they are summed, and then masked out.
         sums = np.bincount(self._labels, weights=scores, minlength=self._groups)
         result: Floats = sums.astype(np.float32)[self._labels] * self._member
         return result

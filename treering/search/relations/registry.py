@@ -33,15 +33,15 @@ Chosen = Sequence[Named]
 def relation(name: str, others: Sequence[str] = ()) -> Relation:
     """The relation of that name with its default parameters. Raises UnknownName.
 
-    ``others`` are names that a memory knows beside: the relations of its views.
+    ``others`` are the relations that the memory's views add; an error names them too.
     """
     factory = BUILT_IN.get(name)
     if factory is None:
-        found = entry_points(group=GROUP, name=name)
-        if not found:
-            known = sorted({*BUILT_IN, *others, *entry_points(group=GROUP).names})
-            raise UnknownName(f"no relation {name!r}; there are {', '.join(known)}")
-        factory = next(iter(found)).load()
+        plugins = entry_points(group=GROUP, name=name)
+        if not plugins:
+            names = sorted({*BUILT_IN, *others, *entry_points(group=GROUP).names})
+            raise UnknownName(f"no relation {name!r}; there are {', '.join(names)}")
+        factory = next(iter(plugins)).load()
     return factory()
 
 
@@ -55,41 +55,45 @@ def plan(
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
     content, if they name it. ``alpha`` sets the weight of all relations, or of each by name;
-    ``others`` are further names that there are.
-    Raises UnknownName and InputError.
+    ``others`` are further names, for errors. Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
         raise InputError(f"relations is the text {chosen!r}; give a list such as [{chosen!r}]")
     by_kind = {
         kind: list(defaults.get(kind, ()))
         if chosen is None
-        else [_resolve(one, defaults.get(kind, ()), others) for one in chosen]
+        else [_resolve(choice, defaults.get(kind, ()), others) for choice in chosen]
         for kind in KINDS
     }
     if alpha is not None:
-        by_kind = {kind: _reweighted(found, alpha) for kind, found in by_kind.items()}
+        by_kind = {kind: _reweighted(weighted, alpha) for kind, weighted in by_kind.items()}
     check_plan(by_kind)
     return by_kind
 
 
 def _resolve(
-    one: str | Relation | Weighted, defaults: Sequence[Weighted], others: Sequence[str]
+    choice: str | Relation | Weighted, defaults: Sequence[Weighted], others: Sequence[str]
 ) -> Weighted:
-    if isinstance(one, Weighted):
-        return one
-    if isinstance(one, str):
-        known = next((default for default in defaults if default.relation.name == one), None)
-        return known or Weighted(relation(one, others), ALPHA)
-    if not isinstance(one, Relation):
-        raise InputError(f"relation {one!r}; give a name, a Relation or a Weighted")
-    return Weighted(one, ALPHA)
+    if isinstance(choice, Weighted):
+        return choice
+    if isinstance(choice, str):
+        preset = next((default for default in defaults if default.relation.name == choice), None)
+        return preset or Weighted(relation(choice, others), ALPHA)
+    if not isinstance(choice, Relation):
+        raise InputError(f"relation {choice!r}; give a name, a Relation or a Weighted")
+    return Weighted(choice, ALPHA)
 
 
-def _reweighted(found: Sequence[Weighted], alpha: float | Mapping[str, float]) -> list[Weighted]:
+def _reweighted(
+    relations: Sequence[Weighted], alpha: float | Mapping[str, float]
+) -> list[Weighted]:
     if not isinstance(alpha, Mapping):
-        return [Weighted(one.relation, float(alpha)) for one in found]
-    unknown = set(alpha) - {one.relation.name for one in found}
-    if unknown and found:
-        names = ", ".join(one.relation.name for one in found)
+        return [Weighted(weighted.relation, float(alpha)) for weighted in relations]
+    unknown = set(alpha) - {weighted.relation.name for weighted in relations}
+    if unknown and relations:
+        names = ", ".join(weighted.relation.name for weighted in relations)
         raise UnknownName(f"alpha for {', '.join(sorted(unknown))}; the relations are {names}")
-    return [Weighted(one.relation, float(alpha.get(one.relation.name, one.alpha))) for one in found]
+    return [
+        Weighted(weighted.relation, float(alpha.get(weighted.relation.name, weighted.alpha)))
+        for weighted in relations
+    ]

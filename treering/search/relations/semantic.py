@@ -32,6 +32,7 @@ class SemanticOperator:
         """``W·scores``, shape (N,) or (N, Q)."""
         if scores.ndim == 2 and scores.shape[1] < MATRIX_COLUMNS:
             return np.stack([self.propagate(column) for column in scores.T]).T
+        # W·s = bias·Σs + E·(scale·Eᵀ·s): two thin products instead of an N×N matrix.
         projected = self._project(scores)
         total = scores.sum(axis=0, dtype=np.float64).astype(np.float32)
         result: Floats = self._vectors @ (self._scale * projected)

@@ -40,37 +40,41 @@ class FitReport:
 def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
     """The settings of a space after ``fit``.
 
-    A kind with a report has what was chosen for it, or the defaults if that is not kept; kinds
-    without a report stay as they are.
+    A kind with a report gets the relations chosen for it, or the defaults if these did not gain.
+    Kinds without a report stay as they are.
     """
     reported = {report.kind for report in reports}
-    before = {kind: one for kind, one in settings.get(KEY, {}).items() if kind not in reported}
-    kept = {
+    before = {
+        kind: relations for kind, relations in settings.get(KEY, {}).items() if kind not in reported
+    }
+    accepted = {
         report.kind: [
-            {**asdict(one.relation), "alpha": one.alpha}  # type: ignore[call-overload]
-            for one in report.chosen
+            {**asdict(weighted.relation), "alpha": weighted.alpha}  # type: ignore[call-overload]
+            for weighted in report.chosen
         ]
         for report in reports
         if report.kept
     }
-    return {**settings, KEY: before | kept}
+    return {**settings, KEY: before | accepted}
 
 
 def load(settings: Mapping[str, Any]) -> Plan:
-    """The relations that a space's settings say, the defaults where they say nothing.
+    """The relations of a space's settings; the defaults for a kind that the settings do not name.
 
-    Raises InputError for settings that ``dump`` has not made.
+    Raises InputError for settings that ``updated`` did not make.
     """
     fitted = settings.get(KEY, {})
     try:
-        found = {
-            kind: [_weighted(one) for one in fitted[kind]] if kind in fitted else DEFAULTS[kind]
+        plan = {
+            kind: [_weighted(fields) for fields in fitted[kind]]
+            if kind in fitted
+            else DEFAULTS[kind]
             for kind in KINDS
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"the settings {fitted!r} name no relations: {error}") from error
-    check_plan(found)
-    return found
+    check_plan(plan)
+    return plan
 
 
 def _weighted(fields: Mapping[str, Any]) -> Weighted:

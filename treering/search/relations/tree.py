@@ -66,6 +66,7 @@ class TreeOperator:
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
         columns = scores[:, np.newaxis] if scores.ndim == 1 else scores
+        # A node hears its items' scores first; items that are in no node take no part.
         there = self._place != MISSING
         heard = np.zeros((len(self._parent), columns.shape[1]))
         np.add.at(heard, self._place[there], columns[there])
@@ -87,6 +88,7 @@ class TreeOperator:
             heard[parents[firsts]] += self._w * np.add.reduceat(heard[start:stop], firsts, axis=0)
 
     def _spread(self, heard: Doubles) -> None:
+        """From the top down. ``all[v] = up[v] + w·(all[parent] − w·up[v])``, with terms sorted."""
         for start, stop in self._levels[1:]:
             up = heard[start:stop]
             heard[start:stop] = (1 - self._w**2) * up + self._w * heard[self._parent[start:stop]]
@@ -95,6 +97,7 @@ class TreeOperator:
 def _levels(parents: Codes) -> tuple[Codes, Codes]:
     """Nodes sorted by depth, then parent, and where each depth starts (with the end appended)."""
     depth = np.zeros(len(parents), dtype=np.int64)
+    # All nodes climb one step at a time; a node's depth is how many steps it can climb.
     above = parents.copy()
     while (climbing := above != MISSING).any():
         depth[climbing] += 1

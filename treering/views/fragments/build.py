@@ -85,16 +85,15 @@ class Fragments(View):
         pieces = self.rederive(entries)
         texts = [
             embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
-            for seq, found in pieces.items()
-            for piece in found
+            for seq, cut in pieces.items()
+            for piece in cut
         ]
         vectors = self._vectors(texts) if texts else None
         if vectors is None:
             return pieces
         rows = iter(vectors)
         return {
-            seq: [replace(piece, vector=next(rows)) for piece in found]
-            for seq, found in pieces.items()
+            seq: [replace(piece, vector=next(rows)) for piece in cut] for seq, cut in pieces.items()
         }
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
@@ -110,7 +109,7 @@ class Fragments(View):
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, list[Piece]]) -> None:
         """See ``View``."""
-        pieces = [(seq, piece) for seq, found in derived.items() for piece in found]
+        pieces = [(seq, piece) for seq, cut in derived.items() for piece in cut]
         if not pieces:
             return
         fragments = [store.insert(writer, seq, piece.span, piece.terms) for seq, piece in pieces]
@@ -221,10 +220,10 @@ class Fragments(View):
         embedder = self._embedder()
         with self._space.read() as reader:
             models = reader.state.models
-        known = {model.name: model.dimension for model in models}
+        dimensions = {model.name: model.dimension for model in models}
         try:
-            width = known.get(embedder.name) or embedder.dimension
-            found = [
+            width = dimensions.get(embedder.name) or embedder.dimension
+            batches = [
                 checked(embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
                 for start in range(0, len(texts), BATCH_FRAGMENTS)
             ]
@@ -233,7 +232,7 @@ class Fragments(View):
         except (EmbeddingError, MissingExtra) as error:
             self._refused = error
             return None
-        return np.concatenate(found)
+        return np.concatenate(batches)
 
     def _store_vectors(
         self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
@@ -241,15 +240,15 @@ class Fragments(View):
         """Store the vectors there are for the embedder's model; queue the rest for every model."""
         for model in writer.state.models:
             ours = model.name == self._embedder().name
-            known = [
+            pairs = [
                 (fragment, vector)
                 for fragment, vector in zip(fragments, vectors, strict=True)
                 if ours and vector is not None and len(vector) == model.dimension
             ]
-            if known:
-                numbers, rows = zip(*known, strict=True)
+            if pairs:
+                numbers, rows = zip(*pairs, strict=True)
                 store.insert_vectors(writer, model, numbers, np.array(rows))
-            embedded = {fragment for fragment, _ in known}
+            embedded = {fragment for fragment, _ in pairs}
             rest = [fragment for fragment in fragments if fragment not in embedded]
             work.enqueue(writer, writer.id, model.work, rest)
 
@@ -344,8 +343,8 @@ class Fragments(View):
         entries = store.sample_of_entries(reader, SAMPLE)
         pieces = self.rederive(entries)
         return all(
-            store.is_as_stored(reader, seq, [(piece.span, piece.terms) for piece in found])
-            for seq, found in pieces.items()
+            store.is_as_stored(reader, seq, [(piece.span, piece.terms) for piece in cut])
+            for seq, cut in pieces.items()
         )
 
 

@@ -56,7 +56,7 @@ def insert_vectors(
 
 def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str | None]]:
     """Id, text and speaker of fragments that still exist, in the order given."""
-    found = []
+    existing = []
     for fragment in fragments:
         row = reader.row(
             "SELECT f.start, f.stop, e.text, e.speaker FROM fragment f"
@@ -64,8 +64,8 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
             (fragment,),
         )
         if row is not None:
-            found.append((fragment, str(row[2])[row[0] : row[1]], row[3]))
-    return found
+            existing.append((fragment, str(row[2])[row[0] : row[1]], row[3]))
+    return existing
 
 
 def rows(reader: Reader, space: int, after: int) -> Iterator[Row]:
@@ -104,26 +104,24 @@ def count_vectors(reader: Reader, space: int, model: EmbeddingModel) -> int:
 
 def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
     """Id, start and stop of the fragments of an entry."""
-    found = reader.rows(
-        "SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,)
-    )
-    return [(int(row[0]), int(row[1]), int(row[2])) for row in found]
+    rows = reader.rows("SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,))
+    return [(int(row[0]), int(row[1]), int(row[2])) for row in rows]
 
 
 def entry_of_fragments(reader: Reader, space: int) -> dict[int, int]:
     """The entry of every fragment of a space."""
-    found = reader.rows("SELECT id, entry FROM fragment WHERE space = ?", (space,))
-    return {int(row[0]): int(row[1]) for row in found}
+    rows = reader.rows("SELECT id, entry FROM fragment WHERE space = ?", (space,))
+    return {int(row[0]): int(row[1]) for row in rows}
 
 
 def gone_since(reader: Reader, space: int, after: int) -> tuple[int, list[int]]:
     """The fragments that went since a mark, and the new mark."""
-    found = list(
+    rows = list(
         reader.rows(
             "SELECT id, fragment FROM gone WHERE space = ? AND id > ? ORDER BY id", (space, after)
         )
     )
-    return (int(found[-1][0]) if found else after), [int(row[1]) for row in found]
+    return (int(rows[-1][0]) if rows else after), [int(row[1]) for row in rows]
 
 
 def last_gone(reader: Reader, space: int) -> int:
@@ -234,7 +232,7 @@ def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
         )
         for place in places
     )
-    return by_seq(reader, [int(found[0]) for found in chosen if found is not None])
+    return by_seq(reader, [int(entry_row[0]) for entry_row in chosen if entry_row is not None])
 
 
 def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
@@ -249,22 +247,22 @@ def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, T
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
     """Stored vectors, shape (len(data), dimension). Raises JournalCorrupt."""
     with damage.decoding("a stored vector"):
-        if wrong := {len(one) for one in data} - {4 * dimension}:
+        if wrong := {len(blob) for blob in data} - {4 * dimension}:
             raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
-        found = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
+        vectors = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
         # All are unit vectors; what is no number is neither above nor below.
-        if len(found) and not (found.min() > -LONGEST and found.max() < LONGEST):
+        if len(vectors) and not (vectors.min() > -LONGEST and vectors.max() < LONGEST):
             raise ValueError("not of unit length")
-    return found
+    return vectors
 
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
     """Start and stop of fragments by id."""
-    found: dict[int, Span] = {}
+    span_of: dict[int, Span] = {}
     for start in range(0, len(fragments), PAGE):
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
         with damage.decoding("the search index"):
-            found.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
-    return found
+            span_of.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+    return span_of

@@ -64,9 +64,9 @@ class Column(Generic[T]):
         self._data[self._size : total] = 0 if isinstance(rows, int) else rows
         self._size = total
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows that are False."""
-        self._data = self._data[: self._size][kept]
+        self._data = self._data[: self._size][mask]
         self._size = len(self._data)
 
 
@@ -97,10 +97,10 @@ class Table:
         if self._state is not None and state.revision < self._state.revision:
             # Inside a transaction that the thread began earlier: a table of its own.
             return Table(self._space)._snapshot_of(reader, state)
-        known, self._state = self._state, None  # what an error leaves behind is loaded anew
-        if known is None or (known.model, known.edition) != (state.model, state.edition):
+        previous, self._state = self._state, None  # what an error leaves behind is loaded anew
+        if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
             self._load(reader, state)
-        elif known.revision != state.revision:
+        elif previous.revision != state.revision:
             self._update(reader, state)
         self._state = state
         if self._snapshot is None:
@@ -152,10 +152,10 @@ class Table:
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
         self._last_gone, gone = store.gone_since(reader, state.id, self._last_gone)
         if gone:
-            kept = ~np.isin(self._fragment.values, gone)
+            mask = ~np.isin(self._fragment.values, gone)
             for column in self._columns():
-                column.keep(kept)
-            self._lexical = self._lexical.kept(kept)
+                column.keep(mask)
+            self._lexical = self._lexical.kept(mask)
         self._read(reader, state)
         self._snapshot = None
 
@@ -235,12 +235,12 @@ class Table:
         )
 
 
-def _codes(names: Sequence[K | None], known: dict[K, int]) -> list[int]:
+def _codes(names: Sequence[K | None], codes: dict[K, int]) -> list[int]:
     """A number for each name, new ones counted on; MISSING for None."""
     for name in dict.fromkeys(names):
-        if name is not None and name not in known:
-            known[name] = len(known)
-    return [MISSING if name is None else known[name] for name in names]
+        if name is not None and name not in codes:
+            codes[name] = len(codes)
+    return [MISSING if name is None else codes[name] for name in names]
 
 
 def _ranks(order: Codes, source: Codes) -> Codes:
@@ -267,9 +267,9 @@ def _sessions(
     new = np.diff(source[order], prepend=-1) != 0
     in_order = carried(at[order], np.cumsum(new))
     new[1:] |= np.diff(in_order) > SESSION_GAP_S
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.cumsum(new) + int(named.max(initial=MISSING))
+    counted = np.empty(len(order), dtype=np.int64)
+    counted[order] = np.cumsum(new) + int(named.max(initial=MISSING))
     timed = np.empty(len(order), dtype=np.bool_)
     timed[order] = ~np.isnan(in_order)
     chat = (kind == KINDS.index("chat")) & timed
-    return np.where(named != MISSING, named, np.where(chat, found, MISSING)).astype(np.int64)
+    return np.where(named != MISSING, named, np.where(chat, counted, MISSING)).astype(np.int64)

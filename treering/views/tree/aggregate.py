@@ -56,7 +56,7 @@ class Aggregator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Extractive:
+class ExtractiveAggregator:
     """The most central sentences: no model, no cost, the same for the same texts."""
 
     count: Count
@@ -71,7 +71,7 @@ class Extractive:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LLMAggregator:
     """A language model's summary, by the paper's prompt.
 
     Texts that do not fit the model's window together are merged in several calls.

@@ -26,7 +26,7 @@ fourth power lost 12 points of the evidence of narrow questions in 500 tokens, t
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CoverCandidates:
     """Leaves and the summaries above them: ``agreement`` has a row of each, a column a leaf.
 
     ``tokens`` is what showing a node costs, at least 1; ``relevance`` is not negative; two
@@ -45,7 +45,7 @@ def candidates(
     above: Above,
     tokens: Mapping[int, int],
     vectors: Mapping[int, NDArray[np.float32]],
-) -> Candidates:
+) -> CoverCandidates:
     """The relevant leaves and every summary above them.
 
     ``tokens`` and ``vectors`` (unit) are given for each of them.
@@ -62,7 +62,7 @@ def candidates(
             cosine = max(float(vectors[node] @ vectors[leaf]), 0.0)
             agreement[row[node], column] = cosine**AGREEMENT_POWER
             below[row[node], column] = True
-    return Candidates(
+    return CoverCandidates(
         nodes,
         np.array([max(tokens[node], 1) for node in nodes], dtype=np.int64),
         agreement,
@@ -72,44 +72,46 @@ def candidates(
     )
 
 
-def cover(found: Candidates, budget: int) -> list[int]:
+def cover(options: CoverCandidates, budget: int) -> list[int]:
     """The nodes to show within ``budget`` tokens.
 
     Greedy: what covers most per token is taken. A summary comes early that way, so at the end each
     gives place to texts below it where these fit after all and cover more.
     """
-    open_ = np.ones(len(found.nodes), dtype=np.bool_)
+    open_ = np.ones(len(options.nodes), dtype=np.bool_)
     taken: list[int] = []
     left = budget
-    while len(found.nodes):
-        fits = open_ & (found.tokens <= left)
-        gains = np.maximum(found.agreement - _covered(found, taken), 0.0) @ found.relevance
-        density = np.where(fits, gains / found.tokens, 0.0)
+    while len(options.nodes):
+        fits = open_ & (options.tokens <= left)
+        gains = np.maximum(options.agreement - _covered(options, taken), 0.0) @ options.relevance
+        density = np.where(fits, gains / options.tokens, 0.0)
         best = int(density.argmax())
         if density[best] <= 0:
             break
         taken.append(best)
-        left -= int(found.tokens[best])
-        open_ &= ~found.relatives[best]
-    for row in [row for row in taken if row >= len(found.relevance)]:
-        taken, left = _opened(found, taken, row, left)
-    return [found.nodes[row] for row in taken]
+        left -= int(options.tokens[best])
+        open_ &= ~options.relatives[best]
+    for row in [row for row in taken if row >= len(options.relevance)]:
+        taken, left = _opened(options, taken, row, left)
+    return [options.nodes[row] for row in taken]
 
 
-def _covered(found: Candidates, taken: Sequence[int]) -> Floats:
+def _covered(options: CoverCandidates, taken: Sequence[int]) -> Floats:
     """How far each leaf is covered, shape (leaves,)."""
-    covered: Floats = found.agreement[list(taken)].max(axis=0, initial=0.0)
+    covered: Floats = options.agreement[list(taken)].max(axis=0, initial=0.0)
     return covered
 
 
-def _opened(found: Candidates, taken: list[int], summary: int, left: int) -> tuple[list[int], int]:
+def _opened(
+    options: CoverCandidates, taken: list[int], summary: int, left: int
+) -> tuple[list[int], int]:
     """What is taken and left once a summary has given place to leaves below it, if that is more."""
     rest = [row for row in taken if row != summary]
-    room = left + int(found.tokens[summary])
-    leaves = np.flatnonzero(found.relatives[summary, : len(found.relevance)])
-    for leaf in leaves[np.argsort(-found.relevance[leaves], kind="stable")].tolist():
-        if found.tokens[leaf] <= room:
+    room = left + int(options.tokens[summary])
+    leaves = np.flatnonzero(options.relatives[summary, : len(options.relevance)])
+    for leaf in leaves[np.argsort(-options.relevance[leaves], kind="stable")].tolist():
+        if options.tokens[leaf] <= room:
             rest.append(leaf)
-            room -= int(found.tokens[leaf])
-    more = found.relevance @ (_covered(found, rest) - _covered(found, taken))
+            room -= int(options.tokens[leaf])
+    more = options.relevance @ (_covered(options, rest) - _covered(options, taken))
     return (rest, room) if more > 0 else (taken, left)

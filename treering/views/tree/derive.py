@@ -13,7 +13,7 @@ from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
-from treering.views.tree.search import InTree
+from treering.views.tree.search import TreeRelatives
 from treering.views.tree.view import TreeView
 
 
@@ -74,6 +74,6 @@ class Summaries(View):
             if quote.fragment in levels
         }
 
-    def relation(self) -> InTree:
+    def relation(self) -> TreeRelatives:
         """See ``View``."""
         return self._tree._relation()

@@ -54,12 +54,12 @@ class OddOneOut:
 
 def depths(tree: Tree) -> dict[int, int]:
     """The depth of every node but the root."""
-    found = {ROOT: 0}
+    depth_of = {ROOT: 0}
     for node in tree.walk():
         for child in tree.children(node):
-            found[child] = found[node] + 1
-    del found[ROOT]
-    return found
+            depth_of[child] = depth_of[node] + 1
+    del depth_of[ROOT]
+    return depth_of
 
 
 def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:

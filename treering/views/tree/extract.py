@@ -59,9 +59,9 @@ def _sentences(text: str) -> list[str]:
 
 def _words(sentences: Sequence[str]) -> tuple[csr_array, NDArray[np.float64]]:
     """Which words (columns) each sentence (row) has, and in how many sentences each word is."""
-    found = [terms(sentence)[:, 0] for sentence in sentences]
-    ends = np.cumsum([0, *(len(one) for one in found)])
-    words, columns = np.unique(np.concatenate(found), return_inverse=True)
+    hashes = [terms(sentence)[:, 0] for sentence in sentences]
+    ends = np.cumsum([0, *(len(row) for row in hashes)])
+    words, columns = np.unique(np.concatenate(hashes), return_inverse=True)
     shape = (len(sentences), max(len(words), 1))
     says = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
     return says, np.bincount(columns, minlength=shape[1]).astype(np.float64)

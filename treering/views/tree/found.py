@@ -15,7 +15,7 @@ from treering.search.rank import Ranking
 from treering.search.searcher import Searcher
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover
-from treering.views.tree.search import Allowed, Wide, relevance
+from treering.views.tree.search import Allowed, NodeSnapshot, relevance
 from treering.views.tree.shape import Tree
 
 RELEVANT_TEXTS: Final = 64
@@ -25,18 +25,18 @@ TOKENS_A_TEXT: Final = 32
 """A larger budget has more to cover: one text for so many tokens, the length of a short turn."""
 
 
-class Ranked(NamedTuple):
+class NodeRanking(NamedTuple):
     """Texts and summaries ranked for some queries, all of one state; ``allowed`` rows, or None."""
 
     searcher: Searcher
     reader: SpaceReader
     tree: Tree
-    wide: Wide
+    wide: NodeSnapshot
     ranking: Ranking
     allowed: Allowed | None
 
 
-def node_hits(ranked: Ranked, query: int, k: int, level: Level) -> list[Hit]:
+def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit]:
     """The k best summaries, or summaries and texts, for a query, best first."""
     wide, ranking, allowed = ranked.wide, ranked.ranking, ranked.allowed
     if level == "summaries":
@@ -46,12 +46,12 @@ def node_hits(ranked: Ranked, query: int, k: int, level: Level) -> list[Hit]:
     summaries = [row for row in rows if row >= wide.texts]
     speaks_for = {row: row for row in rows}
     speaks_for |= wide.best_texts(summaries, ranking.scores[:, query]) if summaries else {}
-    found = _hits(ranked, query, speaks_for)
-    return [found[row] for row in rows]
+    hits = _hits(ranked, query, speaks_for)
+    return [hits[row] for row in rows]
 
 
 def mixed_context(
-    ranked: Ranked, query: str, budget: int, count: CountTokens, least: float
+    ranked: NodeRanking, query: str, budget: int, count: CountTokens, least: float
 ) -> Context:
     """Passages for the one query that was ranked: a summary or its leaves, never both.
 
@@ -69,13 +69,14 @@ def mixed_context(
     if not relevant:
         return Context(query, (), "", 0, budget, surest)
     above = {
-        row: [one for one in wide.above(row) if allowed is None or allowed[one]] for row in relevant
+        row: [summary for summary in wide.above(row) if allowed is None or allowed[summary]]
+        for row in relevant
     }
     speaks_for = {row: row for row in relevant}
     for row in relevant:  # best first
         for summary in above[row]:
             speaks_for.setdefault(summary, row)
-    found = _hits(ranked, 0, speaks_for)
+    hits = _hits(ranked, 0, speaks_for)
     items = wide.snapshot.items
     shown = {
         row: Candidate(
@@ -84,7 +85,7 @@ def mixed_context(
             int(items.session[row]),
             items.vectors[row],
         )
-        for row, hit in found.items()
+        for row, hit in hits.items()
     }
     tokens = {row: cost_of(candidate, count) for row, candidate in shown.items()}
     vectors = {row: candidate.vector for row, candidate in shown.items()}
@@ -94,7 +95,7 @@ def mixed_context(
     return arranged(query, [shown[row] for row in taken], budget, count)
 
 
-def _hits(ranked: Ranked, query: int, speaks_for: Mapping[int, int]) -> dict[int, Hit]:
+def _hits(ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]) -> dict[int, Hit]:
     """A hit for every row; a summary's place is that of the text it is given with."""
     searcher, reader, tree, wide, ranking, _ = ranked
     places = sorted(set(speaks_for.values()))
@@ -102,14 +103,16 @@ def _hits(ranked: Ranked, query: int, speaks_for: Mapping[int, int]) -> dict[int
         zip(places, searcher.hits(reader, ranking, query, np.array(places, np.int64)), strict=True)
     )
     rows = [row for row in speaks_for if row >= wide.texts]
-    made = store.summaries(reader, ranking.snapshot.state.id, [int(wide.node[row]) for row in rows])
-    found = {row: texts[row] for row in speaks_for if row < wide.texts}
+    summaries = store.summaries(
+        reader, ranking.snapshot.state.id, [int(wide.node[row]) for row in rows]
+    )
+    hits = {row: texts[row] for row in speaks_for if row < wide.texts}
     for row in rows:
         number = int(wide.node[row])
-        found[row] = replace(
+        hits[row] = replace(
             texts[speaks_for[row]],
             score=float(ranking.scores[row, query]),
-            text=made[number].text or "",
+            text=summaries[number].text or "",
             why=ranking.why(row, query),
             at=None,
             speaker=None,
@@ -120,4 +123,4 @@ def _hits(ranked: Ranked, query: int, speaks_for: Mapping[int, int]) -> dict[int
             summary_of=tree.leaves_below(number),
             confidence=ranking.confidence(row, query),
         )
-    return found
+    return hits

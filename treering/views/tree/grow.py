@@ -112,10 +112,10 @@ class Grower:
         """Attach and take out one batch; whether there was anything to do."""
         if not self._anything():
             return False
-        with self.writing() as found:
-            if found is None:
+        with self.writing() as open_tree:
+            if open_tree is None:
                 return False
-            writer, state, tree = found
+            writer, state, tree = open_tree
             assert state.model is not None  # checked by writing()
             assert self._state is not None  # set by _synced
             erased = work.queued(writer, state.id, store.ERASED, BATCH_VECTORS)
@@ -134,8 +134,8 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return False
-            known = store.state(reader, state.id)
-            mark = known.mark if known and known.model == state.model.id else 0
+            stored = store.state(reader, state.id)
+            mark = stored.mark if stored and stored.model == state.model.id else 0
             newer = reader.row(
                 "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
                 (state.id, state.model.id, mark),
@@ -149,14 +149,14 @@ class Grower:
 
         What ``base`` holds of them is not copied.
         """
-        known = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
-        if known.model != model.id:
-            known = replace(known, model=model.id, mark=0)
+        stored = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
+        if stored.model != model.id:
+            stored = replace(stored, model=model.id, mark=0)
         settings = planting.load(ledger.settings(reader, space))
-        if self._tree is None or (known, settings) != (self._state, self._tree.settings):
+        if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
-                self._tree = _load(reader, space, model, settings, known.bound, base)
-            self._state = known
+                self._tree = _load(reader, space, model, settings, stored.bound, base)
+            self._state = stored
         return self._tree
 
 
@@ -173,18 +173,18 @@ def _load(
     rows = Rows(model.dimension)
     if base is not None and base.state.model == model:
         places = dict(zip(base.fragment.tolist(), range(len(base)), strict=True))
-        found = {
+        row_of = {
             number: places[fragment]
             for fragment, number in store.standing(reader, space)
             if number in leaves and fragment in places and base.embedded[places[fragment]]
         }
-        numbers = np.fromiter(found, dtype=np.int64, count=len(found))
+        numbers = np.fromiter(row_of, dtype=np.int64, count=len(row_of))
         rows.share(
             np.asarray(base.items.vectors),
             numbers,
-            np.fromiter(found.values(), np.int64, len(found)),
+            np.fromiter(row_of.values(), np.int64, len(row_of)),
         )
-        leaves -= found.keys()
+        leaves -= row_of.keys()
     vectors = store.leaf_vectors(reader, space, model) if leaves else {}
     empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
     for number in leaves:
@@ -202,14 +202,14 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
     touched: set[int] = set()
     for leaf in new:
         digest = leaf.digest()
-        known = store.leaf_by_digest(writer, space, digest)
-        if known is None:
+        number = store.leaf_by_digest(writer, space, digest)
+        if number is None:
             inserted = tree.insert(leaf.vector)
-            known = inserted.leaf
+            number = inserted.leaf
             touched.update(inserted.path)
-            moved = (known, inserted.split, inserted.sibling)
+            moved = (number, inserted.split, inserted.sibling)
             changed.update(node for node in moved if node is not None)
-        store.put_leaf(writer, space, known, leaf, digest)
+        store.put_leaf(writer, space, number, leaf, digest)
     store.put_nodes(writer, space, _sorted(tree, changed))
     work.enqueue(writer, space, store.SUMMARIES, sorted(touched))
 

@@ -23,10 +23,10 @@ def load(settings: Mapping[str, Any]) -> Settings:
 
     Raises InputError for settings that ``updated`` has not made.
     """
-    found = settings.get(KEY)
-    if found is None:
+    stored = settings.get(KEY)
+    if stored is None:
         return Settings()
     try:
-        return Settings(Threshold(**found["threshold"]), found["route"])
+        return Settings(Threshold(**stored["threshold"]), stored["route"])
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"the settings {found!r} are none of a tree: {error}") from error
+        raise InputError(f"the settings {stored!r} are none of a tree: {error}") from error

@@ -35,13 +35,13 @@ def traversal(
 ) -> list[tuple[int, float]]:
     """The ``k`` best at every level among the children of the last ``k`` best, level by level."""
     _check(k)
-    found: list[tuple[int, float]] = []
+    picked: list[tuple[int, float]] = []
     level = tree.children(ROOT)
     while level:
         best = collapsed(np.array(level), score(level), k, least=least)
-        found += best
+        picked += best
         level = [child for node, _ in best for child in tree.children(node)]
-    return found
+    return picked
 
 
 def _check(k: int) -> None:

@@ -76,10 +76,10 @@ class Rows:
 
     def together(self, nodes: Sequence[int]) -> Vector:
         """The vectors of some nodes side by side, shape (nodes, d); a copy."""
-        found = np.empty((len(nodes), self.dimension), dtype=np.float32)
+        vectors = np.empty((len(nodes), self.dimension), dtype=np.float32)
         for place, node in enumerate(nodes):
-            found[place] = self[node]
-        return found
+            vectors[place] = self[node]
+        return vectors
 
     def share(self, matrix: Vector, nodes: Ints, rows: Ints) -> None:
         """Read the vectors of ``nodes``, distinct, from ``rows`` of ``matrix`` from now on.

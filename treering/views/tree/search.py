@@ -43,7 +43,7 @@ words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wide:
+class NodeSnapshot:
     """Fragments, then summaries, as one snapshot; ``node`` is the node of every row, or MISSING.
 
     Fragments that repeat each other exactly share a node. ``row`` gives the first row of every node
@@ -62,20 +62,20 @@ class Wide:
 
     def above(self, row: int) -> list[int]:
         """The rows of the summaries above a row, from the nearest up."""
-        found, node = [], int(self.node[row])
+        rows, node = [], int(self.node[row])
         while node != MISSING:
             node = int(self.relation.parents[node])
-            found += [self.row[node]] if node in self.row else []
-        return found
+            rows += [self.row[node]] if node in self.row else []
+        return rows
 
-    def meeting(self, found: Allowed | None) -> Allowed | None:
+    def meeting(self, allowed: Allowed | None) -> Allowed | None:
         """The rows that meet a filter, given which fragments do; None for all.
 
         A summary does if every text that it rests on does: nothing else may show through it.
         """
-        if found is None:
+        if allowed is None:
             return None
-        texts = found[: self.texts]
+        texts = allowed[: self.texts]
         parents = self.relation.parents
         other = np.ones(len(parents), dtype=np.bool_)
         other[parents[parents != MISSING]] = False
@@ -92,20 +92,20 @@ class Wide:
         """Of each summary, by row, the row of the text below it that has the highest score."""
         rows = np.flatnonzero(self.node[: self.texts] != MISSING)
         rows = rows[np.argsort(-scores[rows], kind="stable")]
-        wanted = np.zeros(len(self.relation.parents), dtype=np.bool_)
-        wanted[self.node[summaries]] = True
-        first = np.full(len(wanted), len(rows))
+        asked = np.zeros(len(self.relation.parents), dtype=np.bool_)
+        asked[self.node[summaries]] = True
+        first = np.full(len(asked), len(rows))
         above, climbing = self.node[rows], np.arange(len(rows))
         while len(climbing):
             above[climbing] = self.relation.parents[above[climbing]]
             climbing = climbing[above[climbing] != MISSING]
-            found = climbing[wanted[above[climbing]]]
-            np.minimum.at(first, above[found], found)
+            reaching = climbing[asked[above[climbing]]]
+            np.minimum.at(first, above[reaching], reaching)
         return {row: int(rows[first[self.node[row]]]) for row in summaries}
 
 
 @dataclass(frozen=True, slots=True)
-class InTree:
+class TreeRelatives:
     """The tree relation over the fragments of a search, as of one revision of the tree.
 
     ``places`` gives the forest's parents and the node of each fragment.
@@ -131,11 +131,13 @@ class TreeSearch:
         self._lock = threading.Lock()
         self._relations = Relations()
         self._key: tuple[int, int] | None = None
-        self._wide: Wide | None = None
+        self._wide: NodeSnapshot | None = None
         self._terms: dict[int, tuple[str, Terms]] = {}
         self._version = 0
 
-    def wide(self, reader: Reader, space: int, tree: Tree, revision: int, base: Snapshot) -> Wide:
+    def wide(
+        self, reader: Reader, space: int, tree: Tree, revision: int, base: Snapshot
+    ) -> NodeSnapshot:
         """The space with its summaries, built once for each state."""
         key = (base.version, revision)
         with self._lock:
@@ -146,25 +148,25 @@ class TreeSearch:
                 _share(tree, self._wide, base)
             return self._wide
 
-    def _widened(self, reader: Reader, space: int, tree: Tree, base: Snapshot) -> Wide:
+    def _widened(self, reader: Reader, space: int, tree: Tree, base: Snapshot) -> NodeSnapshot:
         numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
         before, self._terms = self._terms, {}
         for number, text in zip(numbers.tolist(), texts, strict=True):
-            known = before.get(number)
-            same = known is not None and known[0] == text
-            self._terms[number] = known if known and same else (text, terms(text))
-        found = [self._terms[number][1] for number in numbers.tolist()]
-        snapshot = widened(base, found, vectors, self._version)
+            earlier = before.get(number)
+            same = earlier is not None and earlier[0] == text
+            self._terms[number] = earlier if earlier and same else (text, terms(text))
+        summary_terms = [self._terms[number][1] for number in numbers.tolist()]
+        snapshot = widened(base, summary_terms, vectors, self._version)
         parents, of_fragments = places(reader, space, tree, base.fragment)
         node = np.concatenate([of_fragments, numbers])
         there = np.flatnonzero(node != MISSING)
         first = there[np.unique(node[there], return_index=True)[1]]
         row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
-        return Wide(snapshot, node, row, len(base), TreeRelation(parents, node))
+        return NodeSnapshot(snapshot, node, row, len(base), TreeRelation(parents, node))
 
     def rank(
         self,
-        wide: Wide,
+        wide: NodeSnapshot,
         queries: Sequence[str],
         vectors: Floats | None,
         plan: Plan,
@@ -173,8 +175,10 @@ class TreeSearch:
         """``own + Σ_r α_r·env_r`` over fragments and summaries."""
         bound = {
             kind: [
-                Weighted(wide.relation, one.alpha) if isinstance(one.relation, InTree) else one
-                for one in weighted
+                Weighted(wide.relation, choice.alpha)
+                if isinstance(choice.relation, TreeRelatives)
+                else choice
+                for choice in weighted
             ]
             for kind, weighted in plan.items()
         }
@@ -191,7 +195,7 @@ def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan
 
 
 def pick(
-    tree: Tree, wide: Wide, scores: Floats, k: int, method: Method, least: float | None
+    tree: Tree, wide: NodeSnapshot, scores: Floats, k: int, method: Method, least: float | None
 ) -> list[tuple[int, float]]:
     """The nodes that a method finds, with their scores of shape (rows,)."""
     check_choice("method", method, METHODS)
@@ -201,13 +205,13 @@ def pick(
         return collapsed(wide.node[rows], scores[rows], k, least=cut)
 
     def score(nodes: Sequence[int]) -> Floats:
-        known = [scores[wide.row[node]] if node in wide.row else -np.inf for node in nodes]
-        return np.array(known, dtype=np.float32)
+        node_scores = [scores[wide.row[node]] if node in wide.row else -np.inf for node in nodes]
+        return np.array(node_scores, dtype=np.float32)
 
-    return [found for found in traversal(tree, score, k, least=cut) if found[0] in wide.row]
+    return [pair for pair in traversal(tree, score, k, least=cut) if pair[0] in wide.row]
 
 
-def _share(tree: Tree, wide: Wide, base: Snapshot) -> None:
+def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
     """Let the tree read its leaves' vectors from the matrix that searches use."""
     standing = wide.node[: wide.texts]
     there = np.flatnonzero((standing != MISSING) & base.embedded)
@@ -219,14 +223,14 @@ def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Co
     """The parents of all nodes without the root, and the leaf each fragment stands on."""
     parents = tree.parents()
     rows = sorted(store.standing(reader, space))
-    known, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    standing, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     there = leaves < len(parents)
     there[there] = parents[leaves[there]] != NOWHERE
-    known, leaves = known[there], leaves[there]
+    standing, leaves = standing[there], leaves[there]
     nodes = np.full(len(fragments), MISSING, dtype=np.int64)
-    if len(known):
-        place = np.minimum(np.searchsorted(known, fragments), len(known) - 1)
-        nodes = np.where(known[place] == fragments, leaves[place], MISSING)
+    if len(standing):
+        place = np.minimum(np.searchsorted(standing, fragments), len(standing) - 1)
+        nodes = np.where(standing[place] == fragments, leaves[place], MISSING)
     parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
     return parents, nodes
 
@@ -235,7 +239,7 @@ def _summaries(
     reader: Reader, space: int, tree: Tree, width: int
 ) -> tuple[Codes, list[str], Floats]:
     """Numbers, texts and vectors of the summaries that have been made."""
-    rows = [row for row in store.made(reader, space, width) if row[0] in tree]
+    rows = [row for row in store.embedded_summaries(reader, space, width) if row[0] in tree]
     numbers = np.array([row[0] for row in rows], dtype=np.int64)
     vectors = np.zeros((len(rows), width), dtype=np.float32)
     for index, row in enumerate(rows):
@@ -244,7 +248,7 @@ def _summaries(
 
 
 def relevance(
-    wide: Wide, scores: Floats, most: int, allowed: Allowed | None = None
+    wide: NodeSnapshot, scores: Floats, most: int, allowed: Allowed | None = None
 ) -> dict[int, float]:
     """How much the ``most`` best texts matter by row: the best 1, one ``FOCUS`` below it 1/e.
 
@@ -252,14 +256,14 @@ def relevance(
     """
     rows = np.arange(wide.texts) if allowed is None else np.flatnonzero(allowed[: wide.texts])
     order = rows[np.argsort(-scores[rows], kind="stable")]
-    found: dict[int, float] = {}
-    known: set[int] = set()
+    weights: dict[int, float] = {}
+    seen: set[int] = set()
     for row in order.tolist():
-        if len(found) == most:
+        if len(weights) == most:
             break
         node = int(wide.node[row])
-        if node in known:
+        if node in seen:
             continue
-        known |= {node} - {MISSING}
-        found[row] = math.exp(float(scores[row] - scores[order[0]]) / FOCUS)
-    return found
+        seen |= {node} - {MISSING}
+        weights[row] = math.exp(float(scores[row] - scores[order[0]]) / FOCUS)
+    return weights

@@ -103,17 +103,17 @@ class SummarySettler:
         return self._aggregator.aggregate(job.current, job.news, job.entries)
 
     def _queue(self) -> _Queue:
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 return _Queue()
-            reader, state, tree = found
+            reader, state, tree = open_tree
             waiting = set(work.queued(reader, state.id, store.SUMMARIES, ALL))
-            known = store.summaries(reader, state.id, sorted(waiting))
-        queue = _Queue(total=len(known))
+            summaries = store.summaries(reader, state.id, sorted(waiting))
+        queue = _Queue(total=len(summaries))
         # The deepest last, so that it is taken first and its ancestors are not kept waiting.
-        for number in sorted(known, key=tree.depth):
-            below = {child for child in tree.children(number) if child in known}
-            if below and self._from_children(known[number]):
+        for number in sorted(summaries, key=tree.depth):
+            below = {child for child in tree.children(number) if child in summaries}
+            if below and self._from_children(summaries[number]):
                 queue.block(number, below)
             else:
                 queue.ready.append(number)
@@ -123,54 +123,54 @@ class SummarySettler:
         return summary.text is None or summary.afresh or not self._aggregator.incremental
 
     def _job(self, number: int) -> _Job | None:
-        with self._grower.reading() as found:
-            if found is None or number not in found[2]:
+        with self._grower.reading() as open_tree:
+            if open_tree is None or number not in open_tree[2]:
                 return None
-            reader, state, tree = found
+            reader, state, tree = open_tree
             summary = store.summaries(reader, state.id, [number])[number]
             current, entries = None, 1
             if self._from_children(summary):
-                wanted = tree.central(number, MOST_TEXTS)
+                nodes = tree.central(number, MOST_TEXTS)
             else:
-                wanted = tree.arrived(number, summary.taken)
+                nodes = tree.arrived(number, summary.taken)
                 current = summary.text
-                entries = max(len(set(tree.children(number)).difference(wanted)), 1)
-            news = _texts(reader, state.id, tree, wanted)
+                entries = max(len(set(tree.children(number)).difference(nodes)), 1)
+            news = _texts(reader, state.id, tree, nodes)
             if current is None and not news:
                 return None
             return _Job(replace(summary, taken=tree.bound - 1), current, news, entries)
 
     def _take(self, done: dict[Future[Aggregate], _Job], queue: _Queue) -> list[LLMError]:
         """Store what was made, note what failed."""
-        made: list[tuple[_Job, Aggregate]] = []
+        results: list[tuple[_Job, Aggregate]] = []
         failed: list[tuple[_Job, LLMError]] = []
         for future, job in done.items():
             error = future.exception()
             if error is None:
-                made.append((job, future.result()))
+                results.append((job, future.result()))
             elif isinstance(error, LLMError):
                 failed.append((job, error))
             else:
                 raise error
-        self._store(made)
+        self._store(results)
         self._note(failed)
-        for job, _ in made:
+        for job, _ in results:
             queue.done(job.summary.number)
-        if self._progress and made:
+        if self._progress and results:
             self._progress(queue.finished, queue.total)
         return [error for _, error in failed]
 
-    def _store(self, made: list[tuple[_Job, Aggregate]]) -> None:
-        if not made:
+    def _store(self, results: list[tuple[_Job, Aggregate]]) -> None:
+        if not results:
             return
-        vectors = checked(self._embedder, [result.text for _, result in made])
-        with self._grower.writing() as found:
-            if found is None:
+        vectors = checked(self._embedder, [result.text for _, result in results])
+        with self._grower.writing() as open_tree:
+            if open_tree is None:
                 return
-            writer, state, tree = found
+            writer, state, tree = open_tree
             if state.model is None or state.model.name != self._embedder.name:
                 return
-            for (job, result), vector in zip(made, vectors, strict=True):
+            for (job, result), vector in zip(results, vectors, strict=True):
                 summary = replace(job.summary, text=result.text, made_by=result.made_by)
                 number = summary.number
                 if store.save_summary(writer, state.id, summary, state.model, vector):
@@ -185,26 +185,28 @@ class SummarySettler:
         """Note why calls failed; a reason may quote what the call was given."""
         if not failed:
             return
-        with self._grower.writing() as found:
-            if found is None:
+        with self._grower.writing() as open_tree:
+            if open_tree is None:
                 return
-            writer, state, _ = found
-            known = store.summaries(writer, state.id, [job.summary.number for job, _ in failed])
+            writer, state, _ = open_tree
+            summaries = store.summaries(writer, state.id, [job.summary.number for job, _ in failed])
             for job, error in failed:
                 number = job.summary.number
-                if number in known and known[number].generation == job.summary.generation:
+                if number in summaries and summaries[number].generation == job.summary.generation:
                     work.failed(writer, state.id, store.SUMMARIES, [number], str(error))
 
 
-def _texts(reader: Reader, space: int, tree: Tree, wanted: list[int]) -> tuple[str, ...]:
+def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[str, ...]:
     """The texts of nodes in the order given; a summary that is not made yet has none."""
-    leaves = store.said(reader, space, [node for node in wanted if tree.is_leaf(node)])
-    made = store.summaries(reader, space, [node for node in wanted if not tree.is_leaf(node)])
+    leaves = store.leaf_texts(reader, space, [node for node in nodes if tree.is_leaf(node)])
+    summaries = store.summaries(reader, space, [node for node in nodes if not tree.is_leaf(node)])
     texts = {number: leaf.text for number, leaf in leaves.items()}
-    texts |= {number: summary.text for number, summary in made.items() if summary.text}
-    return tuple(texts[node] for node in wanted if node in texts)
+    texts |= {number: summary.text for number, summary in summaries.items() if summary.text}
+    return tuple(texts[node] for node in nodes if node in texts)
 
 
-def _cost(made: Aggregate) -> Spent:
-    usage = made.usage
-    return Spent("tree", made.made_by, usage.calls, usage.prompt_tokens, usage.completion_tokens)
+def _cost(aggregate: Aggregate) -> Spent:
+    usage = aggregate.usage
+    return Spent(
+        "tree", aggregate.made_by, usage.calls, usage.prompt_tokens, usage.completion_tokens
+    )

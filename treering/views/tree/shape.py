@@ -45,7 +45,7 @@ class Settings:
             raise InputError(f"route is {self.route!r}; use 'content' or 'leaves'")
 
 
-class Inserted(NamedTuple):
+class Insertion(NamedTuple):
     """What an insert did: the new ``leaf`` and the summary nodes above it, top first.
 
     ``split`` is the node made by expanding an old leaf (the last of ``path`` then), else None;
@@ -58,7 +58,7 @@ class Inserted(NamedTuple):
     sibling: int | None = None
 
 
-class Removed(NamedTuple):
+class Removal(NamedTuple):
     """What a removal did: the summary nodes that must be made anew, top first.
 
     ``dissolved`` is the parent that was left with one child and gave its place to ``heir``.
@@ -126,11 +126,11 @@ class Tree:
 
     def is_leaf(self, node: int) -> bool:
         """Whether the node holds an original text."""
-        return self._known(node) not in self._families
+        return self._check_node(node) not in self._families
 
     def parent(self, node: int) -> int:
         """The node above; the root's is -1."""
-        return int(self._parent[self._known(node)])
+        return int(self._parent[self._check_node(node)])
 
     def parents(self) -> Ints:
         """Parent of every number below ``bound``; -1 for the root and for numbers that are gone."""
@@ -138,7 +138,7 @@ class Tree:
 
     def children(self, node: int) -> list[int]:
         """The children in order of arrival; none for a leaf."""
-        family = self._families.get(self._known(node))
+        family = self._families.get(self._check_node(node))
         return list(family.members) if family else []
 
     def path(self, node: int) -> tuple[int, ...]:
@@ -156,11 +156,11 @@ class Tree:
 
     def place(self, node: int) -> tuple[int, ...]:
         """A key that sorts nodes as ``walk`` visits them."""
-        return tuple(int(self._rank[one]) for one in (*self.path(node), node))
+        return tuple(int(self._rank[number]) for number in (*self.path(node), node))
 
     def walk(self, start: int = ROOT) -> Iterator[int]:
         """``start`` and all below it, each before its children, in order of arrival."""
-        stack = [self._known(start)]
+        stack = [self._check_node(start)]
         while stack:
             node = stack.pop()
             yield node
@@ -191,11 +191,11 @@ class Tree:
 
     def vector(self, node: int) -> Vector:
         """What inserts compare themselves with at this node, shape (d,)."""
-        return self.rows[self._known(node)].copy()
+        return self.rows[self._check_node(node)].copy()
 
     def total(self, node: int) -> Exact:
         """The exact sum of the leaf vectors at or below a node, in fixed point."""
-        family = self._families.get(self._known(node))
+        family = self._families.get(self._check_node(node))
         if family is not None and family.total is not None:
             return family.total
         summed: Exact = exact(self.rows.together(list(self.leaves(node)))).sum(axis=0)
@@ -203,29 +203,29 @@ class Tree:
 
     def leaves_below(self, node: int) -> int:
         """How many leaves a node stands for; 1 for a leaf."""
-        family = self._families.get(self._known(node))
+        family = self._families.get(self._check_node(node))
         return family.leaves if family else 1
 
     def newest(self, node: int) -> int:
         """The highest number a leaf at or below a node ever had."""
-        family = self._families.get(self._known(node))
+        family = self._families.get(self._check_node(node))
         return family.newest if family else node
 
     def arrived(self, node: int, since: int) -> list[int]:
         """The leaves at or below a node with a number above ``since``, oldest first."""
-        stack, found = [node], []
+        stack, leaves = [node], []
         while stack:
             current = stack.pop()
             family = self._families.get(current)
             if family is None:
-                found += [current] if current > since else []
+                leaves += [current] if current > since else []
             elif family.newest > since:
                 stack.extend(family.members)
-        return sorted(found)
+        return sorted(leaves)
 
     def central(self, node: int, limit: int) -> list[int]:
         """Of a node's children the ``limit`` most like all that is below it, in their order."""
-        family = self._families[self._known(node)]
+        family = self._families[self._check_node(node)]
         if len(family) <= limit:
             return list(family.members)
         likeness = family.vectors(self.rows) @ mean(self.total(node), family.leaves)
@@ -234,7 +234,7 @@ class Tree:
 
     # --- growing -----------------------------------------------------------------------------
 
-    def insert(self, vector: Vector) -> Inserted:
+    def insert(self, vector: Vector) -> Insertion:
         """Attach a new leaf where the thresholds lead it; O(branching · depth · d).
 
         ``vector`` has unit length (or is all zero for a text that cannot be embedded).
@@ -252,11 +252,11 @@ class Tree:
             split = descent[-1] = self._expand(end)
         self._attach(leaf, descent[-1])
         self._add(descent, exact(vector), leaves=1, newest=leaf)
-        return Inserted(leaf, tuple(descent[1:]), split, sibling)
+        return Insertion(leaf, tuple(descent[1:]), split, sibling)
 
-    def remove(self, leaf: int) -> Removed:
+    def remove(self, leaf: int) -> Removal:
         """Take a leaf out; a parent left with one child gives its place to that child."""
-        path = self.path(self._leaf(leaf))
+        path = self.path(self._check_leaf(leaf))
         parent = self.parent(leaf)
         gone = self.total(leaf)
         self._detach(leaf)
@@ -266,10 +266,10 @@ class Tree:
         self._leaves -= 1
         if parent == ROOT or len(self._families[parent]) > 1:
             self._forget_contents(path)
-            return Removed(path)
+            return Removal(path)
         heir = self._dissolve(parent)
         self._forget_contents(path)
-        return Removed(path[:-1], parent, heir)
+        return Removal(path[:-1], parent, heir)
 
     def set_content(self, node: int, vector: Vector) -> None:
         """Tell what a summary node's text embeds to; inserts follow it if ``route`` says so."""
@@ -435,12 +435,12 @@ class Tree:
             )
         return np.ascontiguousarray(vector, dtype=np.float32)
 
-    def _leaf(self, node: int) -> int:
+    def _check_leaf(self, node: int) -> int:
         if not self.is_leaf(node):
             raise UnknownName(f"node {node} is a summary; only leaves can be changed")
         return node
 
-    def _known(self, node: int) -> int:
+    def _check_node(self, node: int) -> int:
         if node not in self:
             raise UnknownName(f"there is no node {node} in the tree of {len(self)} nodes")
         return node

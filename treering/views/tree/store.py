@@ -68,13 +68,13 @@ def state(reader: Reader, space: int) -> TreeState | None:
     return None if row is None else TreeState(*(int(value) for value in row))
 
 
-def save_state(writer: Writer, space: int, found: TreeState) -> None:
+def save_state(writer: Writer, space: int, tree: TreeState) -> None:
     """Store the state of a space's tree."""
     writer.execute(
         "INSERT INTO tree (space, model, mark, bound, revision) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (space) DO UPDATE SET model = excluded.model, mark = excluded.mark,"
         " bound = excluded.bound, revision = excluded.revision",
-        (space, found.model, found.mark, found.bound, found.revision),
+        (space, tree.model, tree.mark, tree.bound, tree.revision),
     )
 
 
@@ -88,10 +88,10 @@ def clear(writer: Writer, space: int) -> None:
 
 def fell(writer: Writer, space: int) -> None:
     """Drop the tree, if there is one, so that it grows anew from the first text on."""
-    known = state(writer, space)
+    tree = state(writer, space)
     clear(writer, space)
-    if known is not None:
-        save_state(writer, space, replace(known, mark=0, revision=known.revision + 1))
+    if tree is not None:
+        save_state(writer, space, replace(tree, mark=0, revision=tree.revision + 1))
 
 
 def count_written(reader: Reader, space: int, extractive: str) -> int:
@@ -166,12 +166,12 @@ def new_leaves(
         " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
         (space, model.id, mark, limit),
     )
-    found = list(rows)
-    vectors = fragments.to_vectors([row[2] for row in found], model.dimension)
-    return int(found[-1][0]) if found else mark, [
+    embedded = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in embedded], model.dimension)
+    return int(embedded[-1][0]) if embedded else mark, [
         NewLeaf(int(fragment), embedded_text(str(text)[start:stop], speaker), vector)
         for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
-            found, vectors, strict=True
+            embedded, vectors, strict=True
         )
         if number is None and kind != "code"
     ]
@@ -209,7 +209,7 @@ def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LeafText:
     """A leaf's text, where it is from, and how many more times exactly this was added."""
 
     text: str
@@ -218,9 +218,9 @@ class Said:
     repeats: int
 
 
-def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
+def leaf_texts(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, LeafText]:
     """What leaves say; one whose fragments were erased is left out."""
-    found = {}
+    texts = {}
     for chunk in _pages(numbers):
         rows = reader.rows(
             "SELECT l.number, l.more, e.seq, f.start, f.stop"
@@ -231,12 +231,12 @@ def said(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Said]:
             [space, *chunk],
         )
         standing = list(rows)
-        told = entries.there(reader, [seq for _, _, seq, _, _ in standing])
+        stored = entries.there(reader, [seq for _, _, seq, _, _ in standing])
         for number, more, seq, start, stop in standing:
-            entry = told[seq]
-            leaf = embedded_text(cut(entry, (start, stop)), entry.speaker)
-            found[int(number)] = Said(leaf, entry.id, entry.source, int(more))
-    return found
+            entry = stored[seq]
+            text = embedded_text(cut(entry, (start, stop)), entry.speaker)
+            texts[int(number)] = LeafText(text, entry.id, entry.source, int(more))
+    return texts
 
 
 def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
@@ -251,7 +251,7 @@ def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
 
 def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
     """The depth of the leaf of each fragment, 1 below the root; one without a leaf is left out."""
-    found: dict[int, int] = {}
+    depths: dict[int, int] = {}
     for chunk in _pages(standing):
         rows = reader.rows(
             "WITH RECURSIVE line (fragment, number, depth) AS ("
@@ -262,13 +262,13 @@ def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int
             " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
             [*chunk, space, ROOT],
         )
-        found.update((int(row[0]), int(row[1])) for row in rows)
-    return found
+        depths.update((int(row[0]), int(row[1])) for row in rows)
+    return depths
 
 
 def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
     """What is stored of summary nodes."""
-    found = {}
+    stored = {}
     for chunk in _pages(numbers):
         rows = reader.rows(
             "SELECT number, text, made_by, taken, afresh, generation FROM node"
@@ -276,14 +276,14 @@ def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, S
             [space, *chunk],
         )
         for number, text, made_by, taken, afresh, generation in rows:
-            found[int(number)] = Summary(
+            stored[int(number)] = Summary(
                 int(number), text, made_by, int(taken), bool(afresh), int(generation)
             )
-    return found
+    return stored
 
 
 def save_summary(
-    writer: Writer, space: int, made: Summary, model: EmbeddingModel, vector: Vector
+    writer: Writer, space: int, summary: Summary, model: EmbeddingModel, vector: Vector
 ) -> bool:
     """Store a new text of a summary; False if what is below was erased while it was written."""
     return bool(
@@ -291,20 +291,20 @@ def save_summary(
             "UPDATE node SET text = ?, made_by = ?, taken = ?, afresh = 0, model = ?, vector = ?"
             " WHERE space = ? AND number = ? AND generation = ?",
             (
-                made.text,
-                made.made_by,
-                made.taken,
+                summary.text,
+                summary.made_by,
+                summary.taken,
                 model.id,
                 vector.astype("<f4").tobytes(),
                 space,
-                made.number,
-                made.generation,
+                summary.number,
+                summary.generation,
             ),
         )
     )
 
 
-def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]]:
+def embedded_summaries(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]]:
     """Number, text and vector of the summaries that have a vector of that width, by number."""
     rows = reader.rows(
         "SELECT n.number, n.text, n.vector FROM node n JOIN model m ON m.id = n.model"
@@ -313,9 +313,11 @@ def made(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]
         " ORDER BY n.number",
         (space, width),
     )
-    found = list(rows)
-    vectors = fragments.to_vectors([row[2] for row in found], width)
-    return [(int(row[0]), str(row[1]), vector) for row, vector in zip(found, vectors, strict=True)]
+    embedded = list(rows)
+    vectors = fragments.to_vectors([row[2] for row in embedded], width)
+    return [
+        (int(row[0]), str(row[1]), vector) for row, vector in zip(embedded, vectors, strict=True)
+    ]
 
 
 def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[tuple[int, str]]:

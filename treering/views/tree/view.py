@@ -23,21 +23,26 @@ from treering.search.relations.registry import Plan
 from treering.search.searcher import allowed_rows, check_choice, check_queries
 from treering.views.contract import Resources
 from treering.views.tree import draw, store
-from treering.views.tree.aggregate import EXTRACTIVE, Aggregator, Extractive, Written
+from treering.views.tree.aggregate import (
+    EXTRACTIVE,
+    Aggregator,
+    ExtractiveAggregator,
+    LLMAggregator,
+)
 from treering.views.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
 from treering.views.tree.draw import Branch
 from treering.views.tree.family import direction
-from treering.views.tree.found import Ranked, mixed_context, node_hits
+from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
 from treering.views.tree.node import TreeNode
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import Separation, apart, revenue, separation
 from treering.views.tree.search import (
     TREE_ALPHA,
-    InTree,
     Method,
+    NodeSnapshot,
+    TreeRelatives,
     TreeSearch,
-    Wide,
     pick,
     places,
     with_tree,
@@ -145,10 +150,10 @@ class TreeView:
 
     def node(self, number: int) -> TreeNode:
         """One node. Raises UnknownName."""
-        found = self._shown(lambda tree: [number] if number in tree and number != ROOT else [])
-        if not found:
+        nodes = self._shown(lambda tree: [number] if number in tree and number != ROOT else [])
+        if not nodes:
             raise UnknownName(f"there is no node {number} in the tree; see `memory.tree.roots()`")
-        return found[0]
+        return nodes[0]
 
     def path(self, number: int) -> list[TreeNode]:
         """The summaries above a node, top first. Raises UnknownName."""
@@ -160,47 +165,49 @@ class TreeView:
 
     def find(self, entry_id: str) -> list[TreeNode]:
         """The leaves that an entry's text stands on, in its order. Raises UnknownName."""
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
-            reader, state, tree = found
+            reader, state, tree = open_tree
             seq, _ = entries.find(reader, state.id, entry_id)
             numbers = store.leaves_of_entry(reader, state.id, seq)
-            return _nodes(reader, state.id, tree, [one for one in numbers if one in tree])
+            return _nodes(reader, state.id, tree, [number for number in numbers if number in tree])
 
     def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
-            reader, state, tree = found
-            nodes = _nodes(reader, state.id, tree, [one for one in tree.walk() if one != ROOT])
+            reader, state, tree = open_tree
+            nodes = _nodes(reader, state.id, tree, [n for n in tree.walk() if n != ROOT])
             tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
-            made: dict[str, int] = {}
+            by_maker: dict[str, int] = {}
             for node in nodes:
                 if node.made_by:
-                    made[node.made_by] = made.get(node.made_by, 0) + 1
-            costs = [one for one in ledger.spent(reader, state.id) if one.operation == "tree"]
+                    by_maker[node.made_by] = by_maker.get(node.made_by, 0) + 1
+            costs = [cost for cost in ledger.spent(reader, state.id) if cost.operation == "tree"]
             count = max(tree.leaf_count, 1)
-            spent = sum(one.prompt_tokens + one.completion_tokens for one in costs)
+            spent = sum(cost.prompt_tokens + cost.completion_tokens for cost in costs)
             pending = work.counts(reader, state.id).get(store.SUMMARIES, 0)
-            calls = sum(one.calls for one in costs)
-            return TreeStats(shape(tree, tokens), pending, made, calls / count, spent / count)
+            calls = sum(cost.calls for cost in costs)
+            return TreeStats(shape(tree, tokens), pending, by_maker, calls / count, spent / count)
 
     def quality(self) -> Quality:
         """Whether the hierarchy makes sense: revenue, OTD's, β, and the odd-one-out test."""
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 raise InputError("the tree is empty; add something first")
-            reader, state, tree = found
+            reader, state, tree = open_tree
             assert state.model is not None  # checked by reading()
-            made = store.summary_vectors(reader, state.id, state.model)
+            vectors = store.summary_vectors(reader, state.id, state.model)
             return Quality(
                 revenue(tree),
                 otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
                 apart(tree),
                 separation(tree),
-                odd_one_out(tree, lambda n: made[n] if n in made else direction(tree.total(n))),
+                odd_one_out(
+                    tree, lambda n: vectors[n] if n in vectors else direction(tree.total(n))
+                ),
             )
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
@@ -237,12 +244,12 @@ class TreeView:
         """
         check_queries([query])
         vectors = self._searcher.embedded([query], "hybrid")
-        with self._grower.reading() as found:
-            wide = self._wide(found)
-            if found is None or wide is None or vectors is None:
+        with self._grower.reading() as open_tree:
+            wide = self._wide(open_tree)
+            if open_tree is None or wide is None or vectors is None:
                 return []
             self._searcher.ensure_same(wide.snapshot, vectors)
-            reader, state, tree = found
+            reader, state, tree = open_tree
             why: dict[int, Why] = {}
             if method == "related":
                 plan = with_tree(self._defaults(), wide.relation, alpha)
@@ -262,11 +269,11 @@ class TreeView:
         """Whether the tree has ever been used, so that it has to be kept up to date."""
         return self._grower.is_grown()
 
-    def _relation(self) -> InTree:
+    def _relation(self) -> TreeRelatives:
         """The tree as a relation between fragments, for ``memory.search``."""
         self._grow()
         with self._grower.reading():
-            return InTree(self._places, self._grower.revision())
+            return TreeRelatives(self._places, self._grower.revision())
 
     def _hits(
         self,
@@ -280,9 +287,9 @@ class TreeView:
         """As ``Memory.search_many`` for a level that has summaries."""
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
-        with self._ranked(queries, condition, mode, plan) as found:
-            if found is not None:
-                return [node_hits(found, at, k, level) for at in range(len(queries))]
+        with self._ranked(queries, condition, mode, plan) as ranking:
+            if ranking is not None:
+                return [node_hits(ranking, at, k, level) for at in range(len(queries))]
         if level == "all":
             return self._searcher.search(queries, k, condition, mode, plan)
         return [[] for _ in queries]
@@ -298,18 +305,18 @@ class TreeView:
         least: float = 0.0,
     ) -> Context:
         """As ``Memory.context`` with ``altitude="mixed"``."""
-        with self._ranked([query], condition, mode, plan) as found:
-            if found is not None:
-                return mixed_context(found, query, budget, count_tokens, least)
+        with self._ranked([query], condition, mode, plan) as ranking:
+            if ranking is not None:
+                return mixed_context(ranking, query, budget, count_tokens, least)
         return self._searcher.context(query, condition, mode, plan, budget, count_tokens, least)
 
     # ------------------------------------------------------------------ inside
 
     def _aggregator(self) -> Aggregator:
         try:
-            return Written(self._llm())
+            return LLMAggregator(self._llm())
         except LLMNotConfigured:
-            return Extractive(estimate_tokens)
+            return ExtractiveAggregator(estimate_tokens)
 
     def _queue_upgrade(self, aggregator: Aggregator) -> None:
         if aggregator.made_by == EXTRACTIVE:
@@ -317,105 +324,109 @@ class TreeView:
                 "there is no language model to rewrite extractive summaries with; "
                 "configure one or call settle() without upgrade"
             )
-        with self._grower.writing() as found:
-            if found is not None:
-                store.queue_upgrade(found[0], found[1].id, EXTRACTIVE)
+        with self._grower.writing() as open_tree:
+            if open_tree is not None:
+                writer, state, _ = open_tree
+                store.queue_upgrade(writer, state.id, EXTRACTIVE)
 
     def _reembed(self) -> None:
         """Embed the summaries' texts again after the space has changed its embedding model."""
-        with self._grower.reading() as found:
-            if found is None or found[1].model is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 return
-            reader, state, _ = found
-            stale = store.texts_of_others(reader, state.id, found[1].model)
-        if not stale or found[1].model.name != self._embedder().name:
+            reader, state, _ = open_tree
+            model = state.model
+            assert model is not None  # checked by reading()
+            stale = store.texts_of_others(reader, state.id, model)
+        if not stale or model.name != self._embedder().name:
             return
         vectors = checked(self._embedder(), [text for _, text in stale])
         with self._grower.writing() as writing:
-            if writing is None or writing[1].model != found[1].model:
+            if writing is None or writing[1].model != model:
                 return
             writer, state, tree = writing
             for (number, text), vector in zip(stale, vectors, strict=True):
-                store.save_vector(writer, state.id, number, text, found[1].model, vector)
+                store.save_vector(writer, state.id, number, text, model, vector)
             self._grower.commit(writer, state.id, tree)
 
     def _places(self, fragment: Codes) -> tuple[Codes, Codes]:
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 nowhere = np.full(len(fragment), MISSING, dtype=np.int64)
                 return np.zeros(0, dtype=np.int64), nowhere
-            reader, state, tree = found
+            reader, state, tree = open_tree
             return places(reader, state.id, tree, fragment)
 
     @contextmanager
     def _ranked(
         self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
-    ) -> Iterator[Ranked | None]:
+    ) -> Iterator[NodeRanking | None]:
         """Texts and summaries ranked, and which of them meet a filter; None if there is no tree."""
         check_queries(queries)
         vectors = self._searcher.embedded(queries, mode)
-        with self._grower.reading() as found:
-            wide = self._wide(found)
-            if found is None or wide is None or not queries:
+        with self._grower.reading() as open_tree:
+            wide = self._wide(open_tree)
+            if open_tree is None or wide is None or not queries:
                 yield None
                 return
-            reader, _, tree = found
+            reader, _, tree = open_tree
             self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
             texts = allowed_rows(reader, wide.snapshot, condition)
-            yield Ranked(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
+            yield NodeRanking(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
 
-    def _wide(self, found: tuple[SpaceReader, SpaceState, Tree] | None) -> Wide | None:
+    def _wide(self, open_tree: tuple[SpaceReader, SpaceState, Tree] | None) -> NodeSnapshot | None:
         base = self._searcher.snapshot()
-        if found is None or base is None or not len(base):
+        if open_tree is None or base is None or not len(base):
             return None
-        reader, state, tree = found
+        reader, state, tree = open_tree
         return self._search.wide(reader, state.id, tree, self._grower.revision(), base)
 
     def _shown(self, choose: Callable[[Tree], Sequence[int]]) -> list[TreeNode]:
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 return []
-            reader, state, tree = found
+            reader, state, tree = open_tree
             return _nodes(reader, state.id, tree, choose(tree))
 
     def _branches(self, root: int) -> list[Branch]:
-        with self._grower.reading() as found:
-            if found is None:
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
                 return []
-            reader, state, tree = found
+            reader, state, tree = open_tree
             below = list(tree.walk(root))
-            wanted = [number for number in below if number != ROOT]
-            made: dict[int, Branch] = {}
-            for node in reversed(_nodes(reader, state.id, tree, wanted)):
-                children = tuple(made.pop(child) for child in tree.children(node.number))
-                made[node.number] = _branch(node, children)
-            return [made[root]] if root != ROOT else [made[one] for one in tree.children(ROOT)]
+            numbers = [number for number in below if number != ROOT]
+            branches: dict[int, Branch] = {}
+            for node in reversed(_nodes(reader, state.id, tree, numbers)):
+                children = tuple(branches.pop(child) for child in tree.children(node.number))
+                branches[node.number] = _branch(node, children)
+            tops = tree.children(ROOT) if root == ROOT else [root]
+            return [branches[top] for top in tops]
 
 
 def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
     """What is shown of nodes, in the order given."""
-    wanted = list(numbers)
+    ordered = list(numbers)
     pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
-    said = store.said(reader, space, [one for one in wanted if tree.is_leaf(one)])
-    made = store.summaries(reader, space, [one for one in wanted if not tree.is_leaf(one)])
-    found = []
-    for number in wanted:
+    leaf_texts = store.leaf_texts(reader, space, [n for n in ordered if tree.is_leaf(n)])
+    summaries = store.summaries(reader, space, [n for n in ordered if not tree.is_leaf(n)])
+    nodes = []
+    for number in ordered:
         depth, leaves = tree.depth(number), tree.leaves_below(number)
-        if number in made:
-            summary = made[number]
+        if number in summaries:
+            summary = summaries[number]
             waits = number in pending
             text = summary.text or ""
             node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
         else:
-            leaf = said.get(number)
+            leaf = leaf_texts.get(number)
             node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
             if leaf:
                 node = replace(
                     node, entry_id=leaf.entry_id, source=leaf.source, repeats=leaf.repeats
                 )
-        found.append(node)
-    return found
+        nodes.append(node)
+    return nodes
 
 
 def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:
