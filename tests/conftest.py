@@ -20,6 +20,8 @@ settings.register_profile(
     max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+# Of `make quick`: enough to run every property, not to search for what breaks it.
+settings.register_profile("quick", settings.get_profile("treering"), max_examples=5)
 settings.load_profile("treering")
 
 Open = Callable[..., Memory]
