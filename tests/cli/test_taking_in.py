@@ -210,3 +210,14 @@ def test_a_watched_folder_is_followed_until_the_interrupt(process: Process, tmp_
         watching.send_signal(signal.SIGINT)
         watching.communicate(timeout=60)
     assert watching.returncode in (0, 130)
+
+
+@pytest.mark.parametrize("command", [["add"], ["code", "index"], ["import"]])
+def test_an_empty_argument_is_not_the_current_folder(
+    treering: Treering, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "diary.txt").write_text("Nobody asked for this.")
+    monkeypatch.chdir(tmp_path)
+    done = treering(*command, "")
+    assert done.exit_code == 2
+    assert "empty" in done.stderr

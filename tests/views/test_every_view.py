@@ -154,7 +154,7 @@ def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
         writer.execute("UPDATE view SET version = '0.otherstemmer' WHERE name = 'fragments'")
     full.close()
     memory = open_memory()
-    assert "fragments of space 'default' were derived by another version" in caplog.text
+    assert "another version of treering derived fragments of space 'default'" in caplog.text
     assert memory.stats().outdated == ("fragments",)
     found = [(hit.text, hit.score) for hit in memory.search("servicing sailmakers in Lagos")]
     assert found != expected

@@ -46,13 +46,15 @@ def code() -> None:
 @command(app)
 def index(
     run: Run,
-    root: Annotated[Path, typer.Argument(help="The root of a working tree.")] = Path(),
+    root: Annotated[str, typer.Argument(help="The root of a working tree.")] = ".",
     embed: Annotated[
         bool | None,
         typer.Option("--embed/--no-embed", help="Embed fragments too. Default: as it was, or no."),
     ] = None,
 ) -> None:
     """Take in a repository; only files whose content has changed are read anew."""
+    if not root:
+        raise InputError("the root is empty; `.` is the current folder")
     with run.memory(create=True) as memory, run.out.progress(f"indexing {root}") as progress:
         receipt = memory.code.index(root, embed=embed, progress=progress)
     counts = {

@@ -22,7 +22,7 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.errors import JournalError, TreeringError
+from treering.errors import InputError, JournalError, TreeringError
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -59,6 +59,8 @@ def doctor(
     A language model is called once if one is configured, and an embedding model once. With
     --secrets the entries of the space are read for what should not be in them; none is shown.
     """
+    if run.url.startswith(("http://", "https://")):
+        raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     findings = []
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
     for check in checks:

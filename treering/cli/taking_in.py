@@ -133,6 +133,8 @@ def import_(
     from treering.ingest.transcripts.importing import ImportOptions, is_export
     from treering.ingest.transcripts.watch import watched
 
+    if not file:
+        raise InputError("the name of the file is empty; `.` is the current folder")
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
         if file == stdin.STDIN or is_export(Path(file)):
             _refuse_watch(watch)
@@ -170,6 +172,8 @@ def _content(argument: str, as_text: bool) -> str | Path:
     """The text or path that an argument means. Raises InputError for a path that is not there."""
     if as_text or argument == stdin.STDIN:
         return argument
+    if not argument:  # as a path it would be the current folder: a variable that is not set
+        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
     path = Path(argument)
     if _exists(path):
         return path

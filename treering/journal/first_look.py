@@ -20,8 +20,10 @@ def refuse_a_log_without_its_file(file: Path) -> None:
         # Looked at in this order: another process makes the file before the log.
         if log.stat().st_size > 0 and not file.exists():
             raise JournalError(
-                f"{log} is the log of a memory that was moved or removed; move it beside the "
-                "memory and name it after that, or delete it"
+                f"{log} is the log of a memory that was moved or removed, and holds entries of it. "
+                "Move it beside the memory and name it after that, before anything opens that; if "
+                "something has been written there since the move, keep the log elsewhere, for it "
+                "would undo that"
             )
 
 

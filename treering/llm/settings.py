@@ -35,7 +35,8 @@ HOW_TO_CONFIGURE = f"""no language model is configured. Choose one of:
   a server    {BASE_URL}=http://localhost:11434/v1  {MODEL}=qwen2.5:7b   (Ollama, vLLM, llama.cpp)
   OpenAI      {OPENAI_API_KEY}=...  {MODEL}=gpt-4o-mini
   a file      {GGUF}=/path/to/model.gguf   (pip install 'treering[local]')
-or pass the model: llm="http://localhost:11434/v1#qwen2.5:7b" or llm="model.gguf"."""
+or name the model: --llm on the command line, llm= in Python, such as
+  http://localhost:11434/v1#qwen2.5:7b or model.gguf"""
 
 
 def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None = None) -> LLM:

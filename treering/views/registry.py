@@ -207,7 +207,7 @@ class Views:
         """
         by_name = {view.name: view for view in self._views}
         for name in names:
-            if name not in by_name:
+            if not isinstance(name, str) or name not in by_name:
                 raise UnknownName(f"no view {name!r}; there are {', '.join(by_name)}")
         with self._building:
             self._follow(progress)
@@ -369,11 +369,18 @@ class Views:
                     state = replace(states[view.name], version=view.version)
                     places.save(writer, writer.id, view.name, state)
         due = [view.name for view in outdated if view not in sound]
-        if due:
+        begun = [name for name in due if states[name].target is not None]
+        if begun:
             log.warning(
-                "%s of space %r were derived by another version of treering; settle() or "
-                "`treering rebuild` makes them anew",
-                ", ".join(due),
+                "the rebuild of %s in space %r has not ended; settle() goes on with it",
+                ", ".join(begun),
+                self._space.name,
+            )
+        if other := ", ".join(name for name in due if name not in begun):
+            log.warning(
+                "another version of treering derived %s of space %r; settle() or `treering "
+                "rebuild` derives it again",
+                other,
                 self._space.name,
             )
 
