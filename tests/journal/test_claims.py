@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -80,6 +82,33 @@ def test_what_was_taken_over_stores_nothing_any_more(space: Space) -> None:
             with pytest.raises(RequestUnderWay):
                 complete(space, first)
             complete(space, second)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of lost locks")
+def test_a_claim_holds_while_its_request_is_done_although_locks_were_lost_and_taken_again(
+    space: Space, path: Path
+) -> None:
+    with claimed(space, *REQUEST) as first:
+        presence = space.database.presence()
+        path.read_bytes()  # as other code of a program may do; POSIX drops all locks then
+        with space.read():
+            assert space.database.presence() != presence
+        with pytest.raises(RequestUnderWay), claimed(space, *REQUEST):
+            pass
+        complete(space, first)
+    with claimed(space, *REQUEST) as reply:
+        assert reply == REPLY
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process cannot be forked here")
+def test_a_forked_process_does_not_take_the_requests_of_its_parent_for_its_own(
+    space: Space,
+) -> None:
+    with claimed(space, *REQUEST):
+        if (child := os.fork()) == 0:
+            os._exit(len(claims._at_work))
+        assert os.waitpid(child, 0)[1] == 0
+        assert len(claims._at_work) == 1
 
 
 class Broken:

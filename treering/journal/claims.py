@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from treering import forks
 from treering.errors import JournalError, RequestUnderWay
 from treering.journal import entries, replies
 from treering.journal.contract import Database, Writer
@@ -28,6 +29,7 @@ _ATTEMPT_BITS: Final = 62
 _at_work: set[int] = set()
 """The attempts of this process that have not ended. A claim of an attempt that is not among them is
 void, although the process is present."""
+forks.call_in_child(_at_work.clear)  # those of the parent are under way only as long as it lives
 
 UNDER_WAY: Final = (
     "a request with this idempotency key is still being done; send the same request again later, "
@@ -134,9 +136,10 @@ def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Stor
 
 
 def _is_at_work(database: Database, claimer: int, attempt: int) -> bool:
-    if claimer == database.presence():
-        return attempt in _at_work
-    return database.is_present(claimer)
+    # Asked first: a process that lost its locks and took them again has another presence since.
+    if attempt in _at_work:
+        return True
+    return claimer != database.presence() and database.is_present(claimer)
 
 
 def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
