@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
+from treering import forks
 from treering.errors import JournalCorrupt
 
 T = TypeVar("T")
@@ -31,6 +33,16 @@ Content = tuple[str, str, str | None, str | None, str | None, str, int | None]
 """What a digest is of, besides a key: text, kind, speaker, role, session, metadata and time."""
 
 
+class _Hash(Protocol):
+    """A hash under way, as ``hashlib`` has them."""
+
+    def copy(self) -> Self: ...
+
+    def update(self, data: bytes, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+
 def digest(content: Content, key: str) -> bytes:
     """The identity of a content within its source; ``key`` tells equal contents apart."""
     return hashlib.sha256(f"{_head(content)}{_tail(key)}".encode()).digest()
@@ -45,15 +57,96 @@ def is_content(stored: bytes, content: Content, identity: str, seq: int) -> bool
     """
     # Many keys may have to be tried: the content is hashed once, and only the keys differ.
     begun = hashlib.sha256(_head(content).encode())
-
-    def has(key: str) -> bool:
-        whole = begun.copy()
-        whole.update(_tail(key).encode())
-        return whole.digest() == stored
-
-    if has("") or has(identity):
+    if stored in (_ended(begun, ""), _ended(begun, identity)):
         return True
-    return any(has(str(number)) for number in range(1, max(seq, _MIN_KEYS)))
+    return _repetitions.has_number(begun, stored, max(seq, _MIN_KEYS))
+
+
+class Repetitions:
+    """Which repetition of its content a digest is, for digests that were looked up before.
+
+    The n-th of equal entries has the key n, which would cost n hashes at every read of it, and a
+    damaged entry has no key, which costs all that are possible. What is noted here are digests and
+    numbers, never text, and about ``capacity`` of them: with more it begins again.
+    """
+
+    def __init__(self, capacity: int = 1 << 16) -> None:
+        self._capacity = capacity
+        self._begin()
+        forks.renew_in_child(self, Repetitions._begin)
+
+    def __len__(self) -> int:
+        """How many digests are noted."""
+        return self._size
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # protects what follows
+        self._contents: dict[bytes, _Numbers] = {}
+        self._size = 0
+
+    def has_number(self, begun: _Hash, stored: bytes, stop: int) -> bool:
+        """Whether a digest is that of a content whose key is a number from 1 to below ``stop``.
+
+        ``begun`` is the hash of the content without a key; it is not changed.
+        """
+        with self._lock:
+            if self._size >= self._capacity:
+                self._contents.clear()
+                self._size = 0
+            content = begun.digest()
+            numbers = self._contents.get(content)
+            if numbers is None:
+                numbers = self._contents[content] = _Numbers(self._capacity // 2)
+                self._size += 1
+            size = len(numbers)
+            number = numbers.find(begun, stored, stop)
+            self._size += len(numbers) - size
+            return number is not None and 0 < number < stop
+
+
+class _Numbers:
+    """The digests of one content under the keys 1, 2, 3 …, as far as they were needed."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._by_digest: dict[bytes, int] = {}  # of all numbers from 1 to its length
+        self._last = 0  # the number found last, where that is greater
+        self._refused: dict[bytes, int] = {}  # digests that are those of no number below
+
+    def __len__(self) -> int:
+        return len(self._by_digest) + len(self._refused)
+
+    def find(self, begun: _Hash, stored: bytes, stop: int) -> int | None:
+        """The number whose digest this is; None if it is that of no number below ``stop``."""
+        if stored in self._by_digest:
+            return self._by_digest[stored]
+        # Beyond what is noted, equal entries are still read one after another, or the same again.
+        if self._last:
+            for number in (self._last, self._last + 1, self._last - 1):
+                if _ended(begun, str(number)) == stored:
+                    self._last = number
+                    return number
+        return self._search(begun, stored, stop)
+
+    def _search(self, begun: _Hash, stored: bytes, stop: int) -> int | None:
+        new: dict[bytes, int] = {}  # noted only if something is found: else it is of no use
+        noted = len(self._by_digest)
+        for number in range(max(noted + 1, self._refused.get(stored, 0)), stop):
+            tried = _ended(begun, str(number))
+            # Without gaps, so that what is noted says where the next search begins.
+            if number == noted + len(new) + 1 and number <= self._capacity:
+                new[tried] = number
+            if tried == stored:
+                self._by_digest.update(new)
+                if number > len(self._by_digest):
+                    self._last = number
+                return number
+        if stop > self._refused.get(stored, 0):
+            self._refused[stored] = stop
+        return None
+
+
+_repetitions: Final = Repetitions()
 
 
 def of_entry(identity: object, why: str) -> JournalCorrupt:
@@ -84,6 +177,13 @@ def decoding(what: str, remedy: str = ANEW) -> Iterator[None]:
         yield
     except _UNREADABLE as error:
         raise JournalCorrupt(f"{what} cannot be read: the file is damaged. {remedy}") from error
+
+
+def _ended(begun: _Hash, key: str) -> bytes:
+    """The digest of a content whose hash has begun, under a key."""
+    whole = begun.copy()
+    whole.update(_tail(key).encode())
+    return whole.digest()
 
 
 def _head(content: Content) -> str:
