@@ -38,7 +38,9 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
     Raises JournalCorrupt naming the first that is damaged.
     """
     try:
-        rows = reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params)
+        # Fetched before they are decoded: an error of one row, for as long as somebody holds it,
+        # would hold the statement open, and no file is rewritten while one is.
+        rows = list(reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params))
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
         seq_rows = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)

@@ -17,10 +17,13 @@ def enqueue(writer: Writer, space: int, view: str, targets: Iterable[int]) -> No
     )
 
 
-def queued(reader: Reader, space: int, view: str, limit: int, after: int = -1) -> list[int]:
-    """Up to ``limit`` targets above ``after``, ascending."""
+def queued(
+    reader: Reader, space: int, view: str, limit: int, after: int = -1, *, untried: bool = False
+) -> list[int]:
+    """Up to ``limit`` targets above ``after``, ascending; those ``untried`` have not failed yet."""
+    condition = " AND attempts = 0" if untried else ""
     rows = reader.rows(
-        "SELECT target FROM work WHERE space = ? AND view = ? AND target > ?"
+        f"SELECT target FROM work WHERE space = ? AND view = ? AND target > ?{condition}"
         " ORDER BY target LIMIT ?",
         (space, view, after, limit),
     )
@@ -61,9 +64,15 @@ def drop(writer: Writer, space: int, view: str) -> None:
     writer.execute("DELETE FROM work WHERE space = ? AND view = ?", (space, view))
 
 
-def counts(reader: Reader, space: int, views: Sequence[str] | None = None) -> dict[str, int]:
-    """How much work is pending, by view; of these views alone, if they are given."""
+def counts(
+    reader: Reader, space: int, views: Sequence[str] | None = None, *, untried: bool = False
+) -> dict[str, int]:
+    """How much work is pending, by view; of these views alone, if they are given.
+
+    ``untried``: what has failed is not counted.
+    """
     condition = "" if views is None else f" AND view IN ({', '.join('?' * len(views))})"
+    condition += " AND attempts = 0" if untried else ""
     rows = reader.rows(
         f"SELECT view, count(*) FROM work WHERE space = ?{condition} GROUP BY view ORDER BY view",
         (space, *(views or ())),

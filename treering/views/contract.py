@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from treering.embed.contract import Embedder
-from treering.errors import ViewError
+from treering.errors import TreeringError, ViewError
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.contract import LLM
@@ -73,7 +73,7 @@ class View:
     @property
     def rereading(self) -> str:
         """The kind of queued work whose targets are entries changed since they were read."""
-        return f"read:{self.name}"
+        return rereading(self.name)
 
     @property
     def reads(self) -> bool:
@@ -168,6 +168,11 @@ ViewFactory = Callable[[Resources], View]
 """What the entry point group ``treering.views`` names: a view for the resources of a memory."""
 
 
+def rereading(name: str) -> str:
+    """Work whose targets are entries that the view of that name reads again."""
+    return f"read:{name}"
+
+
 def is_foreign(view: View) -> bool:
     """Whether a view comes from another package. Its errors say nothing about the file."""
     return type(view).__module__.partition(".")[0] != "treering"
@@ -175,13 +180,17 @@ def is_foreign(view: View) -> bool:
 
 @contextmanager
 def attributed(view: View) -> Iterator[None]:
-    """Name the view in whatever a view of another package raises. Raises ViewError."""
+    """Name the view in what it raises, but for treering's own errors of its own views.
+
+    Raises ViewError.
+    """
     try:
         yield
     except Exception as error:
-        if not is_foreign(view) or isinstance(error, ViewError):
+        own = isinstance(error, TreeringError) and not is_foreign(view)
+        if own or isinstance(error, ViewError):
             raise
+        step = "; mend or uninstall the package that brings it" if is_foreign(view) else ""
         raise ViewError(
-            f"view {view.name!r} failed: {type(error).__name__}: {error}; mend or uninstall the "
-            "package that brings it"
+            f"view {view.name!r} failed: {type(error).__name__}: {error}{step}"
         ) from error

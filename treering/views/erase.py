@@ -13,7 +13,7 @@ from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.views import progress
-from treering.views.contract import Erased, View, attributed
+from treering.views.contract import Erased, View, attributed, rereading
 
 log = logging.getLogger("treering")
 
@@ -127,6 +127,7 @@ class Eraser:
                     if table.isidentifier() and table not in OWN_TABLES:
                         writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
                 progress.drop(writer, writer.id, name)
+                work.drop(writer, writer.id, rereading(name))
 
     def _remove_derived(
         self, writer: SpaceWriter, seqs: Sequence[int]

@@ -8,17 +8,16 @@ between one batch is repeated. If two processes read the same entries, only one 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treering.errors import JournalError, TreeringError, ViewError
+from treering.errors import JournalCorrupt, JournalError, TreeringError
 from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.views import progress as places
-from treering.views.contract import View, is_foreign
+from treering.views.contract import View, attributed, is_foreign
 from treering.views.progress import ViewState
 
 log = logging.getLogger("treering")
@@ -32,18 +31,32 @@ NEWCOMER_ENTRIES = 256
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Entries to be read: new ones, up to ``last``, and those that views are to read again."""
+    """Entries to read: new ones up to ``last``, and ``again`` those that views read once more.
+
+    ``damaged`` are entries that cannot be read as they were stored. ``states`` is where every view
+    stood when the batch was read.
+    """
 
     entries: Mapping[int, Entry]
+    damaged: Mapping[int, JournalCorrupt]
     last: int
     again: Mapping[str, frozenset[int]]
     states: Mapping[str, ViewState]
 
     def of(self, view: View) -> dict[int, Entry]:
-        """The entries of this batch that a view has not read."""
-        read = self.states[view.name].read if view.name in self.states else 0
+        """The entries of the batch that one view has not read."""
+        read = self.states[view.name].read
         again = self.again.get(view.name, frozenset())
         return {seq: entry for seq, entry in self.entries.items() if seq > read or seq in again}
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of ``follow``: the views that failed in it, and the damaged entries it met."""
+
+    retry: bool
+    failures: dict[str, TreeringError] = field(default_factory=dict)
+    damaged: dict[int, JournalCorrupt] = field(default_factory=dict)
 
 
 class Follower:
@@ -53,45 +66,44 @@ class Follower:
         self._space = space
         self._views = views
 
-    def follow(self, progress: Progress | None = None) -> None:
-        """Let every view read what it has not read.
+    def follow(self, progress: Progress | None = None, *, retry: bool = False) -> None:
+        """Let every view read the entries that it has not read.
 
-        A view that fails does not hold up the others, and resumes where it failed the next time.
-        Its error is raised when the others are done, as ViewError if it is not a TreeringError.
+        A view that fails does not hold up the others, and goes on from there the next time. Its
+        error is raised once they are done: as ViewError, if it comes from another package. An entry
+        that is damaged is passed over and stays queued. ``retry`` reads such entries again, and
+        raises JournalCorrupt if they are still damaged.
         """
-        failures: dict[str, Exception] = {}
+        run = _Run(retry)
         done = 0
-        total = self.unread_entries() if progress else 0
-        while batch := self._next(failures):
-            derived = self._derived(batch, failures)
-            self._store([v for v in self._views if v.name in derived], batch, derived, failures)
+        total = self._behind() if progress else 0
+        while batch := self._next(run):
+            derived = self._derived(batch, run)
+            views = [view for view in self._views if view.name in derived]
+            self._store(views, batch, derived, run)
             done += len(batch.entries)
             if progress:
                 progress(min(done, total), total)
-        for name, error in failures.items():
-            if isinstance(error, TreeringError):
-                raise error
-            raise ViewError(
-                f"view {name!r} failed: {type(error).__name__}: {error}; what it has not read is "
-                "pending, and settle() tries again"
-            ) from error
+        for error in run.failures.values():
+            raise error
+        if retry:
+            for corrupt in run.damaged.values():
+                raise corrupt
 
-    def unread_entries(self) -> int:
-        """How many entries some view has still to read."""
-        with self._space.read() as reader:
-            return max(self.unread(reader).values(), default=0)
+    def unread(self, reader: SpaceReader, *, untried: bool = False) -> dict[str, int]:
+        """How many entries each view has still to read. A view that has read all is left out.
 
-    def unread(self, reader: SpaceReader) -> dict[str, int]:
-        """How many entries each view has still to read. A view that has read all is left out."""
-        states = places.states(reader, reader.id)
+        ``untried``: entries that could not be read are not counted.
+        """
+        states = self._states(reader)
         kinds = [view.rereading for view in self._views if view.reads]
-        queued = work.counts(reader, reader.id, kinds)
+        queued = work.counts(reader, reader.id, kinds, untried=untried)
         behind: dict[int, int] = {}
         sizes: dict[str, int] = {}
         for view in self._views:
             if not view.reads:
                 continue
-            read = states[view.name].read if view.name in states else 0
+            read = states[view.name].read
             if read not in behind:
                 behind[read] = places.count(reader, reader.id, after=read)
             sizes[view.name] = behind[read] + queued.get(view.rereading, 0)
@@ -99,23 +111,34 @@ class Follower:
 
     # ------------------------------------------------------------------ inside
 
-    def _next(self, failures: Mapping[str, Exception]) -> _Batch | None:
-        """The next entries to read. Views that have failed are not considered."""
-        views = [view for view in self._views if view.reads and view.name not in failures]
+    def _behind(self) -> int:
         with self._space.read() as reader:
-            if not reader.id:
+            return max(self.unread(reader).values(), default=0)
+
+    def _next(self, run: _Run) -> _Batch | None:
+        """The next entries to read. Views that have failed are not considered."""
+        views = [view for view in self._views if view.reads and view.name not in run.failures]
+        with self._space.read() as reader:
+            if not reader.id or not views:
                 return None
+            stored_states = places.states(reader, reader.id)
             states = self._states(reader)
-            read = min((states[view.name].read for view in views), default=0)
-            fresh = places.after(reader, reader.id, read, BATCH_ENTRIES) if views else []
-            again = {
-                view.name: frozenset(work.queued(reader, reader.id, view.rereading, BATCH_ENTRIES))
-                for view in views
-            }
+            read = min(states[view.name].read for view in views)
+            fresh = places.after(reader, reader.id, read, BATCH_ENTRIES)
+            again = {view.name: self._queued(reader, view, run) for view in views}
             seqs = frozenset(fresh).union(*again.values())
-            batch = dict(sorted(entries.by_seq(reader, sorted(seqs)).items()))
+            sound, damaged = read_sound(reader, sorted(seqs))
+        run.damaged |= damaged
         last = fresh[-1] if fresh else read
-        return _Batch(batch, last, again, states) if seqs else None
+        # A view that is new to the space is noted, though there may be nothing to read for it now.
+        is_new = any(view.name not in stored_states for view in views)
+        return _Batch(sound, damaged, last, again, states) if seqs or is_new else None
+
+    def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
+        """Entries that a view is to read again; the damaged ones once in a run that retries."""
+        limit = BATCH_ENTRIES + len(run.damaged)
+        queued = work.queued(reader, reader.id, view.rereading, limit, untried=not run.retry)
+        return frozenset(seq for seq in queued if seq not in run.damaged)
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
         """Where every view stands.
@@ -128,7 +151,7 @@ class Follower:
         if not new:
             return states
         end = max((state.read for state in states.values()), default=0)
-        late = end > 0 and places.count(reader, reader.id, after=0) > NEWCOMER_ENTRIES
+        late = end > 0 and places.is_over(reader, reader.id, NEWCOMER_ENTRIES)
         for view in new:
             states[view.name] = ViewState(
                 version=places.UNKNOWN if late else view.version,
@@ -138,15 +161,19 @@ class Follower:
             )
         return states
 
-    def _derived(
-        self, batch: _Batch, failures: dict[str, Exception]
-    ) -> dict[str, Mapping[int, Any]]:
+    def _derived(self, batch: _Batch, run: _Run) -> dict[str, Mapping[int, Any]]:
         """What every view derives from its part of a batch, by the view's name."""
         derived: dict[str, Mapping[int, Any]] = {}
         for view in self._views:
-            if view.name not in failures:
-                with _noted(view, failures):
+            if view.name in run.failures:
+                continue
+            try:
+                with attributed(view):
                     derived[view.name] = view.derive(batch.of(view))
+            except JournalError:
+                raise
+            except TreeringError as error:
+                _note(view, error, run)
         return derived
 
     def _store(
@@ -154,29 +181,31 @@ class Follower:
         views: Sequence[View],
         batch: _Batch,
         derived: Mapping[str, Mapping[int, Any]],
-        failures: dict[str, Exception],
+        run: _Run,
     ) -> None:
         """Store for all views in one transaction; if a view fails, in one transaction per view."""
         try:
             with self._space.write() as writer:
                 # Deriving took its time. An entry that was changed or erased meanwhile is left to
                 # whoever changed it: that queued it for reading, or deleted it.
-                current = entries.by_seq(writer, list(batch.entries))
+                current, _ = read_sound(writer, list(batch.entries))
                 as_read = {s for s, entry in batch.entries.items() if current.get(s) == entry}
                 stored_states = places.states(writer, writer.id)
                 states = self._states(writer)
                 for view in views:
-                    if view.name not in stored_states:
-                        view.prepare(writer)
-                    _store_of(writer, view, states[view.name], batch, derived[view.name], as_read)
-        except Exception as error:
-            if len(views) > 1:
-                for view in views:
-                    self._store([view], batch, derived, failures)
-            elif isinstance(error, JournalError) and not is_foreign(views[0]):
-                raise
-            else:
-                _note(views[0], error, failures)
+                    with attributed(view):
+                        if view.name not in stored_states:
+                            view.prepare(writer)
+                        state = states[view.name]
+                        _store_of(writer, view, state, batch, derived[view.name], as_read)
+        except JournalError:
+            raise
+        except TreeringError as error:
+            if len(views) == 1:
+                _note(views[0], error, run)
+                return
+            for view in views:
+                self._store([view], batch, derived, run)
 
 
 def _store_of(
@@ -192,26 +221,37 @@ def _store_of(
     Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
     queued = batch.again.get(view.name, frozenset())
-    again = work.claim(writer, writer.id, view.rereading, queued & as_read)
-    work.claim(writer, writer.id, view.rereading, queued - batch.entries.keys())  # erased before
-    ours = {seq for seq in as_read if seq > state.read or seq in again}
+    fresh = {seq for seq in as_read if seq > state.read}
+    # An entry may be both: given another text before it was read at all. It is stored once.
+    again = work.claim(writer, writer.id, view.rereading, (queued & as_read) | fresh)
+    ours = fresh | (again & queued)
     view.store(writer, {seq: rows for seq, rows in derived.items() if seq in ours})
-    if batch.last > state.read or view.name not in batch.states:
-        state = replace(state, read=max(state.read, batch.last))
-    places.save(writer, writer.id, view.name, state)
+    gone = queued - batch.entries.keys() - batch.damaged.keys()
+    work.claim(writer, writer.id, view.rereading, gone)
+    for seq, error in batch.damaged.items():
+        if view.reads and (seq > state.read or seq in queued):
+            work.enqueue(writer, writer.id, view.rereading, [seq])
+            work.failed(writer, writer.id, view.rereading, [seq], str(error))
+    places.save(writer, writer.id, view.name, replace(state, read=max(state.read, batch.last)))
 
 
-@contextmanager
-def _noted(view: View, failures: dict[str, Exception]) -> Iterator[None]:
-    """Note the error of a view, so that the others go on. An error of the file is raised."""
+def read_sound(
+    reader: SpaceReader, seqs: Sequence[int]
+) -> tuple[dict[int, Entry], dict[int, JournalCorrupt]]:
+    """Entries by number, and the errors of those that are damaged; those gone are left out."""
     try:
-        yield
-    except JournalError:
-        raise
-    except Exception as error:  # a view of another package may raise anything
-        _note(view, error, failures)
+        return dict(sorted(entries.by_seq(reader, seqs).items())), {}
+    except JournalCorrupt:
+        sound: dict[int, Entry] = {}
+        damaged: dict[int, JournalCorrupt] = {}
+        for seq in seqs:
+            try:
+                sound |= entries.by_seq(reader, [seq])
+            except JournalCorrupt as error:
+                damaged[seq] = error
+        return sound, damaged
 
 
-def _note(view: View, error: Exception, failures: dict[str, Exception]) -> None:
+def _note(view: View, error: TreeringError, run: _Run) -> None:
     log.warning("view %r is delayed; settle() retries: %s", view.name, error)
-    failures[view.name] = error
+    run.failures[view.name] = error

@@ -75,6 +75,12 @@ def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
+def is_over(reader: Reader, space: int, size: int) -> bool:
+    """Whether a space has more than ``size`` entries."""
+    row = reader.row("SELECT 1 FROM entry WHERE space = ? LIMIT 1 OFFSET ?", (space, size))
+    return row is not None
+
+
 def count(reader: Reader, space: int, *, after: int, until: int | None = None) -> int:
     """How many entries of a space come after ``after``, up to and with ``until``."""
     condition, params = ("", ()) if until is None else (" AND seq <= ?", (until,))

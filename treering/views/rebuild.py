@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from treering.journal import entries
+from treering.journal import work
 from treering.journal.space import Space
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
-from treering.views.follow import BATCH_ENTRIES
+from treering.views.follow import BATCH_ENTRIES, read_sound
 from treering.views.progress import ViewState
 
 
@@ -54,20 +54,27 @@ def _begin(space: Space, view: View) -> ViewState:
 def _renew_batch(space: Space, view: View) -> int | None:
     """Renew the rows of the next entries. Returns how many are done, or None after the last.
 
-    An entry that was erased or changed meanwhile is skipped: that change renewed its rows.
+    An entry that was erased or changed meanwhile is skipped: that change renewed its rows. One
+    that is damaged keeps the rows it has, and is queued.
     """
     with space.read() as reader:
         state = places.states(reader, reader.id)[view.name]
         seqs = places.after(reader, reader.id, state.rebuilt, BATCH_ENTRIES)
-        batch = entries.by_seq(reader, [seq for seq in seqs if seq <= state.read])
-    if not batch:
+        due = [seq for seq in seqs if seq <= state.read]
+        batch, damaged = read_sound(reader, due)
+    if not due:
         return None
     derived = view.rederive(dict(sorted(batch.items())))
     with space.write() as writer:
-        current = entries.by_seq(writer, list(batch))
+        current, _ = read_sound(writer, list(batch))
         as_read = [seq for seq in sorted(batch) if current.get(seq) == batch[seq]]
+        # What was queued for its new text is read here; stored once more it would stand twice.
+        work.claim(writer, writer.id, view.rereading, as_read)
+        for seq, error in damaged.items():
+            work.enqueue(writer, writer.id, view.rereading, [seq])
+            work.failed(writer, writer.id, view.rereading, [seq], str(error))
         view.renew(writer, {s: derived[s] for s in as_read if s in derived}, as_read)
         state = places.states(writer, writer.id)[view.name]
-        last = max(batch)
+        last = max(due)
         places.save(writer, writer.id, view.name, replace(state, rebuilt=last))
         return places.count(writer, writer.id, after=0, until=last)

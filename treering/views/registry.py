@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import entry_points
 
@@ -112,6 +113,7 @@ class Views:
             CodeChanges(self.code),
             *_views_of_other_packages(resources),
         ]
+        _refuse_equal_names(self._views)
         self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
         self._follower = Follower(space, self._views)
         self._stored: frozenset[str] = frozenset()
@@ -167,7 +169,7 @@ class Views:
 
     def _fresh(self, reader: SpaceReader) -> int:
         """Entries and fragments that a search would miss; what other views lack, it would not."""
-        unread = self._follower.unread(reader)
+        unread = self._follower.unread(reader, untried=True)
         return unread.get(Fragments.name, 0) + store.untried(reader)
 
     def _index(self, fresh: int) -> None:
@@ -186,16 +188,17 @@ class Views:
 
         Raises the first error when all other work is done; what failed stays queued.
         """
-        with self._building:
-            self._follow(progress)
-        self._rebuild_outdated(progress)
         failures: list[TreeringError] = []
+        with _collected(failures), self._building:
+            self._follow(progress, retry=True)
+        with self._space.read() as reader:
+            outdated = self._outdated(reader)
+        for view in outdated:
+            with _collected(failures):
+                self._rebuild_each([view], progress)
         for view in self._views:
-            try:
-                with attributed(view):
-                    view.settle(progress, upgrade=upgrade)
-            except (LLMError, EmbeddingError, ViewError) as error:  # the others may get on
-                failures.append(error)
+            with _collected(failures), attributed(view):
+                view.settle(progress, upgrade=upgrade)
         if failures:
             raise failures[0]
 
@@ -315,25 +318,21 @@ class Views:
     def _current_embedder(self) -> Embedder:
         return self.embedder
 
-    def _follow(self, progress: Progress | None) -> None:
-        """Read new entries, then do the queued work. A failure of the reading is raised last."""
+    def _follow(self, progress: Progress | None, *, retry: bool = False) -> None:
+        """Read new entries, then do the queued work. The first failure is raised last."""
         self._fragments.begin()
-        failure: TreeringError | None = None
-        try:
-            self._follower.follow(progress)
-        except JournalError:
-            raise
-        except TreeringError as error:
-            failure = error
+        failures: list[TreeringError] = []
+        with _collected(failures):
+            self._follower.follow(progress, retry=retry)
         for view in self._views:
-            with attributed(view):
+            with _collected(failures), attributed(view):
                 view.catch_up(progress)
-        if failure is not None:
-            raise failure
+        if failures:
+            raise failures[0]
 
     def _followed(self, reader: SpaceReader) -> Iterator[View]:
         """The views that have stored anything. Other packages' views may have no tables yet."""
-        if len(self._stored) < len(self._views):
+        if any(view.name not in self._stored for view in self._views):
             self._stored = frozenset(places.states(reader, reader.id))
         return (view for view in self._views if view.name in self._stored)
 
@@ -384,11 +383,6 @@ class Views:
                 self._space.name,
             )
 
-    def _rebuild_outdated(self, progress: Progress | None) -> None:
-        with self._space.read() as reader:
-            outdated = self._outdated(reader)
-        self._rebuild_each(outdated, progress)
-
     def _rebuild_each(self, views: Sequence[View], progress: Progress | None) -> None:
         """Rebuild views. A view that needs a language model is skipped if there is none."""
         for view in views:
@@ -434,6 +428,25 @@ class Views:
         self.catch_up()
         chosen = self.plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
+
+
+@contextmanager
+def _collected(failures: list[TreeringError]) -> Iterator[None]:
+    """Note what one part of the work raises, so that the others get on.
+
+    What no part could do, such as writing to a full disk, is raised.
+    """
+    try:
+        yield
+    except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
+        failures.append(error)
+
+
+def _refuse_equal_names(views: Sequence[View]) -> None:
+    """Raises ViewError if two views share a name: they would share their state, too."""
+    for name, size in Counter(view.name for view in views).items():
+        if size > 1:
+            raise ViewError(f"{size} views are called {name!r}; uninstall the package of one")
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:

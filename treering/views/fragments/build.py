@@ -29,6 +29,7 @@ from treering.journal.space import (
 from treering.records import Entry, Progress
 from treering.search.terms import Terms, dated, terms, terms_version
 from treering.split import SPLIT_VERSION, Span, split
+from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
 from treering.views.fragments import store
 
@@ -326,8 +327,10 @@ class Fragments(View):
                 gone.append(seq)
                 cut_anew[seq] = pieces
         if gone:
+            known = view_progress.states(writer, writer.id)
             for view in self.dependents:
-                view.erase(writer, gone)
+                if view.name in known:  # else it may have no tables yet
+                    view.erase(writer, gone)
             self.erase(writer, gone)
             self.store(writer, cut_anew)
 
