@@ -45,10 +45,15 @@ class _PostingRun:
             return slice(0, 0)
         return slice(int(self.starts[at]), int(self.starts[at + 1]))
 
-    def holds(self, term: int, row: int) -> bool:
-        rows = self.rows[self.postings(term)]  # ascending
-        at = int(np.searchsorted(rows, row))
-        return at < len(rows) and int(rows[at]) == row
+
+def _holds(rows: NDArray[np.int32], row: int) -> bool:
+    """Whether a row is among those of a term, which ascend."""
+    at = int(rows.searchsorted(row))
+    return at < len(rows) and int(rows[at]) == row
+
+
+TERMS_SEEN = 4_096
+"""Terms of queries whose rows are kept at hand; more are looked up again."""
 
 
 def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -66,6 +71,7 @@ class Lexical:
         self, runs: Sequence[_PostingRun] = (), lengths: NDArray[np.int32] | None = None
     ) -> None:
         self._runs = tuple(runs)
+        self._terms_seen: dict[int, tuple[float, list[NDArray[np.int32]]]] = {}
         self._lengths = np.zeros(0, dtype=np.int32) if lengths is None else lengths
 
     def __len__(self) -> int:
@@ -128,10 +134,21 @@ class Lexical:
         """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
         held = total = 0.0
         for term in query[:, 0].tolist():
-            idf = float(self._idf(self._frequency(term)))
+            idf, places = self._looked_up(term)
             total += idf
-            held += idf * any(run.holds(term, row) for run in self._runs)
+            held += idf * any(_holds(rows, row) for rows in places)
         return held / total if total else 0.0
+
+    def _looked_up(self, term: int) -> tuple[float, list[NDArray[np.int32]]]:
+        """The idf of a term and the rows that hold it, kept for the other hits of a search."""
+        entry = self._terms_seen.get(term)
+        if entry is None:
+            places = [rows for run in self._runs if len(rows := run.rows[run.postings(term)])]
+            entry = float(self._idf(sum(map(len, places)))), places
+            if len(self._terms_seen) >= TERMS_SEEN:
+                self._terms_seen.clear()
+            self._terms_seen[term] = entry
+        return entry
 
     def _frequency(self, term: int) -> int:
         places = (run.postings(term) for run in self._runs)
