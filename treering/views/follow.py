@@ -122,7 +122,7 @@ class Follower:
             if not reader.id or not views:
                 return None
             stored_states = places.states(reader, reader.id)
-            states = self._states(reader)
+            states = self._completed(reader, stored_states)
             read = min(states[view.name].read for view in views)
             fresh = places.after(reader, reader.id, read, BATCH_ENTRIES)
             again = {view.name: self._queued(reader, view, run) for view in views}
@@ -141,12 +141,18 @@ class Follower:
         return frozenset(seq for seq in queued if seq not in run.damaged)
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
-        """Where every view stands.
+        """Where every view stands, also those of which nothing is stored."""
+        return self._completed(reader, places.states(reader, reader.id))
+
+    def _completed(
+        self, reader: SpaceReader, stored_states: Mapping[str, ViewState]
+    ) -> dict[str, ViewState]:
+        """The states with those of views that are new to the space.
 
         In a large space a new view starts at the end and leaves the earlier entries to a rebuild:
         else the next ``add`` would wait until the view has read the whole journal.
         """
-        states = places.states(reader, reader.id)
+        states = dict(stored_states)
         new = [view for view in self._views if view.name not in states]
         if not new:
             return states
@@ -191,7 +197,7 @@ class Follower:
                 current, _ = read_sound(writer, list(batch.entries))
                 as_read = {s for s, entry in batch.entries.items() if current.get(s) == entry}
                 stored_states = places.states(writer, writer.id)
-                states = self._states(writer)
+                states = self._completed(writer, stored_states)
                 for view in views:
                     with attributed(view):
                         if view.name not in stored_states:
