@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from treering.cli import stdin
+from treering.cli.moments import FORMS, moment
 from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
@@ -42,7 +43,7 @@ def add(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When it was said or written: ISO 8601."),
+        typer.Option(metavar="TIME", help=f"When it was said or written: {FORMS}."),
     ] = None,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
     session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
@@ -72,7 +73,7 @@ def add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
                     kind=kind,
-                    at=at,
+                    at=moment(at),
                     speaker=speaker,
                     session=session,
                     metadata=metadata(meta),
@@ -109,7 +110,7 @@ def import_(
         typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(ORIGINS)}."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only messages from then on: ISO 8601.")
+        str | None, typer.Option(metavar="TIME", help=f"Only messages from then on: {FORMS}.")
     ] = None,
     project: Annotated[
         str | None,
@@ -131,6 +132,8 @@ def import_(
     whole or not at all, conversations a few hundred messages at a time.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
+
+    since = moment(since)
     from treering.ingest.transcripts.watch import watched
 
     if not file:

@@ -15,7 +15,7 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.records import Entry, Stats
@@ -46,7 +46,8 @@ def list_(
         if sources:
             counts = Counter(entry.source for entry in entries)
             for name, count in islice(counts.items(), limit):
-                run.out.emit({"source": name, "entries": count}, f"{count:8}  ", (name, "cyan"))
+                record = {"source": name, "entries": count}
+                run.out.emit(record, f"{count:8}  ", (short_path(name), "cyan"))
             return
         for entry in islice(entries, limit):
             run.out.emit(entry, *_brief(entry))
@@ -144,7 +145,10 @@ def rebuild(
     """
     with run.memory() as memory, run.out.progress("rebuilding") as progress:
         stats = memory.rebuild(*views or (), progress=progress)
-    run.out.emit(stats, *_stats(stats))
+    what = ", ".join(views) if views else "all views"
+    run.out.emit(
+        stats, f"rebuilt {what} of space {stats.space!r} from the journal\n\n", *_stats(stats)
+    )
 
 
 @command(commands)
@@ -186,7 +190,7 @@ def spaces(run: Run) -> None:
 def _brief(entry: Entry) -> Iterator[Part]:
     yield entry.id, "dim"
     yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
-    yield f"{entry.source} #{entry.position}", "cyan"
+    yield f"{short_path(entry.source)} #{entry.position}", "cyan"
     yield f"  {entry.speaker}:" if entry.speaker else ""
     flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
     yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
