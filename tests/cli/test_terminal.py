@@ -50,11 +50,9 @@ def test_the_whole_text_is_shown_as_it_stands_on_request(treering: Treering) -> 
     assert LONG not in treering("search", "boiler").stdout
     found = treering("search", "boiler", "--whole", "-k", "1").stdout
     [hit] = records(treering("search", "boiler", "-k", "1", "--json"))
-    assert hit["text"].endswith("\n\n  The boiler.")
-    assert (
-        found.partition("\n")[2]
-        == "\n".join(f"    {line}" for line in hit["text"].split("\n")) + "\n"
-    )
+    assert hit["text"].endswith("\n\n  The boiler.\n")
+    lines = hit["text"].rstrip("\n").split("\n")
+    assert found.splitlines()[1:] == [f"    {line}" for line in lines]
 
 
 def test_lines_of_code_are_not_run_together() -> None:
