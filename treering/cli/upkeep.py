@@ -17,6 +17,7 @@ from treering.cli import stdin
 from treering.cli.options import Filters, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
+from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.records import Entry, Stats
 
@@ -158,13 +159,17 @@ def export(
         str, typer.Argument(help="Where to write, or - for standard output.")
     ] = stdin.STDIN,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    all_spaces: Annotated[
+        bool, typer.Option("--all-spaces", help="Write every space of the file, not one.")
+    ] = False,
 ) -> None:
-    """Write the space as lines of JSON, which `treering import` takes in."""
-    with run.memory() as memory:
+    """Write the space, or all, as lines of JSON, which `treering import` takes in."""
+    with run.memory(whole=all_spaces) as memory:
+        lines = export_all(run, memory) if all_spaces else memory.export()
         if file == stdin.STDIN:
-            run.out.lines(memory.export())
+            run.out.lines(lines)
             return
-        count = _write(Path(file), memory.export(), force)
+        count = _write(Path(file), lines, force)
     run.out.emit(
         {"file": file, "entries": count},
         f"wrote {counted(count, 'entry', 'entries')} to {file}",
