@@ -9,13 +9,14 @@ from treering import __version__
 from treering.errors import MissingExtra
 
 try:  # what the modules below import, here where a lack of it can be told
+    import fastapi_offline  # noqa: F401
     import mcp.server  # noqa: F401
     import prometheus_client  # noqa: F401
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
 
-from treering.serve import problems
+from treering.serve import console, problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
@@ -62,7 +63,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         version=__version__,
         lifespan=lifespan,
         openapi_url="/v1/openapi.json",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from elsewhere; see `console`
         redoc_url=None,
         generate_unique_id_function=lambda route: f"{route.tags[0]}_{route.name}".rstrip("_"),
     )
@@ -72,7 +73,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.state.settling = settling
     problems.register(app)
     _add_routes(app)
-    app.router.routes += [mcp.route(), *proxy.routes(), *page.files()]
+    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *console.routes(app)]
     _add_middleware(app, settings, access, metrics, traces)
     return app
 
