@@ -10,6 +10,7 @@ from typing import Any, Self, Unpack, cast
 
 from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
 from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
@@ -439,11 +440,12 @@ class Memory:
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
+        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
@@ -453,7 +455,7 @@ class Memory:
             seqs = matching(reader, entry_ids, condition) if reader.id else []
         if not seqs:
             raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
-        return self._eraser.forget(seqs)
+        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     # ------------------------------------------------------------------ looking after it
 
