@@ -172,6 +172,10 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -182,7 +186,7 @@ class Memory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
         receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
@@ -502,9 +506,9 @@ class Memory:
         """
         with self._space.read() as reader:
             settings = ledger.settings(reader, reader.id)
-            digests = list(entries.source_digests(reader, reader.id))
+            sources = list(entries.file_sources(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(*pair) for pair in digests)
+        yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)

@@ -121,6 +121,10 @@ class AsyncMemory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -131,7 +135,7 @@ class AsyncMemory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         return await asyncio.to_thread(
             lambda: self._memory.add(
