@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from treering.aio.chat_stream import AsyncChatStream
 from treering.aio.code import AsyncCode
 from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
@@ -17,7 +18,6 @@ from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.answer import Answer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.stream import AsyncChatStream
 from treering.embed.contract import Embedder
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
