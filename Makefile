@@ -46,7 +46,7 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
-# thread, as two wait for each other wherever other work has a core. See docs/measuring.md.
+# thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
 		--no-peers --against benchmarks/results/perf/baseline --tolerance 2

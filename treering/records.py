@@ -215,13 +215,16 @@ class Forgotten:
     """What ``forget`` erased. ``scrubbed``: the file was rewritten, and samples of
     the erased text were looked for in its bytes and not found.
 
-    ``views`` counts the derived rows that went, by view.
+    ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
+    was erased, since their model was shown it and they share words with it: they stay, unless
+    ``forget(..., replies=True)`` erased them, too.
     """
 
     entries: tuple[str, ...]
     sources: tuple[str, ...]
     views: Mapping[str, int]
     scrubbed: bool
+    replies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

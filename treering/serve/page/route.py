@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,11 +21,12 @@ from treering.serve.page.branches import TreePart, part
 from treering.serve.page.markdown import MarkdownNode, parsed
 from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
 from treering.serve.rest.entries import EntryListRequest, ForgetRequest
+from treering.serve.rest.router import router_of
 from treering.serve.rest.tree import Offset
 from treering.serve.rest.wire import Body
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["page"], prefix="/v1/page")
+router = router_of("page", "/v1/page")
 
 NAMES_SHOWN: Final = 500
 NODES_SHOWN: Final = 100
