@@ -134,7 +134,8 @@ class Memory:
 
     @property
     def _conversations(self) -> Conversations:
-        from treering.chat.conversation import Conversations  # here, as adds and searches need none
+        with forks.importing():  # here, as adds and searches need none
+            from treering.chat.conversation import Conversations
 
         return Conversations(self._space, self._account, self._views, self._intake)
 
@@ -534,12 +535,12 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
-        # Here, as the readers of other programs' formats take long to import.
-        from treering.ingest.transcripts.importing import (
-            ImportOptions,
-            import_path,
-            refuse_options,
-        )
+        with forks.importing():  # here, as readers of other programs' formats take long to import
+            from treering.ingest.transcripts.importing import (
+                ImportOptions,
+                import_path,
+                refuse_options,
+            )
 
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from treering import forks
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -120,9 +121,9 @@ class Views:
     def code(self) -> CodeMemory:
         """The code of the space. Its parsers, graphs and guard are imported when it is first used:
         that takes as long as all that an add and a search need."""
-        from treering.views.code.memory import CodeMemory
-        from treering.views.code.write.coder import BilledModel
-
+        with forks.importing():
+            from treering.views.code.memory import CodeMemory
+            from treering.views.code.write.coder import BilledModel
         with self._opening_code:
             if self._code is None:
                 self._code = CodeMemory(
@@ -322,7 +323,8 @@ class Views:
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
-        from treering.views.fit import fit  # here, as nothing else needs its trials
+        with forks.importing():
+            from treering.views.fit import fit  # here, as nothing else needs its trials
 
         snapshot = self.searcher.snapshot()
         if snapshot is None:
