@@ -7,7 +7,7 @@ is wrong there.
 
 from __future__ import annotations
 
-# The first two lock what is theirs before a fork. A thread that a fork waits for may want that: they
+# These two lock what is theirs before a fork, which a thread that the fork waits for may want: they
 # are imported before this module registers its own function, as the last one is called first.
 import concurrent.futures.thread  # noqa: F401
 import ctypes
