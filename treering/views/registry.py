@@ -31,7 +31,7 @@ from treering.errors import (
 from treering.journal import ledger, work
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Filter, Hit, Progress, Stats
+from treering.records import Entry, Filter, Hit, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
@@ -295,6 +295,16 @@ class Views:
             for place, mark in marks.items():
                 marked[place] = marked[place].joined(mark)
         return marked
+
+    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
+        """Entries, by sequence number, with what is known against them."""
+        marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
+        return [
+            replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
+            if mark.superseded_by or mark.stale
+            else entry
+            for (_, entry), mark in zip(rows, marks, strict=True)
+        ]
 
     def material(self) -> BriefMaterial:
         """What a brief is made of. The tree is used as far as it has grown."""

@@ -1,7 +1,7 @@
 // Entries as they were added; one entry's story; forgetting, after a look at what it touches.
 
 import { get, post } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { against, counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
 import { leaf } from "/page/tree.js";
 
 const PAGE = 50;
@@ -41,7 +41,8 @@ function brief(entry) {
       h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.source),
       entry.speaker ? h("span", { class: "who" }, entry.speaker) : null,
       when(entry.at ?? entry.added)),
-    h("p", { class: "text clamp" }, entry.text));
+    h("p", { class: "text clamp" }, entry.text),
+    against(entry));
 }
 
 export async function entry(page, _, id) {
@@ -56,6 +57,7 @@ export async function entry(page, _, id) {
       fact("Added", when(found.added)),
       fact("Id", h("code", {}, found.id))),
     h("p", { class: `text whole ${found.kind}` }, found.text),
+    against(found),
     Object.keys(found.metadata).length ? h("details", {}, h("summary", {}, "Metadata"), h("pre", {}, JSON.stringify(found.metadata, null, 2))) : null,
     h("h2", {}, "Where it went"),
     story.places.length ? h("ol", { class: "places" }, story.places.map(place)) : nothing("It is not in the tree yet."),

@@ -1,7 +1,7 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
 import { post } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, select, to, when } from "/page/dom.js";
+import { against, counted, field, fill, h, nothing, put, say, select, to, when } from "/page/dom.js";
 
 const OWN = new Set(["lexical", "dense"]);
 const FILTERS = ["source", "speaker", "session", "since", "until"];
@@ -62,6 +62,7 @@ function shown(hit, most) {
       when(hit.at),
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
     h("p", { class: `text ${hit.kind}` }, hit.text),
+    against(hit),
     bars(hit.why, most)));
 }
 
