@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
@@ -177,6 +178,10 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -187,7 +192,7 @@ class Memory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
         receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
@@ -446,11 +451,12 @@ class Memory:
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
+        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
@@ -460,7 +466,7 @@ class Memory:
             seqs = matching(reader, entry_ids, condition) if reader.id else []
         if not seqs:
             raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
-        return self._eraser.forget(seqs)
+        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     # ------------------------------------------------------------------ looking after it
 
@@ -507,9 +513,9 @@ class Memory:
         """
         with self._space.read() as reader:
             settings = ledger.settings(reader, reader.id)
-            digests = list(entries.source_digests(reader, reader.id))
+            sources = list(entries.file_sources(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(*pair) for pair in digests)
+        yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)

@@ -23,7 +23,7 @@ def test_every_command_and_option_has_a_help_text() -> None:
 
 
 def test_the_page_of_the_command_line_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
     assert page == document(page), "run: python -m tools.document_cli"
     reference = page.partition(MARK)[2]
     for name in COMMANDS:

@@ -26,7 +26,7 @@ from treering.errors import (
     TextEncodingError,
 )
 from treering.ingest.intake import Intake
-from treering.journal import entries, unanswered
+from treering.journal import entries, reply_sources, unanswered
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply
@@ -146,6 +146,11 @@ class Conversations:
         with self._space.read() as reader:
             return shown.changed(reader, digests)
 
+    def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
+        """Note, by ids, what the model was shown that gave replies which are kept elsewhere."""
+        with self._space.write() as writer:
+            reply_sources.note(writer, writer.id, replies, ids_shown)
+
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._space, self._views, count, hidden)
 
@@ -246,7 +251,8 @@ class Conversations:
         )
         with self._space.write() as writer:
             _refuse_what_shows_forgotten(writer, prompt_reply)
-            self._intake.said(writer, source, _message("assistant", answer.text))
+            receipt = self._intake.said(writer, source, _message("assistant", answer.text))
+            reply_sources.note(writer, writer.id, receipt.ids, prompt_reply.shown.keys())
             unanswered.answered(writer, writer.id, open_round.entries)
             if record is not None:
                 record.keep_answer(writer, answer)

@@ -14,10 +14,8 @@ try:  # what the modules below import, here where a lack of it can be told
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
-if find_spec("mcp") is None:  # it is imported when a client of it first asks
-    raise MissingExtra.of("mcp", "serve")
 
-from treering.serve import problems
+from treering.serve import console, problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
@@ -38,6 +36,9 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
 
     Raises InputError if other machines could reach it without a key, JournalError.
     """
+    for name in ("mcp", "fastapi_offline"):  # imported when a client first asks for what they do
+        if find_spec(name) is None:
+            raise MissingExtra.of(name, "serve")
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
     try:
@@ -64,7 +65,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         version=__version__,
         lifespan=lifespan,
         openapi_url="/v1/openapi.json",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from elsewhere; see `console`
         redoc_url=None,
     )
     app.state.settings = settings
@@ -74,7 +75,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     problems.register(app)
     for module in (entries, recall, chat, memos, facts, tree, code, upkeep, page, health):
         app.router.routes += module.router.routes
-    app.router.routes += [mcp.route(), *proxy.routes(), *page.files()]
+    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *console.routes(app)]
     _add_middleware(app, settings, access, metrics, traces)
     return app
 

@@ -34,10 +34,14 @@ class EntryListRequest(FilterRequest):
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
 
 
+Replies = Annotated[bool, Field(description="Also what a model said that may quote them.")]
+
+
 class ForgetRequest(FilterRequest):
     """Which entries to erase."""
 
     ids: list[str] = Field([], max_length=MAX_PAGE)
+    replies: Replies = False
 
 
 @router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
@@ -79,12 +83,14 @@ async def replace(entry_id: str, new: ReplaceRequest, tenant: Asking) -> Entry:
 
 
 @router.delete("/entries/{entry_id}")
-async def forget(entry_id: str, tenant: Asking) -> Forgotten:
+async def forget(entry_id: str, tenant: Asking, replies: Replies = False) -> Forgotten:
     """Erase an entry: from the journal, every view, and the file's bytes."""
-    return await tenant.change(tenant.memory.forget, entry_id)
+    return await tenant.change(lambda: tenant.memory.forget(entry_id, replies=replies))
 
 
 @router.post("/forget")
 async def forget_all(body: ForgetRequest, tenant: Asking) -> Forgotten:
     """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.change(tenant.memory.forget, *body.ids, **body.filters())
+    return await tenant.change(
+        lambda: tenant.memory.forget(*body.ids, replies=body.replies, **body.filters())
+    )
