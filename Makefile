@@ -8,7 +8,7 @@ endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick test-adapters lint bench clean
+.PHONY: demo test quick test-adapters lint bench docs clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
@@ -38,7 +38,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve,docs]' --group dev
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
@@ -47,5 +47,10 @@ bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
 		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
 
+# The pages as a site, in site/. They are plain Markdown, and docs/index.md lists them.
+docs: $(STAMP)
+	$(VENV)/bin/python -m mkdocs build --quiet
+	@echo "site/index.html"
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

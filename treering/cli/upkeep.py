@@ -81,7 +81,7 @@ def forget(
         if not yes:
             _confirm()
         done = memory.forget(*(entry_ids or []), **where.where())
-    views = "".join(f", {count} of {view}" for view, count in done.views.items())
+    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if not done.scrubbed:
         note(
