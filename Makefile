@@ -7,22 +7,23 @@ PYTHON := python3
 endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
+CORE := $(VENV)/.core
 
 .PHONY: demo test quick test-adapters lint bench docs clean
 
-demo: $(STAMP)
-	$(VENV)/bin/python -m examples.demo
+demo: $(CORE)
+	@$(VENV)/bin/python -m examples.demo
 
 test: lint
 	$(VENV)/bin/python -m pytest
 
 # While you work: three quarters of a minute of processor time. Types are checked of what changed since
 # the last time, and of what rests on it; the first time, of all, which takes half a minute more.
-CORE := $(addprefix tests/,journal split score relate recall fragments views memory facts ingest \
+CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts ingest \
 	test_public.py test_structure.py test_map.py)
 
 quick: lint
-	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE)
+	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE_TESTS)
 
 # The adapters against the real frameworks, which are too heavy for every run.
 test-adapters: $(STAMP)
@@ -35,8 +36,15 @@ lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+# treering alone, which is all that the demo needs, and is there in half the time.
+$(CORE): pyproject.toml
+	@echo "installing treering and what it needs into $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(CORE)
+
+$(STAMP): $(CORE)
+	@echo "installing what tests and tools need, too"
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve,docs]' --group dev
 	touch $(STAMP)
