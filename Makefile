@@ -9,7 +9,7 @@ VENV ?= .venv
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 
-.PHONY: demo test quick test-adapters lint bench docs clean
+.PHONY: demo test quick test-adapters lint bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
@@ -59,6 +59,13 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(VENV)/bin/python -m mkdocs build --quiet
 	@echo "site/index.html"
+
+# A wheel and an sdist in dist/, checked and tried on the oldest and the newest Python here.
+release: $(STAMP)
+	rm -rf dist
+	$(VENV)/bin/python -m build --quiet
+	$(VENV)/bin/python -m twine check --strict dist/*
+	$(VENV)/bin/python -m tools.try_release
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

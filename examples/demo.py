@@ -15,9 +15,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from pydoc_data.topics import topics
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from treering import Hit, Memory
+if TYPE_CHECKING:
+    from treering import Hit, Memory
 
 CHAT = Path(__file__).with_name("chat.jsonl")
 LIBRARY = ("bisect", "graphlib", "textwrap")
@@ -78,6 +79,9 @@ QUESTIONS = (
 
 def main() -> int:
     """Run the tour; the number of questions that were not answered, at most 1."""
+    print("A tour of treering: real text, offline, without a key.", flush=True)
+    from treering import Memory  # numerics and the model take a moment to load
+
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "demo.db"

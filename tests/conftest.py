@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
+from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
 
 # Each example may open a file, on a machine that does other things too: no limit on its time.
