@@ -9,13 +9,17 @@ VENV ?= .venv
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 
-.PHONY: demo test quick test-adapters lint bench docs release clean
+.PHONY: demo test browser quick test-adapters lint bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
-test: lint
+test: lint browser
 	$(VENV)/bin/python -m pytest
+
+# The page is tested in a real Chromium; where none can be installed, a closing line says so.
+browser: $(STAMP)
+	@$(VENV)/bin/python -m tools.install_browser
 
 # While you work: three quarters of a minute of processor time. Types are checked of what changed since
 # the last time, and of what rests on it; the first time, of all, which takes half a minute more.
@@ -46,7 +50,7 @@ $(CORE): pyproject.toml
 $(STAMP): $(CORE)
 	@echo "installing what tests and tools need, too"
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve,docs]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,serve]' --group dev
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from tools.install_browser import BY_HAND
+
 HOW_TO_RUN = {
-    "Chromium": "in a browser: apt-get install chromium, or playwright install chromium",
+    "Chromium": f"in a browser: {BY_HAND}",
     "'local'": "a local model: .venv/bin/pip install '.[local]'",
     "'peers'": "other systems: .venv/bin/pip install '.[peers]'",
     "hermes-agent": "Hermes Agent: install treering into its environment",

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.skipped import describe
+from tools.install_browser import BY_HAND
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,8 +18,8 @@ def test_what_was_skipped_is_told_in_one_line_with_how_to_run_it() -> None:
         "there are no such locks there",
     ]
     assert describe(reasons) == (
-        "skipped: 2 adapters: make test-adapters; 1 in a browser: apt-get install chromium, or "
-        "playwright install chromium; 1 here: there are no such locks there"
+        f"skipped: 2 adapters: make test-adapters; 1 in a browser: {BY_HAND}; "
+        "1 here: there are no such locks there"
     )
     assert describe([]) == ""
 

@@ -61,6 +61,9 @@ def add(
 ) -> None:
     """Remember texts, files, folders, or conversations.
 
+    PDF, Word, HTML, EPUB and spreadsheets are read with the extra `documents`; the source names the
+    page, as in lease.pdf#2.
+
     A conversation is a .json or .jsonl file, or piped lines, of messages with "role" and "content"
     (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
     a file that has changed replaces what it left before.

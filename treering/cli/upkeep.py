@@ -74,15 +74,23 @@ def forget(
         typer.Argument(metavar="[ID]...", help="The entries.", show_default=False),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    replies: Annotated[
+        bool, typer.Option("--replies", help="Also what a model said that may quote them.")
+    ] = False,
 ) -> None:
     """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
     with run.memory() as memory:
         _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
             _confirm()
-        done = memory.forget(*(entry_ids or []), **where.where())
+        done = memory.forget(*(entry_ids or []), replies=replies, **where.where())
     views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
+    if left := [reply for reply in done.replies if reply not in done.entries]:
+        note(
+            f"{counted(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
+            f"give --replies, or now: treering forget {' '.join(left)}"
+        )
     if not done.scrubbed:
         note(
             "the file could not be rewritten while another process reads it: erased text may still "
