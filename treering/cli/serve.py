@@ -18,6 +18,7 @@ from treering.serve.settings import (
     HEADER_BYTES,
     HEADER_S,
     MAX_CONNECTIONS,
+    MAX_REPLY_BYTES,
     RECALL_TOKENS,
     REQUESTS_PER_S,
     ServerSettings,
@@ -91,6 +92,9 @@ def serve(
     header_seconds: Annotated[
         float, typer.Option(min=0.1, help="How long the headers of a request may take.")
     ] = HEADER_S,
+    max_reply_bytes: Annotated[
+        int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
+    ] = MAX_REPLY_BYTES,
 ) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
@@ -115,6 +119,7 @@ def serve(
         max_connections=max_connections,
         header_bytes=header_bytes,
         header_s=header_seconds,
+        max_reply_bytes=max_reply_bytes,
     )
     serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
 

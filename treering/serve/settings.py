@@ -17,6 +17,9 @@ DEFAULT_PORT = 7373
 MAX_BODY_BYTES = 4 * 2**20
 """A book of a million words has 6 MB: what is longer comes in parts, or as an import."""
 
+MAX_REPLY_BYTES = 64 * 2**20
+"""Of a reply through the proxy: a hundred times what models write, with all that is around it."""
+
 MAX_IMPORT_BYTES = 2**32
 """An import is read line by line, so that its size costs no memory; this only stops a flood."""
 
@@ -55,7 +58,8 @@ class ServerSettings:
     that the proxy passes chats on to, with ``upstream_key``; ``recall_budget`` is how many tokens
     of memories it adds to one, 0 for none. A request that is sent again while it is
     still being done waits ``patience_s`` for its reply. The headers of a request may have
-    ``header_bytes`` and take ``header_s`` seconds.
+    ``header_bytes`` and take ``header_s`` seconds. A reply through the proxy that has more than
+    ``max_reply_bytes`` is not remembered and, unless it is streamed, not passed on.
     """
 
     url: str | Path
@@ -67,6 +71,7 @@ class ServerSettings:
     code_roots: tuple[Path, ...] = ()
     max_body_bytes: int = MAX_BODY_BYTES
     max_import_bytes: int = MAX_IMPORT_BYTES
+    max_reply_bytes: int = MAX_REPLY_BYTES
     max_requests: int = MAX_REQUESTS
     max_connections: int = MAX_CONNECTIONS
     header_bytes: int = HEADER_BYTES
