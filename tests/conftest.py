@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
+from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
 from treering.journal.open import open_database
 

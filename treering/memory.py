@@ -578,3 +578,13 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def space_of(memory: Memory) -> Space:
+    """The space of a memory, for a server that lists what is in it in ways of its own."""
+    return memory._space
+
+
+def tree_so_far(memory: Memory, seconds: float) -> TreeView:
+    """The tree as it is after growing for about so many seconds; 0: as it is now."""
+    return memory._views.tree_so_far(seconds)

@@ -84,7 +84,7 @@ def forget(
         if not yes:
             _confirm()
         done = memory.forget(*(entry_ids or []), replies=replies, **where.where())
-    views = "".join(f", {count} of {view}" for view, count in done.views.items())
+    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
         note(

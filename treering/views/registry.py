@@ -142,8 +142,12 @@ class Views:
 
         What the disk cannot do now is done by the next use or ``settle``.
         """
+        return self.tree_so_far(None)
+
+    def tree_so_far(self, seconds: float | None) -> TreeView:
+        """The tree, grown for about so many seconds at most; None: until it has everything."""
         try:
-            self._tree._grow()
+            self._tree._grow(seconds)
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree

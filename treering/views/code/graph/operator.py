@@ -48,6 +48,12 @@ CUTOFF = 0.1
 reaches the body of the function it calls; at 0.05 there are three to four times as many pairs."""
 
 
+LEVELS = 64
+"""How far up from a node its share is carried. A share is at most 1 and halves with each level:
+what is left after these, under 1e-19, is nothing beside the first. To go on would take the square
+of the length of a file that nests ten thousand deep."""
+
+
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
 Mask = NDArray[np.bool_]
 
@@ -71,7 +77,7 @@ class Exposure:
 
 
 def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
-    """M·A of each file: the shares of its nodes, carried up to every ancestor; all at once."""
+    """M·A of each file: the shares of its nodes, carried up to ``LEVELS`` ancestors."""
     starts = _starts(trunks)
     sizes = [len(item.parent) for item in trunks.values()]
     first = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
@@ -84,7 +90,7 @@ def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
         shares.append(item.share.astype(np.float64))
     above, key, value = _joined(parents, keys, shares)
     levels = [(key, value)]
-    while len(key):
+    while len(key) and len(levels) <= LEVELS:
         fragment, parent = key // width, above[key % width]
         inner = parent != NONE
         key, value = _summed(fragment[inner] * width + parent[inner], value[inner] * SYNTAX_EDGE)
