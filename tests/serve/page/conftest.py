@@ -1,8 +1,8 @@
-"""A real headless Chromium for the tests of the page, and a closing line where there is none."""
+"""A real headless Chromium for the tests of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -62,15 +62,3 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 def _complaint(message: ConsoleMessage) -> list[str]:
     return [message.text] if message.type in ("error", "warning") else []
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # below all that others write
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter,
-) -> Generator[None, object, object]:
-    outcome = yield
-    skipped = terminalreporter.stats.get("skipped", [])
-    count = sum(NO_BROWSER in str(report.longrepr) for report in skipped)
-    if count:
-        terminalreporter.write_line(f"{count} tests were skipped: {NO_BROWSER}", yellow=True)
-    return outcome

@@ -48,6 +48,8 @@ def filled(path: Path, folder: Path) -> None:
         with memory._space.write() as writer:
             ledger.spend(writer, writer.id, Spent("ask", "served-model", 3, 4200, 70))
         memory.add("One more text, after the tree was settled.", source="late")
+        for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+            memory.add(text, speaker="Zoe", kind="chat", at=at, source="homes")
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +101,15 @@ def test_filters_and_the_query_stand_in_the_address(show: Show) -> None:
     assert "source=%3Cb%3E" in page.url
     page.go_back()
     expect(page.locator(".hit header a")).to_have_text("late")
+
+
+@pytest.mark.parametrize(("view", "row"), [("entries", ".brief"), ("search?q=Berlin", ".hit")])
+def test_what_was_superseded_is_marked_where_it_is_listed(show: Show, view: str, row: str) -> None:
+    page = show(f"{view}{'&' if '?' in view else '?'}source=homes")
+    older = page.locator(row).filter(has_text="I live in Berlin.")
+    expect(older.locator(".against")).to_contain_text("superseded since")
+    expect(older.locator(".against")).to_contain_text("I moved to Porto.")
+    expect(page.locator(".against")).to_have_count(1)
 
 
 def test_stored_text_is_shown_and_never_acts(show: Show) -> None:
@@ -158,7 +169,7 @@ def test_the_code_graph_leads_from_definition_to_definition(show: Show) -> None:
 
 def test_pending_work_and_tokens_spent_are_told(show: Show) -> None:
     page = show("status")
-    expect(page.locator(".figures strong").first).to_have_text("14")
+    expect(page.locator(".figures strong").first).to_have_text("16")
     row = page.locator("tbody tr")
     assert row.locator("td, th").all_inner_texts() == ["ask", "served-model", "3", "4,200", "70"]
 

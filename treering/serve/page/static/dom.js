@@ -57,6 +57,14 @@ export function when(text) {
   return h("time", { datetime: text, title: text }, shown);
 }
 
+/** What is known against a hit or an entry, or nothing. */
+export function against(one) {
+  const newer = one.superseded_by ?? one.stale;
+  if (!newer) return null;
+  const what = one.superseded_by ? (newer.of ? `“${newer.of}” is superseded` : "superseded") : "possibly out of date";
+  return h("p", { class: "against" }, newer.at ? [`${what} since `, when(newer.at)] : what, `: ${newer.text}`);
+}
+
 /** An address of this page. */
 export function to(view, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);

@@ -1,7 +1,7 @@
 // Entries, newest first: to add, correct and forget, the last after a look at what it touches.
 
 import { get, post, update } from "/page/api.js";
-import { counted, field, fill, formatted, h, nothing, put, say, to, when } from "/page/dom.js";
+import { against, counted, field, fill, formatted, h, nothing, put, say, to, when } from "/page/dom.js";
 import { FILTERS, filters, named } from "/page/filters.js";
 import { leaf } from "/page/tree.js";
 
@@ -69,7 +69,8 @@ export function brief(entry) {
       h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.source),
       entry.speaker ? h("span", { class: "who" }, entry.speaker) : null,
       when(entry.at ?? entry.added)),
-    h("p", { class: "text clamp" }, entry.text));
+    h("p", { class: "text clamp" }, entry.text),
+    against(entry));
 }
 
 export async function entry(page, _, id) {
@@ -84,6 +85,7 @@ export async function entry(page, _, id) {
       fact("Added", when(found.added)),
       fact("Id", h("code", {}, found.id))),
     whole(found, story.formatted),
+    against(found),
     Object.keys(found.metadata).length ? h("details", {}, h("summary", {}, "Metadata"), h("pre", {}, JSON.stringify(found.metadata, null, 2))) : null,
     h("h2", {}, "Where it went"),
     story.places.length ? h("ol", { class: "places" }, story.places.map(place)) : nothing("It is not in the tree yet."),

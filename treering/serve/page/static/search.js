@@ -1,7 +1,7 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
 import { get, post } from "/page/api.js";
-import { counted, field, fill, h, marked, nothing, put, say, select, to, when } from "/page/dom.js";
+import { against, counted, field, fill, h, marked, nothing, put, say, select, to, when } from "/page/dom.js";
 import { brief } from "/page/entries.js";
 import { FILTERS, filters } from "/page/filters.js";
 
@@ -73,6 +73,7 @@ function shown(hit, most, query) {
       when(hit.at),
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
     h("p", { class: `text ${hit.kind}` }, marked(hit.text, query)),
+    against(hit),
     bars(hit.why, most)));
 }
 
