@@ -28,7 +28,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger
+from treering.journal import check, entries, ledger, listing
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -586,6 +586,16 @@ def conversations(memory: Memory) -> Conversations:
 def language_model(memory: Memory) -> str:
     """The name of the language model that answers. Raises LLMNotConfigured."""
     return memory._account.llm().model
+
+
+def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int) -> Page:
+    """As ``Memory.page``, the newest entries first."""
+    before = entries.after(cursor) or listing.LAST
+    with memory._space.read() as reader:
+        rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
+        shown = memory._views.marked(reader, rows[:limit])
+    more = str(rows[limit - 1][0]) if len(rows) > limit else None
+    return Page(tuple(shown), more)
 
 
 def space_of(memory: Memory) -> Space:
