@@ -88,13 +88,15 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
     # Its builds send usage data to their maker unless they are told not to before they load.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported late: it starts threads, and a process forked after that would wait for them in vain.
-    import onnxruntime
+    with forks.importing():
+        import onnxruntime
 
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 
 def _open_tokenizer() -> BertWordPieceTokenizer:
-    from tokenizers import BertWordPieceTokenizer  # with the model, which not every memory loads
+    with forks.importing():
+        from tokenizers import BertWordPieceTokenizer  # here, as not every memory loads the model
 
     source = resources.files("treering.embed").joinpath("data/vocab.txt")
     with resources.as_file(source) as vocabulary:
