@@ -6,9 +6,10 @@ ifeq ($(PYTHON),)
 PYTHON := python3
 endif
 VENV ?= .venv
+LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick test-adapters lint bench clean
+.PHONY: demo test quick test-adapters lint lock audit bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
@@ -30,6 +31,18 @@ test-adapters: $(STAMP)
 	$(VENV)/bin/mypy treering/adapters tests/adapters
 	$(VENV)/bin/python -m pytest tests/adapters
 
+# Every dependency with its digests, and with what builds the package: what CI and releases install.
+lock: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group supply
+	printf 'hatchling\neditables\n' | $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
+		--extra code --extra llm --extra serve --group dev pyproject.toml - --output-file $(LOCK)
+
+# Known vulnerabilities of what is locked. Without a network it says what it could not look up.
+audit: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group supply || true
+	$(VENV)/bin/python -m tools.audit $(LOCK)
+
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -38,7 +51,12 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+ifdef LOCKED
+	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement $(LOCK)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+else
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
+endif
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
