@@ -9,7 +9,7 @@ VENV ?= .venv
 LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick test-adapters lint lock audit bench clean
+.PHONY: demo test quick test-adapters lint lock audit faults bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
@@ -42,6 +42,10 @@ lock: $(STAMP)
 audit: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply || true
 	$(VENV)/bin/python -m tools.audit $(LOCK)
+
+# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/reliability.md.
+faults: $(STAMP)
+	$(VENV)/bin/python -m tools.faults
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
