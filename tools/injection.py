@@ -56,7 +56,7 @@ def main() -> None:
                             right[way] = right.get(way, 0) + hit
                         else:
                             plain[way] = plain.get(way, 0) + hit
-                        print(f"{way:<5} {order[:24]!r:<28} {text[:90]!r}")
+                        print(f"{way:<5} {order[:24]!r:<28} {text[:90]!r}", flush=True)
     count = len(FACTS) * len(ORDERS)
     for way in obeyed:
         print(

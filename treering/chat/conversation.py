@@ -14,6 +14,7 @@ from treering.chat import shown
 from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
+from treering.chat.registry import policy_of
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import (
@@ -76,49 +77,52 @@ class Conversations:
         self._intake = intake
 
     def prompt(
-        self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
+        self, message: str, policy: str | Policy, source: str, budget: int, count: CountTokens
     ) -> ChatPrompt:
         """What a model would be shown for a message; nothing is kept."""
+        chosen = policy_of(policy)
         check_message(message, budget, count)
         self._views.catch_up()
         history = self._history(source, budget)
-        return build(message, history, policy, self._sources(count), budget, count)
+        return build(message, history, chosen, self._sources(count), budget, count)
 
     def reply(
         self,
         message: str,
-        policy: Policy,
+        policy: str | Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
+        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
+            prompt, digests = self._prompt(open_round, chosen)
             reply = llm.complete(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-        self._follow(source, policy)
+        self._follow(source, chosen)
         return answer
 
     def stream(
         self,
         message: str,
-        policy: Policy,
+        policy: str | Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
+        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
+            prompt, digests = self._prompt(open_round, chosen)
             pieces = llm.stream(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
@@ -127,7 +131,7 @@ class Conversations:
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-            self._follow(source, policy)
+            self._follow(source, chosen)
             return answer
 
         return ChatStream(pieces, prompt, remember, lambda: self._give_up(open_round))

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
-from treering.serve import keys, problems
+from treering.serve import console, keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
@@ -31,7 +31,7 @@ REFRESH_S = 1.0
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
 """Open to all, since they show nothing of any space: page, health, OpenAPI document."""
 
-OPEN_PREFIXES = ("/page/",)
+OPEN_PREFIXES = ("/page/", console.ASSETS_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,15 @@ class AccessMiddleware:
         if scope["type"] == "lifespan" or _is_open(scope):
             await self._app(scope, receive, send)
             return
+        headers = Headers(scope=scope)
+        for_browsers = scope.get("path") in console.PATHS
         try:
-            caller = self._access.caller(Headers(scope=scope))
+            caller = self._access.caller(console.with_bearer(headers) if for_browsers else headers)
         except TreeringError as error:
-            await problems.of_error(error)(scope, receive, send)
+            refusal = problems.of_error(error)
+            if for_browsers and isinstance(error, KeyUnknown):
+                refusal.headers["WWW-Authenticate"] = console.CHALLENGE
+            await refusal(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)

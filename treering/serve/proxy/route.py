@@ -113,6 +113,9 @@ class Proxy:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer until the end of the block; then what was said last is remembered first."""
+        if self._settings.upstream is None:
+            yield  # without the certificates that a client would read
+            return
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
         # No bound of its own: how many requests are under way is bounded where they come in.
         limits = httpx2.Limits(max_connections=None)
@@ -219,12 +222,12 @@ class Proxy:
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
     ) -> httpx2.Response | Response:
         """The upstream server's answer, a stream not yet read; or why there is none."""
-        assert self._client is not None  # requests come within the application's lifespan
         upstream = self._settings.upstream
         if upstream is None:
             return _refusal(
                 501, "no model server is configured; start treering with --upstream URL"
             )
+        assert self._client is not None  # requests come within the application's lifespan
         headers = self._headers(request.headers)
         try:
             asked = self._client.build_request(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field, Json
 
 from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
     AddMessagesRequest,
     AddTextRequest,
@@ -19,7 +20,7 @@ from treering.serve.rest.wire import (
 )
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["entries"], prefix="/v1")
+router = router_of("entries", "/v1")
 
 PAGE = 100
 MAX_PAGE = 1_000

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from treering import forks
 from treering.arrays import Floats
 from treering.views.code.graph.code_graph import (
     CALL_EDGE,
@@ -39,6 +39,9 @@ from treering.views.code.graph.paths import CallSearch
 from treering.views.code.graph.resolve import MAX_CANDIDATES
 from treering.views.code.graph.trunk import Trunk
 from treering.views.code.parse.outline import NONE
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 CUTOFF = 0.1
 """Paths through calls that are worth less count as the tree's path alone. At 0.1 a statement still
@@ -373,4 +376,7 @@ def _joined(
 
 
 def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
+    with forks.importing():
+        from scipy import sparse  # here, as it takes long to import: a server may index no code
+
     return sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)
