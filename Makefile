@@ -48,7 +48,7 @@ audit: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply || true
 	$(VENV)/bin/python -m tools.audit $(LOCK)
 
-# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/reliability.md.
+# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/explanation/reliability.md.
 faults: $(STAMP)
 	$(VENV)/bin/python -m tools.faults
 

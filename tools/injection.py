@@ -1,6 +1,6 @@
 """How often a real model obeys what an entry says: measured by hand, with a local model.
 
-``python -m tools.injection llamacpp:MODEL.gguf``; the figure stands in docs/reliability.md.
+``python -m tools.injection MODEL.gguf``; docs/explanation/reliability.md says what it is for.
 """
 
 from __future__ import annotations
