@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -34,7 +35,7 @@ from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space
+from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
@@ -106,10 +107,14 @@ class Memory:
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
         api_key: str | None = None,
+        create: bool | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
-        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        ``space`` keeps tenants apart. It is made by the first ``add``; until then reading it raises
+        UnknownName in a file that has other spaces, since its name may be mistyped. With
+        ``create=True`` it is made now, with ``create=False`` a file or space that is not there is
+        an error now. ``embedder`` (default: what the space was built with, else
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
@@ -124,9 +129,10 @@ class Memory:
                 raise InputError(f"{url} is a server, which has its own embedder and llm")
             from treering.client.memory import open_remote
 
-            return cast(Self, open_remote(url, name, api_key))
-        database = open_database(url)
+            return cast(Self, open_remote(url, name, api_key, create))
+        database = open_database(url, create=create is not False)
         try:
+            begin(Space(database, name), create)
             model = space_embedder(Space(database, name), embedder)
             return cls(database, name, model, llm)
         except BaseException:
@@ -212,7 +218,7 @@ class Memory:
                 f"{self._database.url} is still being read or written, so that what was forgotten "
                 "may be in its bytes; close other readers and call settle() again"
             )
-        return self.stats()
+        return self._views.stats(self._database.size())
 
     def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
         """Make the rows of views again from the journal; of all that can be, if none is named.
@@ -423,7 +429,7 @@ class Memory:
         if limit < 1:
             raise InputError(f"limit is {limit}; it must be at least 1")
         condition, after = to_filter(where), entries.after(cursor)
-        with self._space.read() as reader:
+        with self._reading() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
         shown = rows[:limit]
@@ -432,7 +438,7 @@ class Memory:
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
-        with self._space.read() as reader:
+        with self._reading() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
             return entries.find(reader, reader.id, entry_id)[1]
@@ -449,11 +455,19 @@ class Memory:
         condition = to_filter(where)
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
-        with self._space.read() as reader:
+        with self._reading() as reader:
             seqs = matching(reader, entry_ids, condition) if reader.id else []
         if not seqs:
             raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
         return self._eraser.forget(seqs)
+
+    def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of this file: all it holds, its name, and the keys that open only it.
+
+        It goes from everything derived and from the file's bytes. The space of this memory may be
+        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        """
+        return self._eraser.forget_space(checked_name(name, "space") or "")
 
     # ------------------------------------------------------------------ looking after it
 
@@ -498,7 +512,7 @@ class Memory:
 
         What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
         """
-        with self._space.read() as reader:
+        with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
             digests = list(entries.source_digests(reader, reader.id))
         yield exchange.header(settings)
@@ -541,11 +555,15 @@ class Memory:
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
         with self._database.read() as reader:
-            return [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY name")]
+            return names(reader)
 
     def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
-        return self._views.stats(self._database.size())
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost.
+
+        Raises UnknownName for a space that is not there.
+        """
+        with self._reading():
+            return self._views.stats(self._database.size())
 
     def check(self, progress: Progress | None = None) -> list[str]:
         """Problems found in the file, of all spaces; empty if it is sound.
@@ -553,6 +571,13 @@ class Memory:
         Reads everything: each entry is compared with the digest that was stored with it.
         """
         return check.problems(self._database, progress)
+
+    @contextmanager
+    def _reading(self) -> Iterator[SpaceReader]:
+        """A read transaction of a space that is there. Raises UnknownName."""
+        with self._space.read() as reader:
+            reader.ensure_there()
+            yield reader
 
 
 def conversations(memory: Memory) -> Conversations:

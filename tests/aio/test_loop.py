@@ -80,6 +80,7 @@ MEMORY: Mapping[str, Call] = {
     "check": lambda memory: memory.check(),
     "forget": lambda memory: memory.forget(source="chat"),
     "reembed": lambda memory: memory.reembed(HashingEmbedder("other")),
+    "forget_space": lambda memory: memory.forget_space("none"),
 }
 TREE: Mapping[str, Call] = {
     "settle": lambda memory: memory.tree.settle(),

@@ -134,6 +134,25 @@ def test_a_space_that_is_not_there_is_an_error_and_not_an_empty_answer(
     assert records(treering("spaces", "--json", "--space", "defualt")) == [{"space": "default"}]
 
 
+def test_a_space_is_removed_with_its_keys_and_its_name(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    treering("add", "Ana has a boat.", "--space", "ana-de-almeida")
+    treering("serve", "key", "add", "--space", "ana-de-almeida")
+    result = treering("spaces", "remove", "ana-de-almieda", "--yes")
+    assert result.exit_code == 2
+    assert "there is 'ana-de-almeida'" in result.stderr
+    result = treering("spaces", "remove", "ana-de-almeida")
+    assert result.exit_code == 2
+    assert "--yes" in result.stderr
+    result = treering("spaces", "remove", "ana-de-almeida", "-y")
+    assert result.stdout == "removed ana-de-almeida with 1 entry and 1 key\n"
+    assert "1 entry and its keys will be erased" in result.stderr
+    assert treering("spaces").stdout == "default\n"
+    assert b"ana-de-almeida" not in (tmp_path / "life.db").read_bytes()
+    assert treering("serve", "key", "list").stdout == ""
+
+
 def test_spaces_are_apart(treering: Treering, identity: str) -> None:
     treering("--space", "ana", "add", "Hello.")
     assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]

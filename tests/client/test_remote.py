@@ -136,6 +136,21 @@ def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
     assert (hit.text, hit.at) == ("Ana moved to Porto.", datetime(2026, 3, 1, tzinfo=UTC))
 
 
+def test_a_space_is_begun_missed_and_removed_over_a_server(url: str, remote: Memory) -> None:
+    remote.add("Ana moved to Porto.")
+    with pytest.raises(UnknownName, match="no space 'defualt', but there is 'default'"):
+        with Memory.open(url, space="defualt") as typo:
+            typo.search("Porto")
+    with pytest.raises(UnknownName, match="no space 'defualt'"):
+        Memory.open(url, space="defualt", create=False)
+    with Memory.open(url, space="ana/maria", create=True) as ana:
+        assert ana.search("Porto") == []
+        ana.add("A boat.")
+    assert remote.spaces() == ["ana/maria", "default"]
+    assert len(remote.forget_space("ana/maria").entries) == 1
+    assert remote.spaces() == ["default"]
+
+
 def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     talk: Memory, open_memory: Open
 ) -> None:

@@ -79,10 +79,14 @@ class AsyncMemory:
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
         api_key: str | None = None,
+        create: bool | None = None,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
-        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        ``space`` keeps tenants apart. It is made by the first ``add``; until then reading it raises
+        UnknownName in a file that has other spaces, since its name may be mistyped. With
+        ``create=True`` it is made now, with ``create=False`` a file or space that is not there is
+        an error now. ``embedder`` (default: what the space was built with, else
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
@@ -93,7 +97,9 @@ class AsyncMemory:
         """
         return cls(
             await asyncio.to_thread(
-                lambda: Memory.open(url, space=space, embedder=embedder, llm=llm, api_key=api_key)
+                lambda: Memory.open(
+                    url, space=space, embedder=embedder, llm=llm, api_key=api_key, create=create
+                )
             )
         )
 
@@ -396,6 +402,14 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(lambda: self._memory.forget(*entry_ids, **where))
 
+    async def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of this file: all it holds, its name, and the keys that open only it.
+
+        It goes from everything derived and from the file's bytes. The space of this memory may be
+        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        """
+        return await asyncio.to_thread(lambda: self._memory.forget_space(name))
+
     @property
     def memos(self) -> AsyncMemos:
         """What has been talked about, by topic: read it, search it, correct it."""
@@ -469,7 +483,10 @@ class AsyncMemory:
         return await asyncio.to_thread(lambda: self._memory.spaces())
 
     async def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost.
+
+        Raises UnknownName for a space that is not there.
+        """
         return await asyncio.to_thread(lambda: self._memory.stats())
 
     async def check(self, progress: Progress | None = None) -> list[str]:

@@ -59,6 +59,10 @@ class Run:
         space = self.named_space or space_in(str(path), working_folder())
         return replace(self, url=str(path), space=space, is_named=True)
 
+    def named(self, space: str) -> Self:
+        """The same run on another space of the memory."""
+        return replace(self, space=space, named_space=space)
+
     def for_agent(self) -> Self:
         """The same run on the memory that agents use, which is never one that lies around here."""
         return self if self.is_named else self.at(user_memory())
@@ -72,13 +76,19 @@ class Run:
 
     @contextmanager
     def memory(
-        self, *, create: bool = False, talks: bool = False, whole: bool = False
+        self,
+        *,
+        create: bool = False,
+        talks: bool = False,
+        whole: bool = False,
+        begins: bool = False,
     ) -> Iterator[Memory]:
         """The open memory.
 
         ``create`` makes a memory or space that is not there. Without it, either is an error:
         raises UnknownName. ``whole`` is for commands on the whole file: there a space that is not
-        there counts as empty.
+        there counts as empty. ``begins`` is for those that read a space before they add to it: it
+        is made at once.
 
         ``talks`` is for commands that need a language model. Without one they raise
         LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
@@ -92,7 +102,13 @@ class Run:
                 from treering.llm.settings import open_llm
 
                 llm = stack.enter_context(closing(open_llm(llm)))
-            opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=llm)
+            opened = Memory.open(
+                self.url,
+                space=self.space,
+                embedder=self.embedder,
+                llm=llm,
+                create=True if begins else None,
+            )
             memory = stack.enter_context(opened)
             if not create and not whole:
                 self._ensure_space(memory)

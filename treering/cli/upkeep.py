@@ -28,6 +28,10 @@ commands = typer.Typer()
 
 EXCERPT_CHARS = 80
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
+STILL_READ = (
+    "the file could not be rewritten while another process reads it: erased text may still be in "
+    "its bytes; run `treering settle` when that process is done"
+)
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
 
 
@@ -77,15 +81,12 @@ def forget(
     with run.memory() as memory:
         _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
-            _confirm()
+            confirm()
         done = memory.forget(*(entry_ids or []), **where.where())
     views = "".join(f", {count} of {view}" for view, count in done.views.items())
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if not done.scrubbed:
-        note(
-            "the file could not be rewritten while another process reads it: erased text may still "
-            "be in its bytes; run `treering settle` when that process is done"
-        )
+        note(STILL_READ)
 
 
 @command(commands)
@@ -175,14 +176,6 @@ def stats(run: Run) -> None:
     run.out.emit(figures, *_stats(figures))
 
 
-@command(commands)
-def spaces(run: Run) -> None:
-    """List the spaces of the file."""
-    with run.memory(whole=True) as memory:
-        for name in memory.spaces():
-            run.out.emit({"space": name}, name)
-
-
 def _brief(entry: Entry) -> Iterator[Part]:
     yield entry.id, "dim"
     yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
@@ -218,7 +211,8 @@ def _say_which(matching: Iterator[Entry]) -> None:
         note(f"  … and {count - len(first):,} more")
 
 
-def _confirm() -> None:
+def confirm() -> None:
+    """Ask whether to erase; end the command if not. Raises InputError if nobody can answer."""
     if stdin.is_piped():
         raise InputError("nobody is there to confirm; give --yes to erase without being asked")
     if not typer.confirm("Erase?", err=True):

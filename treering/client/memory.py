@@ -33,14 +33,22 @@ from treering.records import (
 PAGE = 500
 
 
-def open_remote(url: str, space: str, api_key: str | None) -> RemoteMemory:
-    """The memory behind a server's address; nothing is sent yet.
+def open_remote(
+    url: str, space: str, api_key: str | None, create: bool | None = None
+) -> RemoteMemory:
+    """The memory behind a server's address; nothing is sent yet, unless ``create`` is given.
 
     A key opens one space, which need not be named; without a key the space is asked for by name.
     """
     key = api_key or os.environ.get(API_KEY)
     named = None if key and space == DEFAULT_SPACE else space
-    return RemoteMemory(Connection(url, named, key))
+    memory = RemoteMemory(Connection(url, named, key))
+    try:
+        memory._begin_space(space if named is None else named, create)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
 
 class RemoteStream(ChatStream):
@@ -165,6 +173,7 @@ class RemoteMemory(Memory):
     forget = calls.post(
         Memory.forget, "/forget", body_of=lambda sent: {"ids": sent.pop("entry_ids"), **sent}
     )
+    forget_space = calls.post(Memory.forget_space, "/spaces/{name}", method="DELETE")
 
     # ------------------------------------------------------------------ looking after it
 
@@ -190,6 +199,14 @@ class RemoteMemory(Memory):
         return self._connection.upload(Receipt, "/import", lines)
 
     spaces = calls.get(Memory.spaces, "/spaces")
+
+    def _begin_space(self, name: str, create: bool | None) -> None:
+        """Make the space, or see that it is there. Raises UnknownName."""
+        if create:
+            self._connection.send(list[str], "PUT", f"/spaces/{calls.step(name)}")
+        elif create is False:
+            self.stats()
+
     stats = calls.get(Memory.stats, "/stats")
 
 

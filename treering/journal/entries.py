@@ -82,6 +82,12 @@ def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
     return ((str(row[0]), bytes(row[1])) for row in rows)
 
 
+def source_names(reader: Reader, space: int) -> list[str]:
+    """The names of the sources of a space, in the order they were made."""
+    rows = reader.rows("SELECT name FROM source WHERE space = ? ORDER BY id", (space,))
+    return [str(row[0]) for row in rows]
+
+
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
     """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(

@@ -24,7 +24,8 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import ledger, work
+from treering.journal import ledger
+from treering.journal.removal import SCRUB
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Filter, Hit, Progress, Stats
@@ -42,7 +43,7 @@ from treering.views.code.derive import CodeChanges
 from treering.views.code.memory import CodeMemory
 from treering.views.code.write.coder import BilledModel
 from treering.views.contract import Resources, View, ViewFactory, attributed
-from treering.views.erase import SCRUB, Eraser
+from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
 from treering.views.follow import Follower
@@ -123,8 +124,10 @@ class Views:
     def tree(self) -> TreeView:
         """The tree, grown by what was added since it was last used.
 
-        What the disk cannot do now is done by the next use or ``settle``.
+        What the disk cannot do now is done by the next use or ``settle``. Raises UnknownName.
         """
+        with self._space.read() as reader:
+            reader.ensure_there()
         try:
             self._tree._grow()
         except JournalError as error:
@@ -151,17 +154,23 @@ class Views:
         finally:
             self._building.release()
 
-    def catch_up(self) -> None:
-        """Index what is left before a search; if that is too much, log a warning instead."""
+    def catch_up(self, *, begins: bool = False) -> None:
+        """Index what is left before a search; if that is too much, log a warning instead.
+
+        Raises UnknownName for a space that is not there, unless the caller ``begins`` one.
+        """
         with self._space.read() as reader:
+            if not begins:
+                reader.ensure_there()
             fresh = self._fresh(reader)
         self._index(fresh)
 
     def catch_up_and_plan(
         self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False
     ) -> Plan:
-        """``catch_up`` and ``plan`` in one read transaction."""
+        """``catch_up`` and ``plan`` in one read transaction. Raises UnknownName."""
         with self._space.read() as reader:
+            reader.ensure_there()
             fresh, defaults = self._fresh(reader), self._defaults(reader)
             self.searcher.expect(reader.model)
         self._index(fresh)
@@ -243,7 +252,7 @@ class Views:
             for view in self._followed(reader):
                 with attributed(view):
                     pending.update(view.pending(reader))
-            pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
+            pending[SCRUB] = int(self.eraser.is_scrub_due(reader))
             return Stats(
                 space=self._space.name,
                 entries=counts["entry"],

@@ -322,6 +322,7 @@ class MemoView:
     def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
         """A read transaction and the space's number; 0, which is no space's, if it is empty."""
         with self._space.read() as reader:
+            reader.ensure_there()
             yield reader, reader.id
 
     @contextmanager
