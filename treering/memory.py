@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, cast
@@ -31,7 +32,7 @@ from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger
+from treering.journal import check, entries, ledger, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -173,6 +174,8 @@ class Memory:
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
         mask: bool = False,
+        expires: Any = None,
+        pin: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -184,12 +187,15 @@ class Memory:
         ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
         place of keys, tokens and passwords; the receipt counts them.
 
+        From ``expires`` on, a time, it is not found any more; then it is erased like what is
+        forgotten. What has a ``pin`` comes before all else in contexts and briefs.
+
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
         Raises InputError (and then nothing was added) and JournalError.
         """
-        envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
+        envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
         receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
@@ -205,12 +211,29 @@ class Memory:
         self._views.build()
         return self.get(entry_id)
 
+    def pin(self, entry_id: str, pinned: bool = True) -> Entry:
+        """Let an entry come before all others in contexts and briefs, or no longer.
+
+        Raises UnknownName.
+        """
+        self._intake.pin(entry_id, pinned)
+        return self.get(entry_id)
+
+    def supersede(self, old: str, new: str | None) -> None:
+        """Say that the entry ``new`` holds instead of ``old``, by their ids.
+
+        Both stay; the older one is marked wherever it is shown, as if a rule had found it. With
+        None for ``new`` it is taken back. Raises UnknownName, and InputError for a circle.
+        """
+        self._intake.supersede(old, new)
+
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
+        self._views.erase_expired()
         scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
@@ -441,7 +464,10 @@ class Memory:
         with self._reading() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            return entries.find(reader, reader.id, entry_id)[1]
+            entry = entries.find(reader, reader.id, entry_id)[1]
+        if entry.expires is not None and entry.expires <= datetime.now(UTC):
+            raise UnknownName(f"entry {entry_id!r} has expired and is erased with the next change")
+        return entry
 
     # ------------------------------------------------------------------ forgetting
 
@@ -453,6 +479,8 @@ class Memory:
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
+        if condition.as_of is not None:
+            raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         with self._reading() as reader:
@@ -474,6 +502,7 @@ class Memory:
     @property
     def memos(self) -> MemoView:
         """What has been talked about, by topic: read it, search it, correct it."""
+        self._views.erase_expired()
         return self._views.memos
 
     @property
@@ -512,14 +541,17 @@ class Memory:
 
         What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
         """
+        self._views.erase_expired()
         with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
             digests = list(entries.source_digests(reader, reader.id))
+            superseded = list(supersession.ids(reader, reader.id))
         yield exchange.header(settings)
         yield from (exchange.source_line(*pair) for pair in digests)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
+        yield from (exchange.superseded_line(*pair) for pair in superseded)
         if damaged:
             raise exchange.incomplete(damaged)
 

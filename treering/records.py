@@ -35,6 +35,9 @@ class Entry:
 
     A text longer than one entry may hold becomes several entries of one source; joined in the
     order of ``position`` their texts are the text that was added, to the character.
+
+    From ``expires`` on it is not found any more, and is erased. A ``pinned`` one comes before all
+    others in contexts and briefs.
     """
 
     id: str
@@ -48,6 +51,8 @@ class Entry:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    expires: datetime | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +266,10 @@ class Filter:
 
     A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
-    ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
-    that are left out.
+    ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
+    list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. ``omit`` are
+    the ids of entries that are left out. ``as_of`` leaves out what was not known then: what was
+    said later or, without a time of its own, added later.
     """
 
     source: str | None = None
@@ -273,3 +280,4 @@ class Filter:
     until: datetime | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     omit: frozenset[str] = frozenset()
+    as_of: datetime | None = None

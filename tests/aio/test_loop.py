@@ -59,6 +59,8 @@ async def context_memory(memory: AsyncMemory) -> None:
 MEMORY: Mapping[str, Call] = {
     "add": lambda memory: memory.add(SAID, source="talk"),
     "replace": lambda memory: memory.replace("none", "text"),
+    "pin": lambda memory: memory.pin("none"),
+    "supersede": lambda memory: memory.supersede("none", "other"),
     "settle": lambda memory: memory.settle(upgrade=True),
     "rebuild": lambda memory: memory.rebuild("fragments", "facts"),
     "search": lambda memory: memory.search("Porto", level="all"),

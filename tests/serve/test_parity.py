@@ -31,6 +31,8 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (wire.AddMessagesRequest, Memory.add, {"messages", "content"}),
         (entries.EntryListRequest, Memory.page, set()),
         (entries.ForgetRequest, Memory.forget, {"ids", "entry_ids"}),
+        (entries.PinRequest, Memory.pin, {"entry_id"}),
+        (entries.SupersedeRequest, Memory.supersede, set()),
         (upkeep.RebuildRequest, Memory.rebuild, set()),
         (chat.ChatRequest, Memory.chat, {"stream"}),
         (chat.ChatPromptRequest, Memory.chat_prompt, set()),

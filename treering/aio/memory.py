@@ -123,6 +123,8 @@ class AsyncMemory:
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
         mask: bool = False,
+        expires: Any = None,
+        pin: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -133,6 +135,9 @@ class AsyncMemory:
 
         ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
         place of keys, tokens and passwords; the receipt counts them.
+
+        From ``expires`` on, a time, it is not found any more; then it is erased like what is
+        forgotten. What has a ``pin`` comes before all else in contexts and briefs.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
@@ -149,6 +154,8 @@ class AsyncMemory:
                 session=session,
                 metadata=metadata,
                 mask=mask,
+                expires=expires,
+                pin=pin,
                 progress=progress,
             )
         )
@@ -161,6 +168,21 @@ class AsyncMemory:
         Raises UnknownName, EmptyText, TextEncodingError.
         """
         return await asyncio.to_thread(lambda: self._memory.replace(entry_id, text))
+
+    async def pin(self, entry_id: str, pinned: bool = True) -> Entry:
+        """Let an entry come before all others in contexts and briefs, or no longer.
+
+        Raises UnknownName.
+        """
+        return await asyncio.to_thread(lambda: self._memory.pin(entry_id, pinned))
+
+    async def supersede(self, old: str, new: str | None) -> None:
+        """Say that the entry ``new`` holds instead of ``old``, by their ids.
+
+        Both stay; the older one is marked wherever it is shown, as if a rule had found it. With
+        None for ``new`` it is taken back. Raises UnknownName, and InputError for a circle.
+        """
+        return await asyncio.to_thread(lambda: self._memory.supersede(old, new))
 
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.

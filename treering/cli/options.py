@@ -11,6 +11,7 @@ A command asks for a group of options by a parameter with the group's type:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, Signature, signature
@@ -131,12 +132,21 @@ class Filters:
             rich_help_panel=_FILTERS,
         ),
     ] = None
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what was known then (ISO 8601), and as it was marked then.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
     meta: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only with this metadata; may be repeated. A value is read as JSON if it is "
-            "valid JSON: 7 is a number, '\"7\"' a text.",
+            help="Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, "
+            "KEY<VALUE. A value is read as JSON if it is valid JSON: 7 is a number, '\"7\"' a "
+            "text, '{\"$in\": [7, 8]}' one of several.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -149,7 +159,7 @@ class Filters:
             if option.name != "meta"
         }
         given = {key: value for key, value in plain.items() if value is not None}
-        return given | ({"metadata": metadata(self.meta)} if self.meta else {})
+        return given | ({"metadata": _conditions(self.meta)} if self.meta else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +235,24 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+_CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
+_SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
+
+
+def _conditions(pairs: list[str]) -> dict[str, JSON]:
+    """Values and conditions by key. Several conditions on one key must all hold."""
+    by_key: dict[str, JSON] = {}
+    for pair in pairs:
+        match = _CONDITION.fullmatch(pair)
+        if match is None:
+            by_key |= metadata([pair])
+            continue
+        condition: dict[str, JSON] = {_SIGNS[match["sign"]]: _value(match["value"])}
+        before = by_key.get(match["key"])
+        by_key[match["key"]] = condition | (before if isinstance(before, dict) else {})
+    return by_key
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

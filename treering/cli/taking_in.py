@@ -53,6 +53,13 @@ def add(
     mask: Annotated[
         bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
     ] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Keep it until then (ISO 8601), then erase it."),
+    ] = None,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Put it before all else in contexts and briefs.")
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
     ] = False,
@@ -77,6 +84,8 @@ def add(
                     session=session,
                     metadata=metadata(meta),
                     mask=mask,
+                    expires=expires,
+                    pin=pin,
                     progress=progress,
                 )
                 receipts.append(receipt)

@@ -68,6 +68,36 @@ def show(run: Run, entry_id: EntryId) -> None:
 
 
 @command(commands)
+def pin(
+    run: Run,
+    entry_id: EntryId,
+    off: Annotated[bool, typer.Option("--off", help="Pin it no longer.")] = False,
+) -> None:
+    """Put an entry before all others in contexts and briefs."""
+    with run.memory() as memory:
+        entry = memory.pin(entry_id, not off)
+    run.out.emit(entry, f"{'unpinned' if off else 'pinned'} {entry.id} in {entry.source}")
+
+
+@command(commands)
+def supersede(
+    run: Run,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The entry that holds no longer.")],
+    new: Annotated[
+        str | None, typer.Argument(metavar="[NEW]", help="The entry that holds instead.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Let the old one hold again.")] = False,
+) -> None:
+    """Say that an entry holds instead of another; both stay, and the older one is marked."""
+    if undo == (new is not None):
+        raise InputError("give the entry that holds instead, or --undo")
+    with run.memory() as memory:
+        memory.supersede(old, new)
+    done = f"{old} holds again" if undo else f"{old} is superseded by {new}"
+    run.out.emit({"old": old, "new": new}, done)
+
+
+@command(commands)
 def forget(
     run: Run,
     where: Filters,

@@ -134,6 +134,8 @@ class RemoteMemory(Memory):
         Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | sent
     )
     replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
+    pin = calls.post(Memory.pin, "/entries/{entry_id}/pin", method="PUT")
+    supersede = calls.post(Memory.supersede, "/supersede")
 
     @override
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:

@@ -10,7 +10,7 @@ from typing import Any
 from treering.errors import InputError, UnknownName
 from treering.ingest import exchange, files
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
-from treering.journal import entries, ledger
+from treering.journal import entries, ledger, supersession
 from treering.journal.contract import Writer
 from treering.journal.entries import Draft
 from treering.journal.fields import checked_name
@@ -85,6 +85,19 @@ class Intake:
                 draft = replace(draft, key=old.id)
             self._eraser.redraft(writer, seq, draft, scrub=True)
 
+    def supersede(self, old: str, new: str | None) -> None:
+        """Let an entry hold instead of another; with None, let the other hold again.
+
+        Raises UnknownName, InputError.
+        """
+        with self._space.write() as writer:
+            supersede(writer, old, new)
+
+    def pin(self, entry_id: str, pinned: bool) -> None:
+        """Pin an entry, or pin it no longer. Raises UnknownName."""
+        with self._space.write() as writer:
+            entries.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
+
     def restore(self, lines: Iterable[str]) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
 
@@ -99,7 +112,11 @@ class Intake:
         receipts: list[Receipt] = []
         with self._space.write() as writer:
             space = writer.id
-            for source, item in exchange.read_entries(stream):
+            for read in exchange.read_entries(stream):
+                if isinstance(read, exchange.SupersededLine):
+                    supersede(writer, read.older, read.newer)
+                    continue
+                source, item = read
                 if isinstance(item, Draft):
                     if header.keeps and entries.seqs_of(writer, space, [item.id or ""]):
                         receipts.append(Receipt(unchanged=1))
@@ -173,6 +190,20 @@ class Intake:
         if receipt.ids:
             entries.set_source_digest(writer, writer.id, source, None)
         return receipt
+
+
+def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
+    """Let an entry hold instead of another; with None, let the other hold again.
+
+    Raises UnknownName, InputError.
+    """
+    older = entries.seq_of(writer, writer.id, old)
+    if new is None:
+        if not supersession.take_back(writer, older):
+            raise InputError(f"nobody said that {old!r} is superseded; there is nothing to undo")
+        return
+    newer = entries.seq_of(writer, writer.id, new)
+    supersession.put(writer, writer.id, older, newer)
 
 
 def _outdated(writer: Writer, space: int, path: Path, source: str, envelope: Envelope) -> list[int]:

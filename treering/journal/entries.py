@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
-from treering.journal import damage
+from treering.journal import damage, supersession
+from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
-from treering.records import JSON, KINDS, Entry, Filter, Kind
+from treering.records import KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
-MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Draft:
     id: str | None = None
     position: int | None = None
     added: datetime | None = None
+    expires: datetime | None = None
+    pinned: bool = False
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
@@ -161,7 +163,8 @@ def _insert(
     identity = draft.id or secrets.token_hex(8)
     inserted = writer.execute(
         "INSERT INTO entry (space, id, source, position, digest, kind, speaker, role, session, at,"
-        " added, metadata, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " added, metadata, text, expires, pinned)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
             space,
@@ -177,6 +180,8 @@ def _insert(
             micros(draft.added) if draft.added else now,
             draft.metadata,
             draft.text,
+            micros(draft.expires) if draft.expires else None,
+            int(draft.pinned),
         ),
     )
     # An import gives ids: a conflict may also be an id that stands for another text here.
@@ -360,7 +365,28 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Delete entries; their derived rows must have gone before."""
+    supersession.erase(writer, seqs)
     writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
+
+
+def expired(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are not to be kept any longer."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND expires <= ? ORDER BY seq",
+        (space, micros(datetime.now(UTC))),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def pinned(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are pinned."""
+    rows = reader.rows("SELECT seq FROM entry WHERE space = ? AND pinned ORDER BY seq", (space,))
+    return [int(row[0]) for row in rows]
+
+
+def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
+    """Pin an entry, or pin it no longer."""
+    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (int(pinned), seq))
 
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
@@ -391,11 +417,13 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
         ("e.kind = ?", condition.kind),
         ("e.at >= ?", since),
         ("e.at < ?", until),
+        ("coalesce(e.at, e.added) <= ?", micros(condition.as_of) if condition.as_of else None),
+        ("(e.expires IS NULL OR e.expires > ?)", micros(datetime.now(UTC))),
     ]
     clauses: list[tuple[str, list[Value]]] = [
         (clause, [value]) for clause, value in columns if value is not None
     ]
-    clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
+    clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
@@ -407,20 +435,3 @@ def _source_clause(source: str | None) -> str:
     """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
     below = source is not None and source.endswith("/")
     return "instr(s.name, ?) = 1" if below else "s.name = ?"
-
-
-def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
-    """Equality of one top-level key, by JSON text: type and value must agree (1 is not true)."""
-    if not isinstance(key, str) or not key:
-        raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
-    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    clause = (
-        "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
-        " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
-        " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE m.value END"
-        " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
-        " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
-    )
-    return clause, [key, literal, literal, literal, literal, literal]

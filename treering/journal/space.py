@@ -66,6 +66,9 @@ class SpaceReader:
         self._reader = reader
         self._read_state: SpaceState | None = None
         self.name = name
+        self.as_of: int | None = None
+        """What came to be known later, in microseconds since the epoch, is to marks as if it had
+        not been said; None for now."""
 
     @property
     def id(self) -> int:

@@ -24,7 +24,7 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import ledger
+from treering.journal import entries, ledger
 from treering.journal.removal import SCRUB
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
@@ -128,6 +128,7 @@ class Views:
         """
         with self._space.read() as reader:
             reader.ensure_there()
+        self.erase_expired()
         try:
             self._tree._grow()
         except JournalError as error:
@@ -162,7 +163,9 @@ class Views:
         with self._space.read() as reader:
             if not begins:
                 reader.ensure_there()
-            fresh = self._fresh(reader)
+            fresh, expired = self._fresh(reader), bool(entries.expired(reader, reader.id))
+        if expired:
+            self.erase_expired()
         self._index(fresh)
 
     def catch_up_and_plan(
@@ -172,9 +175,29 @@ class Views:
         with self._space.read() as reader:
             reader.ensure_there()
             fresh, defaults = self._fresh(reader), self._defaults(reader)
+            expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
+        if expired:
+            self.erase_expired()
         self._index(fresh)
         return self._plan(defaults, relations, alpha, tree=tree)
+
+    def erase_expired(self) -> None:
+        """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
+
+        What the disk cannot do now is done by the next use.
+        """
+        with self._space.read() as reader:
+            expired = entries.expired(reader, reader.id)
+        if not expired:
+            return
+        try:
+            with self._space.write() as writer:
+                self.eraser.remove(writer, entries.expired(writer, writer.id))
+                entries.drop_empty_sources(writer, writer.id)
+                self.eraser.queue_scrub(writer)
+        except JournalError as error:
+            log.warning("%d expired entries are not erased yet: %s", len(expired), error)
 
     def _fresh(self, reader: SpaceReader) -> int:
         """Entries and fragments that a search would miss; what other views lack, it would not."""
