@@ -28,7 +28,7 @@ from treering.errors import (
 )
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake, Message
+from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
@@ -87,6 +87,8 @@ class Memory:
     ) -> None:
         self._database = database
         self._space = Space(database, space)
+        # Not of a server: what its callers send says nothing of its own disk.
+        self._warns_of_paths = False
         self._begin(embedder, llm)
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
@@ -135,10 +137,12 @@ class Memory:
         try:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), embedder)
-            return cls(database, name, model, llm)
+            memory = cls(database, name, model, llm)
         except BaseException:
             database.close()
             raise
+        memory._warns_of_paths = True
+        return memory
 
     @property
     def code(self) -> CodeMemory:
@@ -176,6 +180,7 @@ class Memory:
         mask: bool = False,
         expires: Any = None,
         pin: bool = False,
+        sync: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -190,13 +195,20 @@ class Memory:
         From ``expires`` on, a time, it is not found any more; then it is erased like what is
         forgotten. What has a ``pin`` comes before all else in contexts and briefs.
 
+        Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
+        was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
+        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
+        its modification time.
+
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
         Raises InputError (and then nothing was added) and JournalError.
         """
+        if self._warns_of_paths:
+            warn_of_path(content)
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
-        receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
+        receipt = counted(self._intake.add(content, source, envelope, sync), envelope.cleaner)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 

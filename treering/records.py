@@ -181,6 +181,8 @@ class Receipt:
 
     ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
     the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
+    Of a folder, ``moved`` counts the files that were only moved, and ``gone`` names the sources
+    whose files are there no more.
     """
 
     ids: tuple[str, ...] = ()
@@ -191,6 +193,8 @@ class Receipt:
     omitted: Mapping[str, int] = field(default_factory=dict)
     masked: int = 0
     private: int = 0
+    moved: int = 0
+    gone: tuple[str, ...] = ()
 
     @property
     def added(self) -> int:
@@ -212,6 +216,8 @@ class Receipt:
             omitted=dict(omitted),
             masked=sum(receipt.masked for receipt in receipts),
             private=sum(receipt.private for receipt in receipts),
+            moved=sum(receipt.moved for receipt in receipts),
+            gone=tuple(name for receipt in receipts for name in receipt.gone),
         )
 
 

@@ -125,6 +125,7 @@ class AsyncMemory:
         mask: bool = False,
         expires: Any = None,
         pin: bool = False,
+        sync: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -138,6 +139,11 @@ class AsyncMemory:
 
         From ``expires`` on, a time, it is not found any more; then it is erased like what is
         forgotten. What has a ``pin`` comes before all else in contexts and briefs.
+
+        Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
+        was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
+        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
+        its modification time.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
@@ -156,6 +162,7 @@ class AsyncMemory:
                 mask=mask,
                 expires=expires,
                 pin=pin,
+                sync=sync,
                 progress=progress,
             )
         )

@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import JSON, Kind
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
 
 _EVERYWHERE = "Options of every command"
 _FILTERS = "Filters (all that are given must hold)"
@@ -102,8 +107,8 @@ class Filters:
     source: Annotated[
         str | None,
         typer.Option(
-            help="Only from this source, as `treering list --sources` shows it. If it ends in /, "
-            "everything below that folder.",
+            help="Only from this source, as `treering list --sources` shows it, or a file or "
+            "folder that was added. If it ends in /, everything below that folder.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -150,6 +155,34 @@ class Filters:
             rich_help_panel=_FILTERS,
         ),
     ] = None
+
+    def of(self, memory: Memory) -> dict[str, Any]:
+        """The filters as ``where``, for one memory.
+
+        What was typed to add a file or folder selects it: it stands for the path that it means
+        here, unless a source is called so.
+        """
+        given = self.where()
+        source = given.get("source")
+        if source and _is_path(source) and not memory.page(limit=1, source=source).entries:
+            path = Path(source).resolve()
+            given["source"] = f"{path}/" if path.is_dir() else str(path)
+        return given
+
+    def why_nothing(self, memory: Memory) -> Iterator[str]:
+        """What may be the reason that nothing meets these filters."""
+        source = self.of(memory).get("source")
+        if source and not memory.page(limit=1, source=source).entries:
+            sources = {entry.source for entry in memory.entries()}
+            near = get_close_matches(source, sources, 1)
+            meant = f", but {near[0]!r} has some" if near else ""
+            every = "`treering list --sources` shows all"
+            yield f"no entry has the source {self.source!r}{meant}; {every}"
+        if self.since or self.until:
+            untimed = sum(entry.at is None for entry in memory.entries())
+            if untimed:
+                have = "entry has" if untimed == 1 else "entries have"
+                yield f"{untimed:,} {have} no time: --since and --until leave out what has none"
 
     def where(self) -> dict[str, Any]:
         """The filters that are given, as ``Memory`` takes them."""
@@ -235,6 +268,13 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
 
 
 _CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)

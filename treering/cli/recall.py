@@ -48,12 +48,13 @@ def search(
     """Find the fragments that answer a query best."""
     with run.memory() as memory:
         hits = memory.search(
-            stdin.argument(query), k=k, level=level, **ranking.chosen(), **where.where()
+            stdin.argument(query), k=k, level=level, **ranking.chosen(), **where.of(memory)
         )
+        reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
         run.out.emit(hit, *_hit(number, hit, explain))
     if not hits:
-        note("nothing found")
+        note("\n".join(["nothing found", *reasons]))
 
 
 @command(commands)
@@ -72,7 +73,7 @@ def context(
             budget=budget,
             altitude=altitude,
             **ranking.chosen(),
-            **where.where(),
+            **where.of(memory),
         )
     run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
@@ -108,7 +109,7 @@ def ask(
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
         answer = memory.ask(
-            stdin.argument(question), budget=budget, altitude=altitude, **where.where()
+            stdin.argument(question), budget=budget, altitude=altitude, **where.of(memory)
         )
     cited = [part for passage in answer.citations for part in _citation(passage)]
     run.out.emit(replace(answer, context=None), answer.text, *cited)

@@ -46,7 +46,10 @@ def list_(
 ) -> None:
     """List entries in the order they were added."""
     with run.memory() as memory:
-        entries = memory.entries(**where.where())
+        conditions = where.of(memory)
+        entries = memory.entries(**conditions)
+        if not memory.page(limit=1, **conditions).entries:
+            note("\n".join(["nothing found", *where.why_nothing(memory)]))
         if sources:
             counts = Counter(entry.source for entry in entries)
             for name, count in islice(counts.items(), limit):
@@ -112,7 +115,7 @@ def forget(
         _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
             confirm()
-        done = memory.forget(*(entry_ids or []), **where.where())
+        done = memory.forget(*(entry_ids or []), **where.of(memory))
     views = "".join(f", {count} of {view}" for view, count in done.views.items())
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if not done.scrubbed:
@@ -217,7 +220,7 @@ def _brief(entry: Entry) -> Iterator[Part]:
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:
     """List on stderr what will be erased. Raises UnknownName, InputError without a condition."""
-    conditions = where.where()
+    conditions = where.of(memory)
     if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
     matching = (

@@ -11,6 +11,7 @@ from typing import Any
 
 from treering import files
 from treering.errors import InputError, TextEncodingError
+from treering.ingest.dates import written_at
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.entries import Draft
 from treering.records import Kind, Skipped
@@ -85,6 +86,8 @@ def file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
             return message_drafts(messages, envelope)
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
+    if envelope.at is None and envelope.kind == "text":
+        envelope = replace(envelope, at=written_at(path))
     return text_drafts(read_text(path), envelope, str(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Any
 from treering.errors import InputError, UnknownName
 from treering.ingest import exchange, files
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
+from treering.ingest.folder import KnownFolder
 from treering.journal import entries, ledger, supersession
 from treering.journal.contract import Writer
 from treering.journal.entries import Draft
-from treering.journal.fields import checked_name
+from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
 from treering.search.relations import settings as fitted
 from treering.text import check_text
 from treering.views.erase import Eraser
+from treering.views.facts import store as facts
 from treering.views.memos import changes
 from treering.views.tree import planting
 
@@ -37,15 +40,20 @@ class Intake:
         content: str | Path | Message | Iterable[Message],
         source: str | None,
         envelope: Envelope,
+        sync: bool = False,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
+
+        With ``sync`` what was read from files of a folder that are gone is erased.
 
         Raises InputError, UnknownName, JournalError.
         """
         checked_name(source, "source")
         changes.refuse(source)
         if isinstance(content, Path):
-            return self._path(content, source, envelope)
+            return self._path(content, source, envelope, sync)
+        if sync:
+            raise InputError("sync is for a folder; give its Path")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
             return self._append(source or "notes", drafts)
@@ -133,26 +141,64 @@ class Intake:
                 ledger.save_settings(writer, space, settings)
         return Receipt.total(receipts)
 
-    def _path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
+    def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
         if path.is_dir():
-            return self._folder(path, source, envelope)
+            return self._folder(path, source, envelope, sync)
+        if sync:
+            raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
             raise UnknownName(f"{path} is neither a file nor a folder")
-        return self._file(path, source or str(path.resolve()), envelope)
+        return self._file(path, source or self._name_of(path.resolve()), envelope)
 
-    def _folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
+    def _name_of(self, path: Path) -> str:
+        """What the source of a file is called: as when its folder was read, else its path."""
+        with self._space.read() as reader:
+            sources = entries.file_sources(reader, reader.id)
+        names = [file.name for file in sources if file.path == str(path)]
+        return min(names, key=len, default=str(path))
+
+    def _folder(self, folder: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
+        with self._space.read() as reader:
+            known = KnownFolder.read(reader, reader.id, folder, source)
         receipts = []
         for path in files.walk(folder):
             if isinstance(path, Skipped):
                 receipts.append(Receipt(skipped=(path,)))
                 continue
-            base = source if source is not None else str(folder.resolve())
-            name = f"{base}/{path.relative_to(folder).as_posix()}"
             try:
-                receipts.append(self._file(path, name, envelope))
+                receipts.append(self._file_of(known, path.resolve(), envelope))
             except (InputError, OSError) as error:
                 receipts.append(Receipt(skipped=(Skipped(str(path), str(error)),)))
+        receipts.append(self._gone(known, sync))
         return Receipt.total(receipts)
+
+    def _file_of(self, known: KnownFolder, path: Path, envelope: Envelope) -> Receipt:
+        """Take in a file of a folder. One that has only moved keeps its entries."""
+        name = known.name(path)
+        checked_name(name, "source")
+        moved = known.moved(path, files.digest(path, envelope))
+        with self._space.write() as writer:
+            if moved is None or entries.has_source(writer, writer.id, name):
+                moved = None
+            else:
+                seqs = entries.of_source(writer, writer.id, moved.name)
+                entries.rename_source(writer, writer.id, moved.name, name, str(path))
+                facts.rename(writer, writer.id, moved.name, name, seqs)
+        receipt = self._file(path, name, envelope)
+        return replace(receipt, moved=1) if moved else receipt
+
+    def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
+        """What was read from files that are gone: named, and with ``sync`` erased."""
+        with self._space.read() as reader:
+            names = [file.name for file in known.gone(reader, reader.id)]
+        if not sync or not names:
+            return Receipt(gone=tuple(names))
+        with self._space.write() as writer:
+            seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
+            self._eraser.remove(writer, seqs)
+            entries.drop_empty_sources(writer, writer.id)
+            self._eraser.queue_scrub(writer)
+        return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
         """Take in a file in one transaction; what an earlier version of it left and it no longer
@@ -190,6 +236,22 @@ class Intake:
         if receipt.ids:
             entries.set_source_digest(writer, writer.id, source, None)
         return receipt
+
+
+def warn_of_path(content: object) -> None:
+    """Warn if a text is the name of a file: its content was meant, if anything."""
+    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS or content.isspace():
+        return
+    try:
+        there = bool(content) and "\n" not in content and Path(content).exists()
+    except (OSError, ValueError):  # a text that cannot be a name
+        return
+    if there:
+        warnings.warn(
+            f"{content!r} is remembered as a text; to take in the file or folder of that name, "
+            "give Path(...)",
+            stacklevel=3,
+        )
 
 
 def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:

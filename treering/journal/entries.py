@@ -123,6 +123,48 @@ def source_path(reader: Reader, space: int, name: str) -> str | None:
     return row[0] if row else None
 
 
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A source that was read from a file: its name, the file, and the digest of that."""
+
+    name: str
+    path: str
+    digest: bytes | None
+
+
+def file_sources(reader: Reader, space: int) -> list[FileSource]:
+    """The sources that were read from files, in the order they were made."""
+    rows = reader.rows(
+        "SELECT name, path, digest FROM source WHERE space = ? AND path IS NOT NULL ORDER BY id",
+        (space,),
+    )
+    return [FileSource(str(row[0]), str(row[1]), row[2]) for row in rows]
+
+
+def has_source(reader: Reader, space: int, name: str) -> bool:
+    """Whether a space has a source of that name."""
+    row = reader.row("SELECT 1 FROM source WHERE space = ? AND name = ?", (space, name))
+    return row is not None
+
+
+def rename_source(writer: Writer, space: int, name: str, new: str, path: str) -> None:
+    """Give a source another name, and note the file it is read from now."""
+    writer.execute(
+        "UPDATE source SET name = ?, path = ? WHERE space = ? AND name = ?",
+        (new, path, space, name),
+    )
+
+
+def of_source(reader: Reader, space: int, name: str) -> list[int]:
+    """The sequence numbers of the entries of a source."""
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND s.name = ? ORDER BY e.seq",
+        (space, name),
+    )
+    return [int(row[0]) for row in rows]
+
+
 def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
     """Note which file a source was read from."""
     writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
@@ -411,7 +453,6 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        (_source_clause(condition.source), condition.source),
         ("e.speaker = ?", condition.speaker),
         ("e.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
@@ -423,6 +464,8 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     clauses: list[tuple[str, list[Value]]] = [
         (clause, [value]) for clause, value in columns if value is not None
     ]
+    if condition.source is not None:
+        clauses.append((_source_clause(condition.source), [condition.source] * 2))
     clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
@@ -431,7 +474,11 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     return sql, [param for _, params in clauses for param in params]
 
 
-def _source_clause(source: str | None) -> str:
-    """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
-    below = source is not None and source.endswith("/")
-    return "instr(s.name, ?) = 1" if below else "s.name = ?"
+def _source_clause(source: str) -> str:
+    """The condition, with two parameters, for the name of a source or the file it was read from.
+
+    One that ends in ``/`` stands for all below it.
+    """
+    if source.endswith("/"):
+        return "(instr(s.name, ?) = 1 OR instr(s.path, ?) = 1)"
+    return "(s.name = ? OR s.path = ?)"

@@ -143,7 +143,7 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content")
+@body_of(Memory.add, "content", "sync")
 class EntryDetails(Body):
     """What holds for everything that is added, unless a message says otherwise."""
 

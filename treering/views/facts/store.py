@@ -295,6 +295,17 @@ def _replacement(row: Row) -> Replacement:
     return Replacement(int(row[-4]), int(row[-5]), subject, slot, made_by, _newer(row[:-3]))
 
 
+def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int]) -> None:
+    """Let what a source states of itself be of its new name: a note's "I" is called after it."""
+    old, new = source.casefold(), new.casefold()
+    for table in ("statement", "superseded"):
+        writer.many(
+            f"UPDATE {table} SET subject = ? || substr(subject, ?) WHERE space = ? AND entry = ?"
+            " AND (subject = ? OR instr(subject, ?) = 1)",
+            ((new, len(old) + 1, space, seq, old, f"{old}'s ") for seq in seqs),
+        )
+
+
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     """Drop the statements of entries; return how many went.
 
