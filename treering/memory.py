@@ -404,13 +404,15 @@ class Memory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> Answer:
         """One round of a conversation that is remembered under ``source``.
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
-        ``budget`` bounds the whole prompt; the reply comes on top.
+        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is the name of who
+        says the message, whom facts are then about.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.
@@ -418,7 +420,8 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        return self._conversations.reply(message, policy_of(policy), source, budget)
+        chosen = policy_of(policy)
+        return self._conversations.reply(message, chosen, source, budget, speaker=speaker)
 
     def chat_stream(
         self,
@@ -427,9 +430,11 @@ class Memory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        return self._conversations.stream(message, policy_of(policy), source, budget)
+        chosen = policy_of(policy)
+        return self._conversations.stream(message, chosen, source, budget, speaker=speaker)
 
     def chat_prompt(
         self,

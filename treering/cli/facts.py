@@ -63,8 +63,9 @@ def facts(
 def _fact(fact: Fact) -> Iterator[Part]:
     yield _date(fact.at)
     about = "does" if fact.slot.startswith(DOES) else fact.slot
-    ended = " no longer" if fact.ends else ""
-    yield f"{fact.subject} · {about}{ended}: {fact.value}  ", "cyan"
+    # No more is known than that nothing later contradicts it: that need not hold.
+    how = " no longer" if fact.ends else "" if fact.superseded_by else ", last stated"
+    yield f"{fact.subject} · {about}{how}: {fact.value}  ", "cyan"
     yield fact.text, "dim" if fact.superseded_by else ""
     if fact.superseded_by:
         yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"

@@ -126,6 +126,9 @@ def chat(
         PolicyName, typer.Option(help="What the model sees besides the message.")
     ] = DEFAULT,
     budget: Prompt = 2000,
+    speaker: Annotated[
+        str | None, typer.Option("--name", help="Your name: what you say of yourself is kept so.")
+    ] = None,
 ) -> None:
     """Talk with a language model that remembers; each round is kept. End with Ctrl-D.
 
@@ -138,7 +141,7 @@ def chat(
                 continue
             try:
                 with memory.chat_stream(
-                    message.strip(), policy=policy, source=source, budget=budget
+                    message.strip(), policy=policy, source=source, budget=budget, speaker=speaker
                 ) as reply:
                     run.out.stream(reply)
             except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:

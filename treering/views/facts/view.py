@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from treering.errors import LLMReplyError
@@ -34,6 +34,12 @@ When = datetime | str | None
 
 BATCH_ENTRIES = 512
 CANDIDATES = 10  # of which the first that was said before is judged
+USER = "user"
+"""Who speaks in a chat whose messages say no more than that."""
+
+NAMES = frozenset({"name", "called"})
+"""Slots of a person's own name: "my name is Ana", "I'm Ana"."""
+
 JUDGED = "judged"
 """The slot of a model's verdict, which says that something changed, but not what."""
 
@@ -110,11 +116,12 @@ class FactView:
         with self._space.read() as reader:
             facts = list(_facts(reader, _micros(as_of)))
         folded = subject.casefold() if subject else None
+        named = _named(facts)
         return [
             fact
-            for fact in facts
-            if folded in (None, fact.subject)
-            and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
+            for fact in (replace(fact, subject=_renamed(fact.subject, named)) for fact in facts)
+            if folded is None or fact.subject == _renamed(folded, named)
+            if not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends
         ]
 
     def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
@@ -188,6 +195,19 @@ class FactView:
             [place] = both.keys() - {seq}
             store.put_superseded(writer, space, place, newer, stale=False, made_by=model)
             return True
+
+
+def _named(facts: Iterable[Fact]) -> str | None:
+    """The name that the user of a chat last gave, "I'm Ana"; None if there is none."""
+    names = [f.value.casefold() for f in facts if f.subject == USER and f.slot in NAMES]
+    return names[-1] if names else None
+
+
+def _renamed(subject: str, name: str | None) -> str:
+    """A subject by the name of the person, where it is the user of a chat or somebody of theirs."""
+    if name is None or not (subject == USER or subject.startswith(f"{USER}'s ")):
+        return subject
+    return name + subject.removeprefix(USER)
 
 
 def _micros(as_of: When) -> int | None:
