@@ -8,15 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
-from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -30,7 +29,6 @@ from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
-from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, ledger, supersession
 from treering.journal.contract import Database
@@ -64,12 +62,15 @@ from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import check_choice, check_confidence, check_queries
-from treering.views.code.memory import CodeMemory
 from treering.views.erase import matching
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
 from treering.views.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from treering.chat.conversation import Conversations
+    from treering.views.code.memory import CodeMemory
 
 DEFAULT_SPACE = "default"
 REMOTE = ("http://", "https://")
@@ -99,7 +100,6 @@ class Memory:
         self._views = Views(self._space, embedder, self._account)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
-        self._conversations = Conversations(self._space, self._account, self._views, self._intake)
 
     @classmethod
     def open(
@@ -145,6 +145,13 @@ class Memory:
         return memory
 
     @property
+    def _conversations(self) -> Conversations:
+        with forks.importing():  # here, as adds and searches need none
+            from treering.chat.conversation import Conversations
+
+        return Conversations(self._space, self._account, self._views, self._intake)
+
+    @property
     def code(self) -> CodeMemory:
         """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._views.code
@@ -185,6 +192,10 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -203,7 +214,7 @@ class Memory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         if self._warns_of_paths:
             warn_of_path(content)
@@ -420,8 +431,7 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        chosen = policy_of(policy)
-        return self._conversations.reply(message, chosen, source, budget, speaker=speaker)
+        return self._conversations.reply(message, policy, source, budget, speaker=speaker)
 
     def chat_stream(
         self,
@@ -433,8 +443,7 @@ class Memory:
         speaker: str | None = None,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        chosen = policy_of(policy)
-        return self._conversations.stream(message, chosen, source, budget, speaker=speaker)
+        return self._conversations.stream(message, policy, source, budget, speaker=speaker)
 
     def chat_prompt(
         self,
@@ -449,11 +458,11 @@ class Memory:
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
-        chosen = policy_of(policy)
-        return self._conversations.prompt(message, chosen, source, budget, count_tokens)
+        return self._conversations.prompt(message, policy, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
-        """The entries that meet a filter, in the order they were added."""
+        """The entries that meet a filter, in the order they were added, with what is known against
+        each: see ``Entry``."""
         cursor = None
         while True:
             page = self.page(cursor, limit=entries.PAGE, **where)
@@ -472,27 +481,28 @@ class Memory:
         with self._reading() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
-        shown = rows[:limit]
-        more = str(shown[-1][0]) if len(rows) > limit else None
-        return Page(tuple(entry for _, entry in shown), more)
+            shown = self._views.marked(reader, rows[:limit])
+        more = str(rows[limit - 1][0]) if len(rows) > limit else None
+        return Page(tuple(shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
         with self._reading() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            entry = entries.find(reader, reader.id, entry_id)[1]
+            [entry] = self._views.marked(reader, [entries.find(reader, reader.id, entry_id)])
         if entry.expires is not None and entry.expires <= datetime.now(UTC):
             raise UnknownName(f"entry {entry_id!r} has expired and is erased with the next change")
         return entry
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
+        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
@@ -504,7 +514,7 @@ class Memory:
             seqs = matching(reader, entry_ids, condition) if reader.id else []
         if not seqs:
             raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
-        return self._eraser.forget(seqs)
+        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
@@ -561,10 +571,10 @@ class Memory:
         self._views.erase_expired()
         with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
-            digests = list(entries.source_digests(reader, reader.id))
+            sources = list(entries.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(*pair) for pair in digests)
+        yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
@@ -593,6 +603,13 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
+        with forks.importing():  # here, as readers of other programs' formats take long to import
+            from treering.ingest.transcripts.importing import (
+                ImportOptions,
+                import_path,
+                refuse_options,
+            )
+
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
             return import_path(lines, self.import_, options, progress)
@@ -632,3 +649,13 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def space_of(memory: Memory) -> Space:
+    """The space of a memory, for a server that lists what is in it in ways of its own."""
+    return memory._space
+
+
+def tree_so_far(memory: Memory, seconds: float) -> TreeView:
+    """The tree as it is after growing for about so many seconds; 0: as it is now."""
+    return memory._views.tree_so_far(seconds)

@@ -38,6 +38,9 @@ class Entry:
 
     From ``expires`` on it is not found any more, and is erased. A ``pinned`` one comes before all
     others in contexts and briefs.
+
+    Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
+    and may be out of date since ``stale`` if that is.
     """
 
     id: str
@@ -53,6 +56,8 @@ class Entry:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     expires: datetime | None = None
     pinned: bool = False
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of a folder that was not added, and why."""
+    """A file of a folder, or a page of a document, that was not added, and why."""
 
     path: str
     reason: str
@@ -226,13 +231,16 @@ class Forgotten:
     """What ``forget`` erased. ``scrubbed``: the file was rewritten, and samples of
     the erased text were looked for in its bytes and not found.
 
-    ``views`` counts the derived rows that went, by view.
+    ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
+    was erased, since their model was shown it and they share words with it: they stay, unless
+    ``forget(..., replies=True)`` erased them, too.
     """
 
     entries: tuple[str, ...]
     sources: tuple[str, ...]
     views: Mapping[str, int]
     scrubbed: bool
+    replies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +278,8 @@ class Stats:
 class Filter:
     """Which entries may be found: all conditions that are given must hold (AND).
 
-    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
+    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
+    of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
     ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
     list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. ``omit`` are

@@ -293,7 +293,8 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            for table in ("unanswered", "claim_entry", "claim", "view", "supersession"):
+            later = ("serve_closed", "reply_shown", "supersession")
+            for table in ("unanswered", "claim_entry", "claim", "view", *later):
                 writer.execute(f"DROP TABLE {table}")
             for index in ("entry_by_expiry", "entry_by_pin"):
                 writer.execute(f"DROP INDEX {index}")

@@ -189,7 +189,7 @@ def test_a_space_may_be_made_at_opening_and_is_empty_then(open_memory: Open) -> 
 def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_path: Path) -> None:
     absent = tmp_path / "neverwas.db"
     with pytest.raises(UnknownName, match="no memory at"):
-        open_memory(absent, create=False)
+        Memory.open(absent, create=False)
     assert not absent.exists()
     new = open_memory()
     with pytest.raises(UnknownName, match="no space 'default'"):

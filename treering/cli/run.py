@@ -59,9 +59,9 @@ class Run:
         space = self.named_space or space_in(str(path), working_folder())
         return replace(self, url=str(path), space=space, is_named=True)
 
-    def named(self, space: str) -> Self:
-        """The same run on another space of the memory."""
-        return replace(self, space=space, named_space=space)
+    def in_space(self, name: str) -> Self:
+        """The same run on another space of the same memory."""
+        return replace(self, space=name, named_space=name)
 
     def for_agent(self) -> Self:
         """The same run on the memory that agents use, which is never one that lies around here."""

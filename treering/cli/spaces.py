@@ -36,7 +36,7 @@ def remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Erase a space: all it holds, its name, and the keys that open only it."""
-    with run.named(name).memory() as memory:
+    with run.in_space(name).memory() as memory:
         entries = memory.stats().entries
         held = counted(entries, "entry", "entries")
         note(f"the space {name!r} with {held} and its keys will be erased for good")

@@ -30,12 +30,13 @@ class KnownFolder:
     def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
         """What is known before the folder is read; ``source`` is what a user calls it."""
         root = folder.resolve()
-        known = cls(root, source, entries.file_sources(reader, space))
+        sources = [file for file in entries.file_sources(reader, space) if file.path is not None]
+        known = cls(root, source, sources)
         known.roots.add(PurePath(root))
         known._base = source or _base(root, known.sources)
-        for file in sorted(known.sources, key=lambda file: -len(file.name)):
-            known._name_of[file.path] = file.name  # of several names the shortest counts
-            if file.digest is not None and not Path(file.path).exists():
+        for file in sorted(known.sources, key=lambda file: -len(file.whole)):
+            known._name_of[str(file.path)] = file.whole  # of several names the shortest counts
+            if file.digest is not None and not _is_there(file):
                 known._lost[file.digest] = file
         return known
 
@@ -54,7 +55,7 @@ class KnownFolder:
             return None
         source = self._lost.pop(digest, None)
         if source is not None:
-            place, before = path.relative_to(self.root).parts, PurePath(source.path)
+            place, before = path.relative_to(self.root).parts, PurePath(str(source.path))
             if before.parts[-len(place) :] == place:  # the folder was moved as a whole
                 self.roots.add(PurePath(*before.parts[: -len(place)]))
         return source
@@ -64,18 +65,24 @@ class KnownFolder:
         return [
             file
             for file in entries.file_sources(reader, space)
-            if any(PurePath(file.path).is_relative_to(root) for root in self.roots)
-            and not Path(file.path).exists()
+            if file.path is not None
+            and any(PurePath(file.path).is_relative_to(root) for root in self.roots)
+            and not _is_there(file)
         ]
+
+
+def _is_there(file: FileSource) -> bool:
+    """Whether the file that a source was read from is where it was."""
+    return file.path is not None and Path(file.path).exists()
 
 
 def _base(root: Path, sources: Iterable[FileSource]) -> str:
     """The end of the folder's path by which it is told from other folders that are known."""
-    others = [file for file in sources if not PurePath(file.path).is_relative_to(root)]
+    others = [file for file in sources if not PurePath(str(file.path)).is_relative_to(root)]
     parts = root.parts[1:] or ("root",)
     for length in range(1, len(parts) + 1):
         base = "/".join(parts[-length:])
         taken = (file for file in others if file.name.startswith(f"{base}/"))
-        if not any(Path(file.path).exists() for file in taken):
+        if not any(map(_is_there, taken)):
             return base
     return root.as_posix()

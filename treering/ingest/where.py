@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import date
 from typing import Any, TypedDict
 
 from treering.errors import FilterError
@@ -24,11 +24,11 @@ class Where(TypedDict, total=False):
     speaker: str | None
     session: str | None
     kind: Kind | None
-    since: datetime | str | None
-    until: datetime | str | None
+    since: date | str | None  # a datetime is a date, too
+    until: date | str | None
     metadata: Mapping[str, JSON] | None
     omit: Collection[str] | None
-    as_of: datetime | str | None
+    as_of: date | str | None
 
 
 def to_filter(where: Where) -> Filter:

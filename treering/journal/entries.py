@@ -69,19 +69,61 @@ def source_id(writer: Writer, space: int, name: str) -> int:
     return int(row[0])
 
 
-def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
-    """The digest of the file that a source was last read from, if it was one."""
-    row = reader.row("SELECT digest FROM source WHERE space = ? AND name = ?", (space, name))
-    return row[0] if row else None
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A source that was read from a file: the digest of that, which changes with its content.
+
+    ``path`` is None where it is not known. A page and the like is a source of its own, and
+    ``document`` is the name of the whole.
+    """
+
+    name: str
+    digest: bytes | None
+    path: str | None = None
+    document: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """What the whole file is called, of which this may be a part."""
+        return self.document or self.name
 
 
-def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
-    """The sources that were read from files, with the digests of those."""
+def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
+    """The sources that hold nothing but what was read from files."""
     rows = reader.rows(
-        "SELECT name, digest FROM source WHERE space = ? AND digest IS NOT NULL ORDER BY id",
+        "SELECT name, digest, path, document FROM source"
+        " WHERE space = ? AND digest IS NOT NULL ORDER BY id",
         (space,),
     )
-    return ((str(row[0]), bytes(row[1])) for row in rows)
+    return (FileSource(*row) for row in rows)
+
+
+def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
+    """The source of a name, if there is one, and the parts of the document of that name."""
+    rows = reader.rows(
+        "SELECT name, digest, path, document FROM source"
+        " WHERE space = ? AND (name = ? OR document = ?) ORDER BY id",
+        (space, name, name),
+    )
+    return [FileSource(*row) for row in rows]
+
+
+def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
+    """The source of a name, if there is one."""
+    row = reader.row(
+        "SELECT name, digest, path, document FROM source WHERE space = ? AND name = ?",
+        (space, name),
+    )
+    return FileSource(*row) if row else None
+
+
+def set_file(writer: Writer, space: int, file: FileSource) -> None:
+    """Note which file a source was read from; a path that is not known leaves the one there is."""
+    writer.execute(
+        "UPDATE source SET digest = ?, path = coalesce(?, path), document = ?"
+        " WHERE space = ? AND name = ?",
+        (file.digest, file.path, file.document, space, file.name),
+    )
 
 
 def source_names(reader: Reader, space: int) -> list[str]:
@@ -117,57 +159,24 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
-def source_path(reader: Reader, space: int, name: str) -> str | None:
-    """The file that a source was last read from, if that is known."""
-    row = reader.row("SELECT path FROM source WHERE space = ? AND name = ?", (space, name))
-    return row[0] if row else None
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A source that was read from a file: its name, the file, and the digest of that."""
-
-    name: str
-    path: str
-    digest: bytes | None
-
-
-def file_sources(reader: Reader, space: int) -> list[FileSource]:
-    """The sources that were read from files, in the order they were made."""
-    rows = reader.rows(
-        "SELECT name, path, digest FROM source WHERE space = ? AND path IS NOT NULL ORDER BY id",
-        (space,),
-    )
-    return [FileSource(str(row[0]), str(row[1]), row[2]) for row in rows]
-
-
-def has_source(reader: Reader, space: int, name: str) -> bool:
-    """Whether a space has a source of that name."""
-    row = reader.row("SELECT 1 FROM source WHERE space = ? AND name = ?", (space, name))
-    return row is not None
-
-
-def rename_source(writer: Writer, space: int, name: str, new: str, path: str) -> None:
-    """Give a source another name, and note the file it is read from now."""
+def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
+    """Give the source of a file, or the parts of a document, another name and path."""
     writer.execute(
-        "UPDATE source SET name = ?, path = ? WHERE space = ? AND name = ?",
-        (new, path, space, name),
+        "UPDATE source SET name = ? || substr(name, ?), path = ?,"
+        " document = CASE WHEN document IS NULL THEN NULL ELSE ? END"
+        " WHERE space = ? AND (name = ? OR document = ?)",
+        (new, len(name) + 1, path, new, space, name, name),
     )
 
 
 def of_source(reader: Reader, space: int, name: str) -> list[int]:
-    """The sequence numbers of the entries of a source."""
+    """The sequence numbers of the entries of a source, or of a document's parts."""
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ? ORDER BY e.seq",
+        " WHERE s.space = ? AND ? IN (s.name, s.document) ORDER BY e.seq",
         (space, name),
     )
     return [int(row[0]) for row in rows]
-
-
-def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
-    """Note which file a source was read from."""
-    writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
 
 
 def append(
@@ -465,7 +474,7 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
         (clause, [value]) for clause, value in columns if value is not None
     ]
     if condition.source is not None:
-        clauses.append((_source_clause(condition.source), [condition.source] * 2))
+        clauses.append(_source_clause(condition.source))
     clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
@@ -474,11 +483,12 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     return sql, [param for _, params in clauses for param in params]
 
 
-def _source_clause(source: str) -> str:
-    """The condition, with two parameters, for the name of a source or the file it was read from.
+def _source_clause(source: str) -> tuple[str, list[Value]]:
+    """The condition for the name of a source or the file it was read from.
 
-    One that ends in ``/`` stands for all below it.
+    One that ends in ``/`` stands for all below it; the name of a document stands for its parts,
+    such as pages.
     """
     if source.endswith("/"):
-        return "(instr(s.name, ?) = 1 OR instr(s.path, ?) = 1)"
-    return "(s.name = ? OR s.path = ?)"
+        return "(instr(s.name, ?) = 1 OR instr(s.path, ?) = 1)", [source, source]
+    return "? IN (s.name, s.document, s.path)", [source]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
 from treering.views.facts.phrases import (
@@ -58,9 +59,19 @@ class Form:
     slot: str
     sense: Sense
     hints: frozenset[str]
-    pattern: re.Pattern[str]
+    expression: str
     example: str
     value: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when a sentence first has a hint: of most texts few do."""
+        return _compiled(self.expression)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
 def _form(
@@ -73,11 +84,11 @@ def _form(
     *,
     who: str = SUBJECT,
 ) -> Form:
-    compiled = re.compile(who + pattern)
-    return Form(slot, sense, frozenset(hints.split()), compiled, example, value)
+    return Form(slot, sense, frozenset(hints.split()), who + pattern, example, value)
 
 
 _AWAY = r"(?: (?:house|home|out|down|up|over|back|here|across the country|all the way))*"
+
 
 _HOME = (
     _form(
