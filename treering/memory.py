@@ -30,7 +30,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, supersession
+from treering.journal import check, entries, ledger, listing, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -61,7 +61,12 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
-from treering.search.searcher import check_choice, check_confidence, check_queries
+from treering.search.searcher import (
+    check_choice,
+    check_confidence,
+    check_queries,
+    known_until,
+)
 from treering.views.erase import matching
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
@@ -422,8 +427,8 @@ class Memory:
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
-        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is the name of who
-        says the message, whom facts are then about.
+        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
+        message, of whom it then states facts; without one it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.
@@ -481,6 +486,7 @@ class Memory:
         with self._reading() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
+            reader.as_of = known_until(condition)
             shown = self._views.marked(reader, rows[:limit])
         more = str(rows[limit - 1][0]) if len(rows) > limit else None
         return Page(tuple(shown), more)
@@ -649,6 +655,21 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def language_model(memory: Memory) -> str:
+    """The name of the language model that answers. Raises LLMNotConfigured."""
+    return memory._account.llm().model
+
+
+def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int) -> Page:
+    """As ``Memory.page``, the newest entries first."""
+    before = entries.after(cursor) or listing.LAST
+    with memory._reading() as reader:
+        rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
+        shown = memory._views.marked(reader, rows[:limit])
+    more = str(rows[limit - 1][0]) if len(rows) > limit else None
+    return Page(tuple(shown), more)
 
 
 def space_of(memory: Memory) -> Space:

@@ -34,7 +34,8 @@ class Entry:
     """One thing that was added, as it was added.
 
     A text longer than one entry may hold becomes several entries of one source; joined in the
-    order of ``position`` their texts are the text that was added, to the character.
+    order of ``position`` their texts are the text that was added, to the character. Of a document
+    or a table they are what was read of it.
 
     From ``expires`` on it is not found any more, and is erased. A ``pinned`` one comes before all
     others in contexts and briefs.

@@ -362,8 +362,8 @@ class AsyncMemory:
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
-        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is the name of who
-        says the message, whom facts are then about.
+        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
+        message, of whom it then states facts; without one it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.

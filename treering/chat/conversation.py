@@ -340,8 +340,8 @@ def _checked_text(reply: Reply) -> str:
     return text
 
 
-def _message(role: str, text: str, name: str | None = None) -> dict[str, object]:
-    return {"role": role, "name": name, "content": text, "at": datetime.now(UTC)}
+def _message(role: str, text: str, speaker: str | None = None) -> dict[str, object]:
+    return {"role": role, "name": speaker, "content": text, "at": datetime.now(UTC)}
 
 
 def _lines_within(budget: int) -> int:

@@ -47,7 +47,7 @@ class ChatRequest(Body):
     policy: str = Field(DEFAULT_POLICY, description="What the model is shown besides the message.")
     source: str = Field("chat", description="The conversation.")
     budget: Budget = 2000
-    speaker: str | None = Field(None, description="Who says it, by name.")
+    speaker: str | None = Field(None, description="Who says the message.")
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
