@@ -45,7 +45,7 @@ $(STAMP): pyproject.toml
 # thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
-		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
+		--no-peers --patience 2 --against benchmarks/results/perf/baseline --tolerance 2
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

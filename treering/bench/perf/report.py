@@ -31,6 +31,12 @@ _UNITS: Mapping[Unit, Sequence[tuple[str, float]]] = {
     "B": (("GB", 1e-9), ("MB", 1e-6), ("kB", 1e-3), ("B", 1.0)),
 }
 
+LIVE = (
+    *("store", "warm context", "warm semantic", "after-add", "after-forget"),
+    *("by-source", "by-speaker", "by-time", "by-metadata", "first", "forget", "forget-source"),
+)
+"""The operations of one plot: what grows with a memory while it is used."""
+
 Key = tuple[str, int, str]
 
 
@@ -219,6 +225,26 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
         legend_beside(axes)
 
     save(operation, path, draw)
+
+
+def plot_live(timings: Timings, path: Path) -> None:
+    """Seconds over sizes of what a memory does while it lives; nothing if none of it was timed."""
+    drawn = [name for name in LIVE if timings.of(name, OURS)]
+    if not drawn:
+        return
+
+    def draw(axes: Axes) -> None:
+        for name in drawn:
+            at = timings.of(name, OURS)
+            sizes, values = [timing.n for timing in at], [timing.value for timing in at]
+            axes.plot(sizes, values, marker="o", label=name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("fragments")
+        axes.set_ylabel(_AXES["s"])
+        legend_beside(axes)
+
+    save("a memory that lives", path, draw)
 
 
 def ratio(timed: Timing) -> str:
