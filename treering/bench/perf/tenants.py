@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import statistics
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,17 +44,12 @@ def forgets(world: World) -> list[Timing]:
     with ExitStack() as stack:
         memories = [
             stack.enter_context(_tenant(world.path, world.vectors, f"tenant {number}"))
-            for number in range(TENANTS)
+            for number in range(LEAST_ROUNDS + TENANTS)
         ]
-        ids = [_filled(memory, number, LEAST_ROUNDS + 1) for number, memory in enumerate(memories)]
-        alone = [
-            seconds_of(lambda: _forget(memories[0], ids[0].pop())) for _ in range(LEAST_ROUNDS)
-        ]
+        added = [(memory, _added(memory)) for memory in memories]
+        alone = [seconds_of(partial(_forget, *first)) for first in added[:LEAST_ROUNDS]]
         with ThreadPoolExecutor(TENANTS) as threads:
-            last = [entries.pop() for entries in ids]
-            together = seconds_of(lambda: list(threads.map(_forget, memories, last)))
-        for memory in memories[1:]:
-            memory.forget(source="own")
+            together = seconds_of(lambda: list(threads.map(_forget, *zip(*added[LEAST_ROUNDS:]))))
     return compared("forgets", world.n, {LIMIT: [statistics.median(alone)], OURS: [together]})
 
 
@@ -99,11 +95,11 @@ def _fill(path: Path, vectors: RandomVectors, spaces: int) -> None:
             memory.add(turns(number * SPACE_TURNS, SPACE_TURNS), source="own")
 
 
-def _filled(memory: Memory, number: int, count: int) -> list[str]:
-    """Turns of a tenant; their ids but for that of one which stays till the end."""
-    texts: Iterator[str] = (f"tenant {number} says {n}" for n in range(count + 1))
-    messages = [{"role": "user", "content": text} for text in texts]
-    return list(memory.add(messages, source="own").ids)[1:]
+def _added(memory: Memory) -> str:
+    """The id of a turn to be forgotten; another one stays."""
+    said = secrets.token_hex()  # by nobody before
+    messages = [{"role": "user", "content": f"number {n} of {said}"} for n in range(2)]
+    return memory.add(messages, source="own").ids[0]
 
 
 def _forget(memory: Memory, entry_id: str) -> None:
