@@ -291,6 +291,17 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
+def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
+    """The digests of entries by sequence number, not compared with what they are of; those that
+    have gone are left out. A digest changes when its entry is rewritten.
+    """
+    rows = reader.rows(
+        "SELECT seq, digest FROM entry WHERE seq IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(seqs)),),
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
+
+
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
     entry_by_seq = by_seq(reader, seqs)
