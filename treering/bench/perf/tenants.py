@@ -49,7 +49,8 @@ def forgets(world: World) -> list[Timing]:
         added = [(memory, _added(memory)) for memory in memories]
         alone = [seconds_of(partial(_forget, *first)) for first in added[:LEAST_ROUNDS]]
         with ThreadPoolExecutor(TENANTS) as threads:
-            together = seconds_of(lambda: list(threads.map(_forget, *zip(*added[LEAST_ROUNDS:]))))
+            tenants = added[LEAST_ROUNDS:]
+            together = seconds_of(lambda: list(threads.map(lambda pair: _forget(*pair), tenants)))
     return compared("forgets", world.n, {LIMIT: [statistics.median(alone)], OURS: [together]})
 
 
