@@ -8,13 +8,17 @@ endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick test-adapters lint bench clean
+.PHONY: demo test browser quick test-adapters lint bench clean
 
 demo: $(STAMP)
 	$(VENV)/bin/python -m examples.demo
 
-test: lint
+test: lint browser
 	$(VENV)/bin/python -m pytest
+
+# The page is tested in a real Chromium; where none can be installed, a closing line says so.
+browser: $(STAMP)
+	@$(VENV)/bin/python -m tools.install_browser
 
 # While you work: three quarters of a minute of processor time. Types are checked of what changed since
 # the last time, and of what rests on it; the first time, of all, which takes half a minute more.
@@ -38,7 +42,7 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,documents,llm,serve]' --group dev
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
-from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -28,7 +27,6 @@ from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
-from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
@@ -62,12 +60,15 @@ from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import check_choice, check_confidence, check_queries
-from treering.views.code.memory import CodeMemory
 from treering.views.erase import matching
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
 from treering.views.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from treering.chat.conversation import Conversations
+    from treering.views.code.memory import CodeMemory
 
 DEFAULT_SPACE = "default"
 REMOTE = ("http://", "https://")
@@ -95,7 +96,6 @@ class Memory:
         self._views = Views(self._space, embedder, self._account)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
-        self._conversations = Conversations(self._space, self._account, self._views, self._intake)
 
     @classmethod
     def open(
@@ -132,6 +132,12 @@ class Memory:
         except BaseException:
             database.close()
             raise
+
+    @property
+    def _conversations(self) -> Conversations:
+        from treering.chat.conversation import Conversations  # here, as adds and searches need none
+
+        return Conversations(self._space, self._account, self._views, self._intake)
 
     @property
     def code(self) -> CodeMemory:
@@ -171,6 +177,10 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -181,7 +191,7 @@ class Memory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
         receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
@@ -377,7 +387,7 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        return self._conversations.reply(message, policy_of(policy), source, budget)
+        return self._conversations.reply(message, policy, source, budget)
 
     def chat_stream(
         self,
@@ -388,7 +398,7 @@ class Memory:
         budget: int = 2000,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        return self._conversations.stream(message, policy_of(policy), source, budget)
+        return self._conversations.stream(message, policy, source, budget)
 
     def chat_prompt(
         self,
@@ -403,8 +413,7 @@ class Memory:
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
-        chosen = policy_of(policy)
-        return self._conversations.prompt(message, chosen, source, budget, count_tokens)
+        return self._conversations.prompt(message, policy, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added."""
@@ -439,11 +448,12 @@ class Memory:
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
+        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
         condition = to_filter(where)
@@ -453,7 +463,7 @@ class Memory:
             seqs = matching(reader, entry_ids, condition) if reader.id else []
         if not seqs:
             raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
-        return self._eraser.forget(seqs)
+        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     # ------------------------------------------------------------------ looking after it
 
@@ -500,9 +510,9 @@ class Memory:
         """
         with self._space.read() as reader:
             settings = ledger.settings(reader, reader.id)
-            digests = list(entries.source_digests(reader, reader.id))
+            sources = list(entries.file_sources(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(*pair) for pair in digests)
+        yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
@@ -530,6 +540,13 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
+        # Here, as the readers of other programs' formats take long to import.
+        from treering.ingest.transcripts.importing import (
+            ImportOptions,
+            import_path,
+            refuse_options,
+        )
+
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
             return import_path(lines, self.import_, options, progress)

@@ -164,7 +164,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of a folder that was not added, and why."""
+    """A file of a folder, or a page of a document, that was not added, and why."""
 
     path: str
     reason: str
@@ -215,13 +215,16 @@ class Forgotten:
     """What ``forget`` erased. ``scrubbed``: the file was rewritten, and samples of
     the erased text were looked for in its bytes and not found.
 
-    ``views`` counts the derived rows that went, by view.
+    ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
+    was erased, since their model was shown it and they share words with it: they stay, unless
+    ``forget(..., replies=True)`` erased them, too.
     """
 
     entries: tuple[str, ...]
     sources: tuple[str, ...]
     views: Mapping[str, int]
     scrubbed: bool
+    replies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +262,8 @@ class Stats:
 class Filter:
     """Which entries may be found: all conditions that are given must hold (AND).
 
-    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
+    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
+    of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
     ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
     that are left out.

@@ -293,7 +293,8 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            for table in ("unanswered", "claim_entry", "claim", "view"):
+            later = ("serve_closed", "reply_shown")
+            for table in ("unanswered", "claim_entry", "claim", "view", *later):
                 writer.execute(f"DROP TABLE {table}")
             writer.execute("ALTER TABLE space DROP COLUMN edition")
             writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")

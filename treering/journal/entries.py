@@ -67,19 +67,56 @@ def source_id(writer: Writer, space: int, name: str) -> int:
     return int(row[0])
 
 
-def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
-    """The digest of the file that a source was last read from, if it was one."""
-    row = reader.row("SELECT digest FROM source WHERE space = ? AND name = ?", (space, name))
-    return row[0] if row else None
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A source that was read from a file: the digest of that, which changes with its content.
+
+    ``path`` is None where it is not known. A page and the like is a source of its own, and
+    ``document`` is the name of the whole.
+    """
+
+    name: str
+    digest: bytes | None
+    path: str | None = None
+    document: str | None = None
 
 
-def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
-    """The sources that were read from files, with the digests of those."""
+def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
+    """The sources that hold nothing but what was read from files."""
     rows = reader.rows(
-        "SELECT name, digest FROM source WHERE space = ? AND digest IS NOT NULL ORDER BY id",
+        "SELECT name, digest, path, document FROM source"
+        " WHERE space = ? AND digest IS NOT NULL ORDER BY id",
         (space,),
     )
-    return ((str(row[0]), bytes(row[1])) for row in rows)
+    return (FileSource(*row) for row in rows)
+
+
+def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
+    """The source of a name, if there is one, and the parts of the document of that name."""
+    rows = reader.rows(
+        "SELECT name, digest, path, document FROM source"
+        " WHERE space = ? AND (name = ? OR document = ?) ORDER BY id",
+        (space, name, name),
+    )
+    return [FileSource(*row) for row in rows]
+
+
+def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
+    """The source of a name, if there is one."""
+    row = reader.row(
+        "SELECT name, digest, path, document FROM source WHERE space = ? AND name = ?",
+        (space, name),
+    )
+    return FileSource(*row) if row else None
+
+
+def set_file(writer: Writer, space: int, file: FileSource) -> None:
+    """Note which file a source was read from; a path that is not known leaves the one there is."""
+    writer.execute(
+        "UPDATE source SET digest = ?, path = coalesce(?, path), document = ?"
+        " WHERE space = ? AND name = ?",
+        (file.digest, file.path, file.document, space, file.name),
+    )
 
 
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
@@ -107,17 +144,6 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
         (space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
-
-
-def source_path(reader: Reader, space: int, name: str) -> str | None:
-    """The file that a source was last read from, if that is known."""
-    row = reader.row("SELECT path FROM source WHERE space = ? AND name = ?", (space, name))
-    return row[0] if row else None
-
-
-def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
-    """Note which file a source was read from."""
-    writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
 
 
 def append(
@@ -409,9 +435,12 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
 
 
 def _source_clause(source: str | None) -> str:
-    """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
+    """The condition for a source name; one that ends in ``/`` stands for all sources below it.
+
+    The name of a document stands for its parts, such as pages.
+    """
     below = source is not None and source.endswith("/")
-    return "instr(s.name, ?) = 1" if below else "s.name = ?"
+    return "instr(s.name, ?) = 1" if below else "? IN (s.name, s.document)"
 
 
 def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:

@@ -33,6 +33,7 @@ OWN_TABLES = frozenset(
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
         *("fact_mark", "statement", "superseded", "unanswered", "view"),
+        *("serve_closed", "reply_shown"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""

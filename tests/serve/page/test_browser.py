@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
@@ -26,26 +25,7 @@ EVIL = (
 )
 VIEWS = ("search?q=boat", "tree", "memos", "entries", "code?q=total", "status")
 
-_QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
 Show = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Ends with this module: while it lives, asyncio cannot run in this thread."""
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        path = own if Path(own).exists() else next(filter(None, map(shutil.which, _NAMES)), None)
-        if path is None:
-            pytest.skip("no Chromium is installed: playwright install chromium")
-        launched = playwright.chromium.launch(executable_path=path, args=_QUIET)
-        yield launched
-        launched.close()
 
 
 def filled(path: Path, folder: Path) -> None:

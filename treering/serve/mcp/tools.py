@@ -208,6 +208,7 @@ class ForgetCall(ToolCall):
             raise InputError("forget what? Give ids, which recall names with ids=true, or source")
         done = memory.forget(*self.ids, source=self.source)
         left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
+        left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""
         count = len(done.entries)
         return ToolReply(
             f"forgot {count} {'entry' if count == 1 else 'entries'}{left}",

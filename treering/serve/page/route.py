@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
 from treering.serve.rest.entries import ForgetRequest
+from treering.serve.rest.router import router_of
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["page"], prefix="/v1/page")
+router = router_of("page", "/v1/page")
 
 TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 

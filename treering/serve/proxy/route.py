@@ -85,6 +85,14 @@ class AddedMemories:
     shown: Mapping[str, bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The ids of the entries that hold a history, and of those among them that are new."""
+
+    ids: frozenset[str]
+    added: tuple[str, ...]
+
+
 class Proxy:
     """Passes chats on, remembering what is said and adding what is known."""
 
@@ -105,6 +113,9 @@ class Proxy:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer until the end of the block; then what was said last is remembered first."""
+        if self._settings.upstream is None:
+            yield  # without the certificates that a client would read
+            return
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
         # No bound of its own: how many requests are under way is bounded where they come in.
         limits = httpx2.Limits(max_connections=None)
@@ -127,7 +138,8 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
-        held = await turn.tenant.change(self._remember, turn, turn.history, None)
+        stored = await turn.tenant.change(self._remember, turn, turn.history, None)
+        held = stored.ids
         recalled = await turn.tenant.call(self._recall, turn, held)
         turn = replace(turn, shown=recalled.shown)
         body = asked.with_memories(recalled.text) if recalled.text else sent
@@ -167,8 +179,8 @@ class Proxy:
 
     def _remember(
         self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
-    ) -> set[str]:
-        """Add what is new of a history; return the ids of the entries that hold it."""
+    ) -> StoredHistory:
+        """Add what is new of a history."""
         memory = turn.tenant.memory
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
@@ -176,7 +188,8 @@ class Proxy:
             session = turn.conversation
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
         digests = {utterance.digest for utterance in history}
-        return {*added, *(entry.id for entry in held if entry.metadata.get("said") in digests)}
+        there = (entry.id for entry in held if entry.metadata.get("said") in digests)
+        return StoredHistory(frozenset({*added, *there}), tuple(added))
 
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         """Add the reply, unless it may bring back what was forgotten while it was written."""
@@ -185,7 +198,8 @@ class Proxy:
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
         elif utterance is not None:
-            self._remember(turn, [*turn.history, utterance], reply.model)
+            stored = self._remember(turn, [*turn.history, utterance], reply.model)
+            conversations(turn.tenant.memory).note_shown(stored.added, turn.shown.keys())
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
@@ -202,12 +216,12 @@ class Proxy:
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
     ) -> httpx2.Response | Response:
         """The upstream server's answer, a stream not yet read; or why there is none."""
-        assert self._client is not None  # requests come within the application's lifespan
         upstream = self._settings.upstream
         if upstream is None:
             return _refusal(
                 501, "no model server is configured; start treering with --upstream URL"
             )
+        assert self._client is not None  # requests come within the application's lifespan
         headers = self._headers(request.headers)
         try:
             asked = self._client.build_request(
