@@ -87,6 +87,7 @@ class Memory:
         self._database = database
         self._space = Space(database, space)
         self._begin(embedder, llm)
+        self._intake.recover()
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
@@ -215,6 +216,7 @@ class Memory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
+        self._intake.recover()
         scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:

@@ -205,8 +205,16 @@ def _insert(
     return identity if inserted else None
 
 
-def _refuse_other_content(writer: Writer, space: int, draft: Draft) -> None:
-    row = writer.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
+def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
+    """Raise InputError if the id of a draft is here with another text."""
+    here = digests(reader, space, [draft.id for draft in drafts if draft.id is not None])
+    for draft in drafts:
+        if draft.id in here:
+            _refuse_other_content(reader, space, draft)
+
+
+def _refuse_other_content(reader: Reader, space: int, draft: Draft) -> None:
+    row = reader.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
     if row is not None and row[0] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
