@@ -177,7 +177,7 @@ def test_no_text_is_in_the_file_twice_once_it_is_taken_in(path: Path) -> None:
 def test_a_long_text_and_a_long_file_come_in_slices(
     path: Path, tmp_path: Path, open_memory: Open
 ) -> None:
-    text = "".join(f"Line {number} of a long text.\n" for number in range(SLICE_CHARS // 10))
+    text = "".join(f"Line {number} of a long text.\n" for number in range(SLICE_CHARS // 20))
     file = tmp_path / "long.txt"
     file.write_text(text, encoding="utf-8")
     other = open_memory(path, space="others")

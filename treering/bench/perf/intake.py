@@ -35,7 +35,7 @@ BOOK_MOST = 5_000  # a text of 500 kB, which takes the model half a minute
 MESSAGE_CHARS = 300
 
 
-class Intake:
+class LargeInputs:
     """Takes in exports and texts of a size, in a fresh file, while another process writes to it."""
 
     def __init__(self, vectors: RandomVectors) -> None:

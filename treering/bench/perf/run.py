@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treering.bench.peers.contract import PeerFactory
 from treering.bench.perf import fresh, live, operations, parts, tenants
-from treering.bench.perf.intake import Books, Intake
+from treering.bench.perf.intake import Books, LargeInputs
 from treering.bench.perf.tenants import ManySpaces
 from treering.bench.perf.texts import RandomVectors
 from treering.bench.perf.timing import BOUNDS, Bounds, Timing
@@ -48,8 +48,8 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
 """Each needs a memory of that size; filling it gives ``store``."""
 
 OF_PARTS: Mapping[str, Callable[[Embedder, Bounds], Callable[[int], list[Timing]]]] = {
-    "import": lambda model, _: Intake(_random(model)).export,
-    "text": lambda model, _: Intake(_random(model)).text,
+    "import": lambda model, _: LargeInputs(_random(model)).export,
+    "text": lambda model, _: LargeInputs(_random(model)).text,
     "book": lambda model, _: Books(model),
     "spaces": lambda model, bounds: ManySpaces(_random(model), bounds),
     "rank": lambda *_: parts.ranking,

@@ -104,12 +104,17 @@ def _added(memory: Memory) -> str:
 
 
 def _forget(memory: Memory, entry_id: str) -> None:
-    scrubbed = memory.forget(entry_id).scrubbed
+    """Forget until nothing is left in the file's bytes; who is told to wait asks again."""
+    is_erased = False
     for _ in range(MANY_ROUNDS):
-        if scrubbed:
-            return
         try:
-            memory.settle()
-            scrubbed = True
+            if not is_erased:
+                is_scrubbed = memory.forget(entry_id).scrubbed
+                is_erased = True
+            else:
+                memory.settle()
+                is_scrubbed = True
         except JournalBusy:
             continue
+        if is_scrubbed:
+            return
