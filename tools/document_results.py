@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from treering.bench import plots
@@ -110,6 +111,7 @@ def document(page: str, text: str) -> str:
     return _MARKED.sub(written, text)
 
 
+@cache
 def scores(folder: str) -> list[Scores]:
     """All results files of a folder of the results."""
     return [Scores.of(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]

@@ -136,7 +136,8 @@ class Memory:
 
     @property
     def _conversations(self) -> Conversations:
-        from treering.chat.conversation import Conversations  # here, as adds and searches need none
+        with forks.importing():  # here, as adds and searches need none
+            from treering.chat.conversation import Conversations
 
         return Conversations(self._space, self._account, self._views, self._intake)
 
@@ -418,7 +419,8 @@ class Memory:
         return self._conversations.prompt(message, policy, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
-        """The entries that meet a filter, in the order they were added."""
+        """The entries that meet a filter, in the order they were added, with what is known against
+        each: see ``Entry``."""
         cursor = None
         while True:
             page = self.page(cursor, limit=entries.PAGE, **where)
@@ -437,16 +439,17 @@ class Memory:
         with self._space.read() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
-        shown = rows[:limit]
-        more = str(shown[-1][0]) if len(rows) > limit else None
-        return Page(tuple(entry for _, entry in shown), more)
+            shown = self._views.marked(reader, rows[:limit])
+        more = str(rows[limit - 1][0]) if len(rows) > limit else None
+        return Page(tuple(shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
         with self._space.read() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            return entries.find(reader, reader.id, entry_id)[1]
+            [entry] = self._views.marked(reader, [entries.find(reader, reader.id, entry_id)])
+            return entry
 
     # ------------------------------------------------------------------ forgetting
 
@@ -542,12 +545,12 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
-        # Here, as the readers of other programs' formats take long to import.
-        from treering.ingest.transcripts.importing import (
-            ImportOptions,
-            import_path,
-            refuse_options,
-        )
+        with forks.importing():  # here, as readers of other programs' formats take long to import
+            from treering.ingest.transcripts.importing import (
+                ImportOptions,
+                import_path,
+                refuse_options,
+            )
 
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
@@ -577,3 +580,13 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def space_of(memory: Memory) -> Space:
+    """The space of a memory, for a server that lists what is in it in ways of its own."""
+    return memory._space
+
+
+def tree_so_far(memory: Memory, seconds: float) -> TreeView:
+    """The tree as it is after growing for about so many seconds; 0: as it is now."""
+    return memory._views.tree_so_far(seconds)

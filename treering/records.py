@@ -35,6 +35,9 @@ class Entry:
 
     A text longer than one entry may hold becomes several entries of one source; joined in the
     order of ``position`` their texts are the text that was added, to the character.
+
+    Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
+    and may be out of date since ``stale`` if that is.
     """
 
     id: str
@@ -48,6 +51,8 @@ class Entry:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
 
 
 @dataclass(frozen=True, slots=True)

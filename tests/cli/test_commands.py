@@ -46,6 +46,18 @@ def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_p
     assert treering("--json", "spaces", "-m", two).stdout == '{"space": "default"}\n'
 
 
+@pytest.mark.parametrize("option", ["--memory", "--space", "--embedder", "--llm"])
+def test_an_empty_option_is_refused_and_no_default_stands_for_it(
+    treering: Treering, option: str
+) -> None:
+    treering("add", "words")
+    for arguments in (("stats", option, ""), (option, "", "stats")):
+        refused = treering(*arguments)
+        assert refused.exit_code == 2
+        assert refused.stdout == ""
+        assert f"{option}: it is empty" in " ".join(refused.stderr.split())
+
+
 def test_without_a_path_a_memory_in_the_current_folder_is_taken(
     treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

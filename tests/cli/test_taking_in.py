@@ -217,7 +217,7 @@ def test_past_conversations_are_imported_and_what_is_left_out_is_told(
     (folder / "notes.md").write_text("x", "utf-8")
     done = treering("import", folder, "--since", "2026-01-01")
     assert done.stdout == "added 5 entries, 1 skipped\n"
-    assert "left out: 1 thoughts of the model\n" in done.stderr
+    assert "left out: thoughts of the model (1)\n" in done.stderr
     assert f"skipped {folder / 'notes.md'}: no conversation" in done.stderr
     assert treering("import", folder).stdout == "added 0 entries, 5 unchanged, 1 skipped\n"
     refused = treering("import", folder, "--origin", "icq")

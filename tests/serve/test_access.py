@@ -140,9 +140,14 @@ def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> N
         {"Host": "evil.test"},
         {"Host": "[::1"},
         {"Host": "localhost.evil.test:7373"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"},
     ):
         assert client.get("/v1/entries", headers=headers).status_code == 403, headers
-    for headers in ({"Origin": "http://localhost:7373"}, {"Host": "127.0.0.1:80"}):
+    for headers in (
+        {"Origin": "http://localhost:7373"},
+        {"Host": "127.0.0.1:80"},
+        *({"Sec-Fetch-Site": site} for site in ("same-origin", "same-site", "none")),
+    ):
         assert client.get("/v1/entries", headers=headers).status_code == 200, headers
 
 

@@ -68,6 +68,17 @@ def test_many_queries_are_answered_in_their_order(talk: TestClient) -> None:
     assert [hits[0]["text"] for hits in found] == ["I keep bees on the roof.", "I moved to Porto."]
 
 
+def test_entries_are_listed_with_what_superseded_them(client: TestClient) -> None:
+    for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+        body = {"text": text, "speaker": "Ana", "kind": "chat", "at": at}
+        assert client.post("/v1/entries", json=body).status_code == 201
+    older, newer = client.get("/v1/entries").json()["entries"]
+    assert older["superseded_by"]["entry_id"] == newer["id"]
+    assert older["superseded_by"]["text"] == "I moved to Porto."
+    assert newer["superseded_by"] is None
+    assert client.get(f"/v1/entries/{older['id']}").json() == older
+
+
 def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:
     first = talk.get("/v1/entries", params={"limit": 2}).json()
     rest = talk.get("/v1/entries", params={"limit": 2, "cursor": first["next"]}).json()

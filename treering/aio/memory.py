@@ -375,7 +375,8 @@ class AsyncMemory:
         )
 
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
-        """The entries that meet a filter, in the order they were added."""
+        """The entries that meet a filter, in the order they were added, with what is known against
+        each: see ``Entry``."""
         return paged(self._memory.entries(**where))
 
     async def page(

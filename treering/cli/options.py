@@ -85,7 +85,16 @@ class Globals:
     ] = False
 
     def over(self, outer: Globals) -> Globals:
-        """These options; one that is not given is taken from those before the command's name."""
+        """These options; one that is not given is taken from those before the command's name.
+
+        Raises BadParameter for an empty one: the default in its place might be another memory.
+        """
+        for option in _GLOBALS:
+            if getattr(self, option.name) == "":
+                raise typer.BadParameter(
+                    "it is empty; give a value, or leave the option out for the default",
+                    param_hint=f"--{option.name}",
+                )
         merged = {
             option.name: getattr(self, option.name) or getattr(outer, option.name)
             for option in _GLOBALS

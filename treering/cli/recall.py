@@ -14,7 +14,7 @@ import typer
 from treering.chat import DEFAULT, PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
-from treering.cli.output import Part, note, short_path
+from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
@@ -86,7 +86,8 @@ def context(
     run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
-    note(f"{passages.tokens} of {passages.budget} tokens, {len(passages.passages)} passages")
+    shown = counted(len(passages.passages), "passage", "passages")
+    note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
 
 @command(commands)

@@ -258,6 +258,6 @@ def _show(run: Run, receipt: Receipt) -> None:
     if len(receipt.skipped) > SKIPPED_SHOWN:
         note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
     for reason, count in receipt.omitted.items():
-        note(f"left out: {count:,} {reason}")
+        note(f"left out: {reason} ({count:,})")
     if receipt.pending:
         note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")

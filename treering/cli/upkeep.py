@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,10 +59,10 @@ def show(run: Run, entry_id: EntryId) -> None:
     """Show an entry as it was added."""
     with run.memory() as memory:
         entry = memory.get(entry_id)
-    fields = asdict(entry)
+    fields = asdict(replace(entry, superseded_by=None, stale=None))
     text = fields.pop("text")
     details = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
-    run.out.emit(entry, *((line, "dim") for line in details), "\n", text)
+    run.out.emit(entry, *((line, "dim") for line in details), "\n", text, (_mark(entry), "yellow"))
 
 
 @command(commands)
@@ -84,7 +84,7 @@ def forget(
         if not yes:
             _confirm()
         done = memory.forget(*(entry_ids or []), replies=replies, **where.where())
-    views = "".join(f", {count} of {view}" for view, count in done.views.items())
+    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
         note(
@@ -207,6 +207,14 @@ def _brief(entry: Entry) -> Iterator[Part]:
     yield f"  {entry.speaker}:" if entry.speaker else ""
     flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
     yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
+    yield " ".join(["", *_mark(entry).split()]), "yellow"
+
+
+def _mark(entry: Entry) -> str:
+    """What is known against an entry, if anything."""
+    from treering.search.context import against  # here, as the help needs no numerics
+
+    return against(entry)
 
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:

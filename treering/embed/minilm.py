@@ -104,7 +104,8 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
     # Its builds send usage data to their maker unless they are told not to before they load.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported late: it starts threads, and a process forked after that would wait for them in vain.
-    import onnxruntime
+    with forks.importing():
+        import onnxruntime
 
     options = onnxruntime.SessionOptions()
     # A thread that waits for the others gives its processor back: spinning doubled the processor
@@ -114,7 +115,8 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _open_tokenizer() -> BertWordPieceTokenizer:
-    from tokenizers import BertWordPieceTokenizer  # with the model, which not every memory loads
+    with forks.importing():
+        from tokenizers import BertWordPieceTokenizer  # here, as not every memory loads the model
 
     source = resources.files("treering.embed").joinpath("data/vocab.txt")
     with resources.as_file(source) as vocabulary:

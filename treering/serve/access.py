@@ -140,13 +140,16 @@ def name_in(headers: Headers, header: str) -> str | None:
 def _refuse_other_sites(headers: Headers) -> None:
     """Without keys, refuse requests that a web page of another site makes in a local browser.
 
-    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin.
+    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin, and
+    what it loads without one, such as a picture, in Sec-Fetch-Site.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(_host_of(f"//{host}")):
         raise AccessDenied(
             f"the host {host!r} is not this machine; without keys only local names are answered"
         )
+    if headers.get("sec-fetch-site", "").lower() == "cross-site":
+        raise AccessDenied("pages of other sites may not ask; make a key for them")
     if origin is not None and not is_loopback(_host_of(origin)):
         raise AccessDenied(f"pages of {origin!r} may not ask; make a key for them")
 

@@ -14,9 +14,6 @@ try:  # what the modules below import, here where a lack of it can be told
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
-for _later in ("mcp", "fastapi_offline"):  # imported when a client first asks for what they do
-    if find_spec(_later) is None:
-        raise MissingExtra.of(_later, "serve")
 
 from treering.serve import console, problems
 from treering.serve.access import Access, AccessMiddleware
@@ -39,6 +36,9 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
 
     Raises InputError if other machines could reach it without a key, JournalError.
     """
+    for name in ("mcp", "fastapi_offline"):  # imported when a client first asks for what they do
+        if find_spec(name) is None:
+            raise MissingExtra.of(name, "serve")
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with a request, in the words of who sent it: ``messages[0].content must be a string``.
+"""What is wrong with a request, in its sender's words: ``messages[0].content must be a string``.
 
 Pydantic names its own types and the branches of unions; neither says anything to a client.
 """

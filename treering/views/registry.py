@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from treering import forks
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -30,7 +31,7 @@ from treering.errors import (
 from treering.journal import ledger, work
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Filter, Hit, Progress, Stats
+from treering.records import Entry, Filter, Hit, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
@@ -120,9 +121,9 @@ class Views:
     def code(self) -> CodeMemory:
         """The code of the space. Its parsers, graphs and guard are imported when it is first used:
         that takes as long as all that an add and a search need."""
-        from treering.views.code.memory import CodeMemory
-        from treering.views.code.write.coder import BilledModel
-
+        with forks.importing():
+            from treering.views.code.memory import CodeMemory
+            from treering.views.code.write.coder import BilledModel
         with self._opening_code:
             if self._code is None:
                 self._code = CodeMemory(
@@ -141,8 +142,12 @@ class Views:
 
         What the disk cannot do now is done by the next use or ``settle``.
         """
+        return self.tree_so_far(None)
+
+    def tree_so_far(self, seconds: float | None) -> TreeView:
+        """The tree, grown for about so many seconds at most; None: until it has everything."""
         try:
-            self._tree._grow()
+            self._tree._grow(seconds)
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree
@@ -295,6 +300,16 @@ class Views:
                 marked[place] = marked[place].joined(mark)
         return marked
 
+    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
+        """Entries, by sequence number, with what is known against them."""
+        marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
+        return [
+            replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
+            if mark.superseded_by or mark.stale
+            else entry
+            for (_, entry), mark in zip(rows, marks, strict=True)
+        ]
+
     def material(self) -> BriefMaterial:
         """What a brief is made of. The tree is used as far as it has grown."""
         return material(self._space, self.marks, self.facts, self.memos, self._tree)
@@ -322,7 +337,8 @@ class Views:
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
-        from treering.views.fit import fit  # here, as nothing else needs its trials
+        with forks.importing():
+            from treering.views.fit import fit  # here, as nothing else needs its trials
 
         snapshot = self.searcher.snapshot()
         if snapshot is None:

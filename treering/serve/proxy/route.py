@@ -148,12 +148,13 @@ class Proxy:
             return answer
         headers = _passed_back(answer) | {
             CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
-            MEMORIES_HEADER: ",".join(recalled.ids[:MAX_NAMED]),
+            # An imported id may have characters that no header can, or a comma.
+            MEMORIES_HEADER: ",".join(quote(entry, safe="") for entry in recalled.ids[:MAX_NAMED]),
         }
         if asked.streams and answer.is_success:
             return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
         if answer.is_success:
-            reply = UpstreamReply(streams=False)
+            reply = self._reply(streams=False)
             reply.feed(answer.content)
             await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
@@ -194,6 +195,11 @@ class Proxy:
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         """Add the reply, unless it may bring back what was forgotten while it was written."""
         utterance = reply.utterance()
+        if reply.is_too_long:
+            log.warning(
+                "a reply was not kept: it has more than %d bytes (--max-reply-bytes)",
+                self._settings.max_reply_bytes,
+            )
         changed = conversations(turn.tenant.memory).changed(turn.shown)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
@@ -227,14 +233,32 @@ class Proxy:
             asked = self._client.build_request(
                 request.method, upstream.rstrip("/") + path, content=body, headers=headers
             )
-            answer = await self._client.send(asked, stream=streams)
-            if streams and not answer.is_success:
-                await answer.aread()
+            answer = await self._client.send(asked, stream=True)
+            if not (streams and answer.is_success):
+                return await self._whole(answer)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             address = _CREDENTIALS.sub("//", upstream)
             log.warning("%s does not answer: %s", address, error)
             return _refusal(502, f"the model server {address} does not answer: {error}")
         return answer
+
+    async def _whole(self, answer: httpx2.Response) -> httpx2.Response | Response:
+        """An answer that is not streamed, or a refusal where it does not end."""
+        most, content = self._settings.max_reply_bytes, bytearray()
+        try:
+            async for chunk in answer.aiter_bytes():
+                content += chunk
+                if len(content) > most:
+                    return _refusal(
+                        502, f"the model server's reply has over {most} bytes (--max-reply-bytes)"
+                    )
+        finally:
+            await answer.aclose()
+        headers = _passed_back(answer)
+        return httpx2.Response(answer.status_code, headers=headers, content=bytes(content))
+
+    def _reply(self, *, streams: bool) -> UpstreamReply:
+        return UpstreamReply(streams=streams, max_bytes=self._settings.max_reply_bytes)
 
     def _headers(self, sent: Headers) -> dict[str, str]:
         passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
@@ -244,7 +268,7 @@ class Proxy:
 
     async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """A reply as it comes; what it says is remembered when it ends, however it ends."""
-        reply = UpstreamReply(streams=True)
+        reply = self._reply(streams=True)
         try:
             async for chunk in answer.aiter_bytes():
                 reply.feed(chunk)

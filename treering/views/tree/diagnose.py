@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from treering import forks
 from treering.views.tree.shape import ROOT, Tree
 
 DRAWS_PER_QUESTION: Final = 20
@@ -79,7 +80,8 @@ def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:
 
 
 def _level(tree: Tree, depth: int, nodes: list[int], tokens: Mapping[int, int]) -> Level:
-    from statistics import median  # here, as it takes longer to import than to use
+    with forks.importing():
+        from statistics import median  # here, as it takes longer to import than to use
 
     leaves = sum(tree.is_leaf(node) for node in nodes)
     lengths = [tokens[node] for node in nodes if node in tokens]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from treering import forks
 from treering.search.terms import terms
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def _sentences(text: str) -> list[str]:
 
 def _words(sentences: Sequence[str]) -> tuple[csr_array, NDArray[np.float64]]:
     """Which words (columns) each sentence (row) has, and in how many sentences each word is."""
-    from scipy.sparse import csr_array  # here, as scipy takes long to import
+    with forks.importing():
+        from scipy.sparse import csr_array  # here, as it takes long to import
 
     hashes = [terms(sentence)[:, 0] for sentence in sentences]
     ends = np.cumsum([0, *(len(row) for row in hashes)])

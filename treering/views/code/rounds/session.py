@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from treering import forks
 from treering.views.code.parse.delta import CodeDelta
 
 SAME_INTENT = 0.95
@@ -69,7 +70,8 @@ def linked(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[Sess
 def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
     # Notes of rounds are read by who never parses code: the parsers come with the first change.
-    from treering.views.code.parse.statements import change
+    with forks.importing():
+        from treering.views.code.parse.statements import change
 
     sequence: list[SessionBlock] = []
     for block in blocks:

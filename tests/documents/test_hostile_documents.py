@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.documents import writing
+from tests.documents import writing
 from treering import Memory
 from treering.errors import InputError
 from treering.ingest.documents.formats import Limits

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ingest.documents import writing
+from tests.documents import writing
 from treering import Memory
 from treering.errors import EmptyText, InputError
 from treering.ingest.documents.table import MAX_PIECE_CHARS, csv_rows, pieces

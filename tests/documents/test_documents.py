@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
-from tests.ingest.documents import writing
+from tests.documents import writing
 from tests.llm.test_extras import run
 from treering import Memory
 from treering.errors import InputError
