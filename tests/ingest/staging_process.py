@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tests.embedders import HashingEmbedder
 from treering.ingest import exchange
-from treering.ingest.slices import SLICE_ENTRIES
+from treering.ingest.slices import SLICE_ENTRIES, SLICES_AT_ONCE
 from treering.journal.contract import Writer
 from treering.journal.sqlite import SqliteDatabase
 from treering.memory import Memory
 
-SLICES = 3
+SLICES = SLICES_AT_ONCE + 1
 COUNT = (SLICES - 1) * SLICE_ENTRIES + 1
 WRITES = 1 + SLICES + 1 + SLICES + 1
 """Transactions of an import: its beginning, staging each slice, whole, taking in each, the end."""

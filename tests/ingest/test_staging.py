@@ -20,6 +20,7 @@ from treering.errors import InputError
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
+    SLICES_AT_ONCE,
     Item,
     Plan,
     from_json,
@@ -87,9 +88,9 @@ def test_a_large_import_lets_another_writer_in_after_every_slice(
 def test_a_small_import_is_one_transaction(path: Path) -> None:
     memory, database = opened(path)
     with memory:
-        memory.import_(lines(1))
+        memory.import_(lines(COUNT - 1))
         before = database.writes
-        memory.import_(lines(1))
+        memory.import_(lines(COUNT - 1))
         assert database.writes == before + 1
 
 
@@ -156,13 +157,13 @@ def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
 
 def test_what_another_process_is_taking_in_is_left_to_it(path: Path, open_memory: Open) -> None:
     def while_it_is_staged() -> Iterator[str]:
-        yield from lines()
+        yield from lines(COUNT + SLICE_ENTRIES)
         assert left(path) > 0
         assert list(open_memory(path).entries()) == []  # which looks for what was cut short
         assert left(path) > 0
 
     memory = open_memory(path)
-    assert memory.import_(while_it_is_staged()).added == COUNT
+    assert memory.import_(while_it_is_staged()).added == COUNT + SLICE_ENTRIES
 
 
 def test_no_text_is_in_the_file_twice_once_it_is_taken_in(path: Path) -> None:
@@ -177,7 +178,9 @@ def test_no_text_is_in_the_file_twice_once_it_is_taken_in(path: Path) -> None:
 def test_a_long_text_and_a_long_file_come_in_slices(
     path: Path, tmp_path: Path, open_memory: Open
 ) -> None:
-    text = "".join(f"Line {number} of a long text.\n" for number in range(SLICE_CHARS // 20))
+    text = "".join(
+        f"Line {number} of a long text.\n" for number in range(SLICES_AT_ONCE * SLICE_CHARS // 20)
+    )
     file = tmp_path / "long.txt"
     file.write_text(text, encoding="utf-8")
     other = open_memory(path, space="others")

@@ -13,7 +13,7 @@ from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
 from treering.ingest.files import FileContent, FilePart
-from treering.ingest.slices import Item, Plan, sliced
+from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced
 from treering.ingest.staging import Staging
 from treering.journal import entries
 from treering.journal.contract import Reader
@@ -152,10 +152,10 @@ class Intake:
                 return Receipt(unchanged=sum(sizes))
         content = files.read_file(path, source, envelope, documents)
         lists = sliced(_of_file(content, digest, resolved, envelope))
-        first = list(islice(lists, 2))
+        first = list(islice(lists, SLICES_AT_ONCE + 1))
         with self._space.read() as reader:
             gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
-        if len(first) > 1 and not gone:
+        if len(first) > SLICES_AT_ONCE and not gone:
             receipt = self._staging.take_in(chain(first, lists), Plan())
             return replace(receipt, skipped=content.skipped)
         with self._space.write() as writer:
@@ -177,8 +177,8 @@ class Intake:
         The items are read outside of transactions: they may come from a generator of the caller.
         """
         lists = sliced(items)
-        first = list(islice(lists, 2))
-        if len(first) > 1:
+        first = list(islice(lists, SLICES_AT_ONCE + 1))
+        if len(first) > SLICES_AT_ONCE:
             return self._staging.take_in(chain(first, lists), plan)
         with self._space.write() as writer:
             receipts = [slices.store(writer, slice_, plan) for slice_ in first]

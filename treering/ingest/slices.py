@@ -15,9 +15,12 @@ from treering.journal.space import SpaceWriter
 from treering.records import Receipt
 from treering.views.memos import changes
 
-SLICE_ENTRIES: Final = 500
-SLICE_CHARS: Final = 1 << 18
+SLICE_ENTRIES: Final = 250
+SLICE_CHARS: Final = 1 << 17
 """A slice is stored in some hundredths of a second: others wait no longer for it."""
+
+SLICES_AT_ONCE: Final = 4
+"""So many slices are one transaction; what is larger is staged."""
 
 Item = tuple[str, Draft | FileSource]
 """A source with an entry of it, or with the file that it was read from."""

@@ -44,6 +44,8 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
         (space, view, json.dumps(list(targets))),
     )
     ours = {int(row[0]) for row in rows}
+    if not ours:
+        return ours
     writer.many(
         "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
         ((space, view, target) for target in ours),

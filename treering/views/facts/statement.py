@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from treering.journal.entries import OWN_SOURCES
@@ -46,6 +47,15 @@ _ASIDE = re.compile(
     r"moment|time being)\w*|(?:19|20)\d\d)\b|'ll\b|'d\b|[\"“”]",
     re.IGNORECASE,
 )
+_FIRST_WORD = re.compile(
+    r"(?:if|would|wish(?:es|ed)?|might|maybe|may|perhaps|probably|could|should|imagine|pretend|"
+    r"dream\w*|used|almost|consider\w*|thinking|think|plan\w*|want\w*|hop(?:e|es|ed|ing)|going|"
+    r"gonna|will|won|suppose|when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|"
+    r"jk|kidding|story|novel|character|quote|nobody|no|not|believes?|temporar\w+|for|this|back|"
+    r"came|(?:19|20)\d\d)"
+)
+"""The first words of what ``_ASIDE`` looks for, as whole words in lower case."""
+_ANY_WORD = re.compile(r"\w+")
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -82,7 +92,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         said_words = _WORD.findall(sentence.lower().replace("’", "'"))
         words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
         forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
-        if not forms or _ASIDE.search(sentence):
+        if not forms or is_aside(sentence):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         for form in forms:
@@ -90,6 +100,24 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             if form_match is not None:
                 yield from _stated(form_match, form, speaker, start)
                 break
+
+
+def is_aside(sentence: str) -> bool:
+    """Whether a sentence is of wishes, plans, suppositions, others' words or the past.
+
+    The expression that says so tries dozens of words at every place. Few sentences hold any of
+    them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
+    """
+    lower = sentence.lower()
+    is_plain = sentence.isascii() and not any(mark in lower for mark in ("'ll", "'d", '"'))
+    if is_plain and not any(map(_begins_aside, _ANY_WORD.findall(lower))):
+        return False
+    return _ASIDE.search(sentence) is not None
+
+
+@lru_cache(maxsize=1 << 15)
+def _begins_aside(word: str) -> bool:
+    return _FIRST_WORD.fullmatch(word) is not None
 
 
 def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
