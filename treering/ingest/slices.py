@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
@@ -35,12 +35,12 @@ class Plan:
 
     ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now; else
     another text is an error. ``appends``: the source no longer holds just what a file brought.
-    ``settings`` are those of an import.
+    ``settings`` are those of an import, and None for anything else.
     """
 
     keeps: bool = False
     appends: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] | None = None
 
     def to_json(self) -> str:
         """The plan as a text."""
@@ -53,6 +53,8 @@ class Plan:
 
     def finish(self, writer: SpaceWriter) -> None:
         """Do what comes after the last entry, in its transaction. Raises InputError."""
+        if self.settings is None:
+            return
         changes.apply(writer, writer.id)
         if self.settings:
             ledger.save_settings(writer, writer.id, self.settings)
