@@ -297,6 +297,8 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
             for table in ("unanswered", "claim_entry", "claim", "view", *later):
                 writer.execute(f"DROP TABLE {table}")
             writer.execute("ALTER TABLE space DROP COLUMN edition")
+            writer.execute("DROP INDEX source_by_document")
+            writer.execute("ALTER TABLE source DROP COLUMN document")
             writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
             writer.execute("PRAGMA user_version = 9")
     memory = open_memory(llm=ScriptedLLM(["Hello!"]))
