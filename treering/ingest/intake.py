@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +13,17 @@ from treering.ingest import exchange, files
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
 from treering.ingest.files import FileContent, FilePart
-from treering.journal import entries, ledger
+from treering.ingest.folder import KnownFolder
+from treering.journal import entries, ledger, supersession
 from treering.journal.contract import Writer
 from treering.journal.entries import Draft, FileSource
-from treering.journal.fields import checked_name
+from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
 from treering.search.relations import settings as fitted
 from treering.text import check_text
 from treering.views.erase import Eraser
+from treering.views.facts import store as facts
 from treering.views.memos import changes
 from treering.views.tree import planting
 
@@ -39,15 +42,20 @@ class Intake:
         content: str | Path | Message | Iterable[Message],
         source: str | None,
         envelope: Envelope,
+        sync: bool = False,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
+
+        With ``sync`` what was read from files of a folder that are gone is erased.
 
         Raises InputError, UnknownName, JournalError.
         """
         checked_name(source, "source")
         changes.refuse(source)
         if isinstance(content, Path):
-            return self._path(content, source, envelope)
+            return self._path(content, source, envelope, sync)
+        if sync:
+            raise InputError("sync is for a folder; give its Path")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
             return self._append(source or "notes", drafts)
@@ -87,6 +95,19 @@ class Intake:
                 draft = replace(draft, key=old.id)
             self._eraser.redraft(writer, seq, draft, scrub=True)
 
+    def supersede(self, old: str, new: str | None) -> None:
+        """Let an entry hold instead of another; with None, let the other hold again.
+
+        Raises UnknownName, InputError.
+        """
+        with self._space.write() as writer:
+            supersede(writer, old, new)
+
+    def pin(self, entry_id: str, pinned: bool) -> None:
+        """Pin an entry, or pin it no longer. Raises UnknownName."""
+        with self._space.write() as writer:
+            entries.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
+
     def restore(self, lines: Iterable[str]) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
 
@@ -101,7 +122,11 @@ class Intake:
         receipts: list[Receipt] = []
         with self._space.write() as writer:
             space = writer.id
-            for source, item in exchange.read_entries(stream):
+            for read in exchange.read_entries(stream):
+                if isinstance(read, exchange.SupersededLine):
+                    supersede(writer, read.older, read.newer)
+                    continue
+                source, item = read
                 if isinstance(item, Draft):
                     if header.keeps and entries.seqs_of(writer, space, [item.id or ""]):
                         receipts.append(Receipt(unchanged=1))
@@ -118,31 +143,76 @@ class Intake:
                 ledger.save_settings(writer, space, settings)
         return Receipt.total(receipts)
 
-    def _path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
+    def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
         if path.is_dir():
             with DocumentReader() as documents:
-                return self._folder(path, source, envelope, documents)
+                return self._folder(path, source, envelope, documents, sync)
+        if sync:
+            raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
             raise UnknownName(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
-            return self._file(path, source or str(path.resolve()), envelope, documents)
+            return self._file(path, source or self._name_of(path.resolve()), envelope, documents)
+
+    def _name_of(self, path: Path) -> str:
+        """What the source of a file is called: as when its folder was read, else its path."""
+        with self._space.read() as reader:
+            sources = entries.file_sources(reader, reader.id)
+            names = [file.whole for file in sources if file.path == str(path)]
+        return min(names, key=len, default=str(path))
 
     def _folder(
-        self, folder: Path, source: str | None, envelope: Envelope, documents: DocumentReader
+        self,
+        folder: Path,
+        source: str | None,
+        envelope: Envelope,
+        documents: DocumentReader,
+        sync: bool,
     ) -> Receipt:
+        with self._space.read() as reader:
+            known = KnownFolder.read(reader, reader.id, folder, source)
         receipts = []
         for path in files.walk(folder):
             if isinstance(path, Skipped):
                 receipts.append(Receipt(skipped=(path,)))
                 continue
-            base = source if source is not None else str(folder.resolve())
-            name = f"{base}/{path.relative_to(folder).as_posix()}"
             try:
-                receipts.append(self._file(path, name, envelope, documents))
+                receipts.append(self._file_of(known, path.resolve(), envelope, documents))
             except (InputError, MissingExtra, OSError) as error:
-                reason = str(error).removeprefix(str(path)).lstrip(": ")
-                receipts.append(Receipt(skipped=(Skipped(str(path), reason),)))
+                reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
+                receipts.append(Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),)))
+        receipts.append(self._gone(known, sync))
         return Receipt.total(receipts)
+
+    def _file_of(
+        self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
+    ) -> Receipt:
+        """Take in a file of a folder. One that has only moved keeps its entries."""
+        name = known.name(path)
+        checked_name(name, "source")
+        moved = known.moved(path, files.digest(path, envelope))
+        with self._space.write() as writer:
+            if moved is None or entries.parts_of(writer, writer.id, name):
+                moved = None
+            else:
+                seqs = entries.of_source(writer, writer.id, moved.whole)
+                entries.rename_file(writer, writer.id, moved.whole, name, str(path))
+                facts.rename(writer, writer.id, moved.whole, name, seqs)
+        receipt = self._file(path, name, envelope, documents)
+        return replace(receipt, moved=1) if moved else receipt
+
+    def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
+        """What was read from files that are gone: named, and with ``sync`` erased."""
+        with self._space.read() as reader:
+            names = list(dict.fromkeys(file.whole for file in known.gone(reader, reader.id)))
+        if not sync or not names:
+            return Receipt(gone=tuple(names))
+        with self._space.write() as writer:
+            seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
+            self._eraser.remove(writer, seqs)
+            entries.drop_empty_sources(writer, writer.id)
+            self._eraser.queue_scrub(writer)
+        return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(
         self, path: Path, source: str, envelope: Envelope, documents: DocumentReader
@@ -184,6 +254,36 @@ class Intake:
         if receipt.ids:
             entries.set_source_digest(writer, writer.id, source, None)
         return receipt
+
+
+def warn_of_path(content: object) -> None:
+    """Warn if a text is the name of a file: its content was meant, if anything."""
+    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS or content.isspace():
+        return
+    try:
+        there = bool(content) and "\n" not in content and Path(content).exists()
+    except (OSError, ValueError):  # a text that cannot be a name
+        return
+    if there:
+        warnings.warn(
+            f"{content!r} is remembered as a text; to take in the file or folder of that name, "
+            "give Path(...)",
+            stacklevel=3,
+        )
+
+
+def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
+    """Let an entry hold instead of another; with None, let the other hold again.
+
+    Raises UnknownName, InputError.
+    """
+    older = entries.seq_of(writer, writer.id, old)
+    if new is None:
+        if not supersession.take_back(writer, older):
+            raise InputError(f"nobody said that {old!r} is superseded; there is nothing to undo")
+        return
+    newer = entries.seq_of(writer, writer.id, new)
+    supersession.put(writer, writer.id, older, newer)
 
 
 def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) -> None:

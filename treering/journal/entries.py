@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
-from treering.journal import damage
+from treering.journal import damage, supersession
+from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
-from treering.records import JSON, KINDS, Entry, Filter, Kind
+from treering.records import KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
-MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Draft:
     id: str | None = None
     position: int | None = None
     added: datetime | None = None
+    expires: datetime | None = None
+    pinned: bool = False
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
@@ -79,6 +81,11 @@ class FileSource:
     digest: bytes | None
     path: str | None = None
     document: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """What the whole file is called, of which this may be a part."""
+        return self.document or self.name
 
 
 def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
@@ -119,6 +126,12 @@ def set_file(writer: Writer, space: int, file: FileSource) -> None:
     )
 
 
+def source_names(reader: Reader, space: int) -> list[str]:
+    """The names of the sources of a space, in the order they were made."""
+    rows = reader.rows("SELECT name FROM source WHERE space = ? ORDER BY id", (space,))
+    return [str(row[0]) for row in rows]
+
+
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
     """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(
@@ -144,6 +157,26 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
         (space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
+
+
+def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
+    """Give the source of a file, or the parts of a document, another name and path."""
+    writer.execute(
+        "UPDATE source SET name = ? || substr(name, ?), path = ?,"
+        " document = CASE WHEN document IS NULL THEN NULL ELSE ? END"
+        " WHERE space = ? AND (name = ? OR document = ?)",
+        (new, len(name) + 1, path, new, space, name, name),
+    )
+
+
+def of_source(reader: Reader, space: int, name: str) -> list[int]:
+    """The sequence numbers of the entries of a source, or of a document's parts."""
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND ? IN (s.name, s.document) ORDER BY e.seq",
+        (space, name),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def append(
@@ -181,7 +214,8 @@ def _insert(
     identity = draft.id or secrets.token_hex(8)
     inserted = writer.execute(
         "INSERT INTO entry (space, id, source, position, digest, kind, speaker, role, session, at,"
-        " added, metadata, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " added, metadata, text, expires, pinned)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
             space,
@@ -197,6 +231,8 @@ def _insert(
             micros(draft.added) if draft.added else now,
             draft.metadata,
             draft.text,
+            micros(draft.expires) if draft.expires else None,
+            int(draft.pinned),
         ),
     )
     # An import gives ids: a conflict may also be an id that stands for another text here.
@@ -380,7 +416,28 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Delete entries; their derived rows must have gone before."""
+    supersession.erase(writer, seqs)
     writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
+
+
+def expired(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are not to be kept any longer."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND expires <= ? ORDER BY seq",
+        (space, micros(datetime.now(UTC))),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def pinned(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are pinned."""
+    rows = reader.rows("SELECT seq FROM entry WHERE space = ? AND pinned ORDER BY seq", (space,))
+    return [int(row[0]) for row in rows]
+
+
+def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
+    """Pin an entry, or pin it no longer."""
+    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (int(pinned), seq))
 
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
@@ -405,17 +462,20 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        (_source_clause(condition.source), condition.source),
         ("e.speaker = ?", condition.speaker),
         ("e.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
         ("e.at >= ?", since),
         ("e.at < ?", until),
+        ("coalesce(e.at, e.added) <= ?", micros(condition.as_of) if condition.as_of else None),
+        ("(e.expires IS NULL OR e.expires > ?)", micros(datetime.now(UTC))),
     ]
     clauses: list[tuple[str, list[Value]]] = [
         (clause, [value]) for clause, value in columns if value is not None
     ]
-    clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
+    if condition.source is not None:
+        clauses.append(_source_clause(condition.source))
+    clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
@@ -423,27 +483,12 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     return sql, [param for _, params in clauses for param in params]
 
 
-def _source_clause(source: str | None) -> str:
-    """The condition for a source name; one that ends in ``/`` stands for all sources below it.
+def _source_clause(source: str) -> tuple[str, list[Value]]:
+    """The condition for the name of a source or the file it was read from.
 
-    The name of a document stands for its parts, such as pages.
+    One that ends in ``/`` stands for all below it; the name of a document stands for its parts,
+    such as pages.
     """
-    below = source is not None and source.endswith("/")
-    return "instr(s.name, ?) = 1" if below else "? IN (s.name, s.document)"
-
-
-def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
-    """Equality of one top-level key, by JSON text: type and value must agree (1 is not true)."""
-    if not isinstance(key, str) or not key:
-        raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
-    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    clause = (
-        "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
-        " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
-        " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE m.value END"
-        " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
-        " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
-    )
-    return clause, [key, literal, literal, literal, literal, literal]
+    if source.endswith("/"):
+        return "(instr(s.name, ?) = 1 OR instr(s.path, ?) = 1)", [source, source]
+    return "? IN (s.name, s.document, s.path)", [source]

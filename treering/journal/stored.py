@@ -14,7 +14,7 @@ from treering.records import Entry
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
-    "e.metadata, e.digest, e.seq"
+    "e.metadata, e.digest, e.seq, e.expires, e.pinned"
 )
 # LEFT: an entry whose source is damaged is an error, not absent.
 _FROM = "FROM entry e LEFT JOIN source s ON s.id = e.source"
@@ -83,6 +83,8 @@ def entry_of(row: Row) -> Entry:
             role=role,
             session=session,
             metadata=json.loads(metadata),
+            expires=None if row[13] is None else moment(row[13]),
+            pinned=bool(row[14]),
         )
 
 

@@ -78,6 +78,7 @@ class Searcher:
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            reader.as_of = known_until(condition)
             best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
@@ -92,7 +93,9 @@ class Searcher:
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            reader.as_of = known_until(condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = _pinned_first(reader, ranking.snapshot, order)
             # A context is filled from the front, so a statement must come before what it replaced.
             order = _newer_first(self._newer(reader), ranking.snapshot, order)
             items = ranking.snapshot.items
@@ -202,14 +205,32 @@ def by_words_if_down(search: Callable[[Mode], T]) -> T:
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
     """Which rows meet a filter; None if all do."""
-    if condition == Filter():
-        return None
     space = snapshot.state.id
+    if condition == Filter():
+        expired = entries.expired(reader, space)  # erased soon, and found no longer
+        return ~np.isin(snapshot.entry, expired) if expired else None
     if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
-        return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
+        omitted = entries.seqs_of(reader, space, condition.omit) + entries.expired(reader, space)
+        return ~np.isin(snapshot.entry, omitted)
     # One SQL query finds the entries; which rows are theirs is then looked up in memory.
     meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
     return np.isin(snapshot.entry, meeting)
+
+
+def known_until(condition: Filter) -> int | None:
+    """Up to when statements count that tell what holds; None for all."""
+    return None if condition.as_of is None else entries.micros(condition.as_of)
+
+
+def _pinned_first(
+    reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows, best first, with those of pinned entries before all others."""
+    pinned = entries.pinned(reader, snapshot.state.id)
+    if not pinned:
+        return order
+    first = np.isin(snapshot.entry[order], pinned)
+    return np.concatenate([order[first], order[~first]])
 
 
 def _newer_first(

@@ -6,19 +6,17 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from treering.errors import JournalFull
-from treering.journal import claims, entries, replies, unanswered, work
+from treering.errors import JournalFull, UnknownName
+from treering.journal import claims, entries, removal, replies, unanswered, work
 from treering.journal.contract import Reader
 from treering.journal.entries import Draft
-from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.removal import SCRUB
+from treering.journal.space import NOWHERE, Space, SpaceReader, SpaceWriter, read_state
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
 
 log = logging.getLogger("treering")
-
-SCRUB = "scrub"
-"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
 
 MAX_NEEDLES = (
     16  # pieces of erased text that are looked for in the file; each costs one pass over it
@@ -33,10 +31,18 @@ OWN_TABLES = frozenset(
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
         *("fact_mark", "statement", "superseded", "unanswered", "view"),
-        *("serve_closed", "reply_shown"),
+        *("serve_closed", "reply_shown", "supersession"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
+
+_COUNTED = {
+    "fragment": "fragments",
+    "statement": "statements",
+    "memo": "memos",
+    "serve_key": "keys",
+}
+"""What is counted of a removed space, by table."""
 
 
 class Eraser:
@@ -54,19 +60,14 @@ class Eraser:
         """
         with self._space.write() as writer:
             erased = entries.identities(writer, seqs)
-            pieces = _pieces(writer, seqs)
+            pieces = pieces_of(writer, seqs)
             rows = self.remove(writer, seqs)
             sources = entries.drop_empty_sources(writer, writer.id)
             self.queue_scrub(writer)
             # The rewritten file is searched for pieces of the erased texts. A piece that a
             # remaining entry also holds would be found there, and would prove nothing.
-            needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
-        try:
-            scrubbed = self.scrub(needles)
-        except JournalFull as error:  # rewriting needs as much room again as the file has
-            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
-            scrubbed = False
-        return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
+            needles = [piece.encode() for piece in pieces if not occurs(writer, piece)]
+        return Forgotten(tuple(erased), tuple(sources), rows, self._scrubbed(needles))
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
         """Delete entries and everything derived from them; return the derived rows by kind."""
@@ -102,14 +103,47 @@ class Eraser:
         clean = self._space.database.scrub(needles)
         if clean:
             with self._space.write() as writer:
-                work.claim(writer, writer.id, SCRUB, [0])
+                removal.finish(writer)
+                if writer.state.id != NOWHERE:  # else there is nothing, and a row would be made
+                    work.claim(writer, writer.id, SCRUB, [0])
         return clean
+
+    def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of the file with all that it has. Raises UnknownName."""
+        with self._space.database.write() as writer:
+            space = read_state(writer, name).id
+            if space == NOWHERE:
+                SpaceReader(writer, name).ensure_there()
+                raise UnknownName(f"there is no space {name!r}: the file has none")
+            seqs = list(entries.matching(writer, space, Filter()))
+            erased = entries.identities(writer, seqs)
+            sources = entries.source_names(writer, space)
+            pieces = [*pieces_of(writer, seqs), *([name] if len(name) >= MIN_NEEDLE_CHARS else [])]
+            rows = removal.remove(writer, space, name)
+            needles = [
+                piece.encode()
+                for piece in pieces
+                if not (removal.is_named(writer, piece) if piece == name else occurs(writer, piece))
+            ]
+        counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
+        return Forgotten(tuple(erased), tuple(sources), counts, self._scrubbed(needles))
+
+    def _scrubbed(self, needles: Sequence[bytes]) -> bool:
+        try:
+            return self.scrub(needles)
+        except JournalFull as error:  # rewriting needs as much room again as the file has
+            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+            return False
 
     def scrub_pending(self) -> bool:
         """Rewrite the file if that is due. False if another reader prevented it."""
         with self._space.read() as reader:
-            due = work.queued(reader, reader.id, SCRUB, 1)
+            due = self.is_scrub_due(reader)
         return not due or self.scrub()
+
+    def is_scrub_due(self, reader: SpaceReader) -> bool:
+        """Whether bytes of what was erased here, or of a removed space, may be in the file."""
+        return removal.waits(reader) or bool(work.queued(reader, reader.id, SCRUB, 1))
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -175,7 +209,7 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
     return [seq for seq in seqs if seq in named]
 
 
-def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
+def pieces_of(reader: Reader, seqs: Sequence[int]) -> list[str]:
     """Pieces of some of the texts, evenly chosen, to look for in the rewritten file.
 
     The texts are read as bytes, so that an entry with damaged text can be forgotten, too.
@@ -195,7 +229,7 @@ def _middle(text: str) -> str:
     return text[start : start + NEEDLE_CHARS]
 
 
-def _occurs(reader: Reader, piece: str) -> bool:
+def occurs(reader: Reader, piece: str) -> bool:
     """Whether a remaining entry holds a piece."""
     row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
     return row is not None
