@@ -296,12 +296,12 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
             later = ("serve_closed", "reply_shown", "supersession")
             for table in ("unanswered", "claim_entry", "claim", "view", *later):
                 writer.execute(f"DROP TABLE {table}")
+            writer.execute("DROP INDEX source_by_document")
+            writer.execute("ALTER TABLE source DROP COLUMN document")
             for index in ("entry_by_expiry", "entry_by_pin"):
                 writer.execute(f"DROP INDEX {index}")
             for column in ("expires", "pinned"):
                 writer.execute(f"ALTER TABLE entry DROP COLUMN {column}")
-            writer.execute("DROP INDEX source_by_document")
-            writer.execute("ALTER TABLE source DROP COLUMN document")
             writer.execute("ALTER TABLE space DROP COLUMN edition")
             writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
             writer.execute("PRAGMA user_version = 9")
