@@ -154,7 +154,7 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "detail"),
+    ("route", "body", "detail"),
     [
         ("search", {}, "query is missing"),
         ("search", {"query": 5}, "query must be a string"),
@@ -177,9 +177,9 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
     ],
 )
 def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(
-    client: TestClient, path: str, body: object, detail: str
+    client: TestClient, route: str, body: object, detail: str
 ) -> None:
-    answer = client.post(f"/v1/{path}", json=body)
+    answer = client.post(f"/v1/{route}", json=body)
     assert answer.status_code == 422
     assert answer.json()["detail"] == detail
     assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
