@@ -79,7 +79,9 @@ Alpha = float | Mapping[str, float]
 class Views:
     """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
 
-    def __init__(self, space: Space, embedder: Embedder, account: ModelAccount) -> None:
+    def __init__(
+        self, space: Space, embedder: Embedder, account: ModelAccount, exact: bool = False
+    ) -> None:
         self._account = account
         self._space = space
         self.embedder = embedder
@@ -89,7 +91,7 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        self.searcher = Searcher(space, Table(space), current, self.marks, self._newer)
+        self.searcher = Searcher(space, Table(space, exact), current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,
