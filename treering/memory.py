@@ -89,10 +89,16 @@ class Memory:
     """
 
     def __init__(
-        self, database: Database, space: str, embedder: Embedder, llm: str | LLM | None
+        self,
+        database: Database,
+        space: str,
+        embedder: Embedder,
+        llm: str | LLM | None,
+        exact: bool = False,
     ) -> None:
         self._database = database
         self._space = Space(database, space)
+        self._exact = exact
         # Not of a server: what its callers send says nothing of its own disk.
         self._warns_of_paths = False
         self._begin(embedder, llm)
@@ -103,7 +109,7 @@ class Memory:
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
-        self._views = Views(self._space, embedder, self._account)
+        self._views = Views(self._space, embedder, self._account, self._exact)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
 
@@ -117,6 +123,7 @@ class Memory:
         llm: str | LLM | None = None,
         api_key: str | None = None,
         create: bool | None = None,
+        exact: bool = False,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -127,6 +134,10 @@ class Memory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        A space of over 20,000 fragments keeps their vectors in main memory in eight bits, and
+        scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
+        much memory, and the same hits but for one place in some hundreds.
+
         ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
         ``api_key`` (default: ``TREERING_API_KEY``) is for that.
 
@@ -136,6 +147,8 @@ class Memory:
         if isinstance(url, str) and url.startswith(REMOTE):
             if embedder is not None or llm is not None:
                 raise InputError(f"{url} is a server, which has its own embedder and llm")
+            if exact:
+                raise InputError(f"{url} is a server; how it keeps vectors is its own affair")
             from treering.client.memory import open_remote
 
             return cast(Self, open_remote(url, name, api_key, create))
@@ -143,7 +156,7 @@ class Memory:
         try:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), embedder)
-            memory = cls(database, name, model, llm)
+            memory = cls(database, name, model, llm, exact)
         except BaseException:
             database.close()
             raise

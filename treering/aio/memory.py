@@ -80,6 +80,7 @@ class AsyncMemory:
         llm: str | LLM | None = None,
         api_key: str | None = None,
         create: bool | None = None,
+        exact: bool = False,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
@@ -90,6 +91,10 @@ class AsyncMemory:
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
 
+        A space of over 20,000 fragments keeps their vectors in main memory in eight bits, and
+        scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
+        much memory, and the same hits but for one place in some hundreds.
+
         ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
         ``api_key`` (default: ``TREERING_API_KEY``) is for that.
 
@@ -98,7 +103,13 @@ class AsyncMemory:
         return cls(
             await asyncio.to_thread(
                 lambda: Memory.open(
-                    url, space=space, embedder=embedder, llm=llm, api_key=api_key, create=create
+                    url,
+                    space=space,
+                    embedder=embedder,
+                    llm=llm,
+                    api_key=api_key,
+                    create=create,
+                    exact=exact,
                 )
             )
         )

@@ -69,6 +69,15 @@ def source_id(writer: Writer, space: int, name: str) -> int:
     return int(row[0])
 
 
+def sources_named(reader: Reader, space: int, name: str) -> list[int]:
+    """The numbers of the sources that a filter's ``source`` stands for; see ``Filter``."""
+    clause, params = _source_clause(name)
+    rows = reader.rows(
+        f"SELECT s.id FROM source s WHERE s.space = ? AND {clause}", (space, *params)
+    )
+    return [int(row[0]) for row in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class FileSource:
     """A source that was read from a file: the digest of that, which changes with its content.
@@ -302,6 +311,25 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
         (space, json.dumps(sorted(identities))),
     )
     return [int(row[0]) for row in rows]
+
+
+def metadata_values(
+    reader: Reader, space: int, key: str, seqs: Collection[int] | None
+) -> Iterator[tuple[int, str, Value]]:
+    """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
+
+    They are those of ``seqs``, or all. SQLite says what a value is, as it does in a filter.
+    """
+    sql = (
+        "SELECT e.seq, m.type, m.value FROM entry e, json_each(e.metadata) m"
+        " WHERE e.space = ? AND m.key = ?"
+    )
+    params: list[Value] = [space, key]
+    if seqs is not None:
+        sql += " AND e.seq IN (SELECT value FROM json_each(?))"
+        params.append(json.dumps(list(seqs)))
+    rows = reader.rows(f"{sql} ORDER BY e.seq", params)
+    return ((int(row[0]), str(row[1]), row[2]) for row in rows)
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:

@@ -79,7 +79,9 @@ Alpha = float | Mapping[str, float]
 class Views:
     """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
 
-    def __init__(self, space: Space, embedder: Embedder, account: ModelAccount) -> None:
+    def __init__(
+        self, space: Space, embedder: Embedder, account: ModelAccount, exact: bool = False
+    ) -> None:
         self._account = account
         self._space = space
         self.embedder = embedder
@@ -89,7 +91,8 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        self.searcher = Searcher(space, HeldTable(space), current, self.marks, self._newer)
+        corpus = HeldTable(space, exact=exact)
+        self.searcher = Searcher(space, corpus, current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,

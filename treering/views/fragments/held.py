@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 from treering import forks
 from treering.errors import InputError
-from treering.journal.space import Space, SpaceReader
+from treering.arrays import Codes, Floats
+from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.search.snapshot import Snapshot
 from treering.split import Span
 from treering.views.fragments.table import Table
@@ -77,9 +78,10 @@ ROOM: Final = Room()
 class HeldTable:
     """The columns of a space, as ``Table`` has them, as long as there is room for them."""
 
-    def __init__(self, space: Space, room: Room = ROOM) -> None:
+    def __init__(self, space: Space, room: Room = ROOM, *, exact: bool = False) -> None:
         self._space = space
         self._room = room
+        self._exact = exact
         self._table: Table | None = None
 
     @property
@@ -94,6 +96,10 @@ class HeldTable:
             self._room.used(self, 0 if snapshot is None else len(snapshot))
             yield reader, snapshot
 
+    def exact(self, reader: SpaceReader, model: EmbeddingModel, fragments: Codes) -> Floats:
+        """See ``FragmentSource``."""
+        return self._current().exact(reader, model, fragments)
+
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""
         return self._current().spans(reader, fragments)
@@ -106,7 +112,7 @@ class HeldTable:
         # Two threads may make one each: one of them is then loaded for nothing, and goes.
         table = self._table
         if table is None:
-            table = self._table = Table(self._space)
+            table = self._table = Table(self._space, self._exact)
         return table
 
 

@@ -17,10 +17,11 @@ from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Level, Progress, Why
 from treering.search.context import CountTokens
+from treering.search.filters import allowed_rows
 from treering.search.own import Mode
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan
-from treering.search.searcher import allowed_rows, check_choice, check_queries, known_until
+from treering.search.searcher import check_choice, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.tree import draw, store
 from treering.views.tree.aggregate import (
