@@ -81,7 +81,7 @@ endif
 # thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
-		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
+		--no-peers --patience 2 --against benchmarks/results/perf/baseline --tolerance 2
 
 # The pages as a site, in site/. They are plain Markdown, and docs/index.md lists them.
 docs: $(STAMP)

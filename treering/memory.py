@@ -96,6 +96,7 @@ class Memory:
         # Not of a server: what its callers send says nothing of its own disk.
         self._warns_of_paths = False
         self._begin(embedder, llm)
+        self._intake.recover()
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
@@ -261,6 +262,7 @@ class Memory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
+        self._intake.recover()
         self._views.erase_expired()
         scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)

@@ -293,7 +293,7 @@ def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
                 "INSERT INTO work (space, view, target)"
                 " SELECT space, 'mark:unanswered', entry FROM unanswered"
             )
-            later = ("serve_closed", "reply_shown", "supersession")
+            later = ("serve_closed", "reply_shown", "supersession", "intake_slice", "intake")
             for table in ("unanswered", "claim_entry", "claim", "view", *later):
                 writer.execute(f"DROP TABLE {table}")
             writer.execute("DROP INDEX source_by_document")

@@ -13,7 +13,7 @@ from treering.ingest.secrets import Cleaner
 from treering.journal.entries import Draft
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.records import JSON, KINDS, Kind
-from treering.split.stream import pieces
+from treering.split.stream import MAX_ENTRY_CHARS, pieces
 from treering.text import check_text
 
 PRIVATE_ONLY = "[private]"
@@ -117,6 +117,9 @@ def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) ->
         if not isinstance(message, Mapping):
             raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
         draft = _message(message, envelope, what)
+        if len(draft.text) <= MAX_ENTRY_CHARS:  # nearly all are
+            yield draft
+            continue
         for piece in pieces([draft.text]):
             yield replace(draft, text=piece)
     if number < 0:

@@ -241,8 +241,16 @@ def _insert(
     return identity if inserted else None
 
 
-def _refuse_other_content(writer: Writer, space: int, draft: Draft) -> None:
-    row = writer.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
+def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
+    """Raise InputError if the id of a draft is here with another text."""
+    here = digests(reader, space, [draft.id for draft in drafts if draft.id is not None])
+    for draft in drafts:
+        if draft.id in here:
+            _refuse_other_content(reader, space, draft)
+
+
+def _refuse_other_content(reader: Reader, space: int, draft: Draft) -> None:
+    row = reader.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
     if row is not None and row[0] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
@@ -351,6 +359,17 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
         marks = ", ".join("?" * len(chunk))
         entry_by_seq.update(read(reader, f"e.seq IN ({marks})", chunk))
     return entry_by_seq
+
+
+def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
+    """The digests of entries by sequence number, not compared with what they are of; those that
+    have gone are left out. A digest changes when its entry is rewritten.
+    """
+    rows = reader.rows(
+        "SELECT seq, digest FROM entry WHERE seq IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(seqs)),),
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from treering.journal.contract import Reader, Writer
@@ -36,13 +37,20 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     Call it in the transaction that stores the work's result: a crash before leaves the work queued,
     and of two workers only one stores.
     """
-    return {
-        target
-        for target in targets
-        if writer.execute(
-            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?", (space, view, target)
-        )
-    }
+    # Most of what follows the journal was never queued: all is looked up in one statement.
+    rows = writer.rows(
+        "SELECT target FROM work WHERE space = ? AND view = ?"
+        " AND target IN (SELECT value FROM json_each(?))",
+        (space, view, json.dumps(list(targets))),
+    )
+    ours = {int(row[0]) for row in rows}
+    if not ours:
+        return ours
+    writer.many(
+        "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+        ((space, view, target) for target in ours),
+    )
+    return ours
 
 
 def failed(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:

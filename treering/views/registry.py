@@ -50,7 +50,7 @@ from treering.views.facts.view import FactView
 from treering.views.follow import Follower
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments, ensure_same_model
-from treering.views.fragments.table import Table
+from treering.views.fragments.held import HeldTable
 from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
@@ -89,7 +89,7 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        self.searcher = Searcher(space, Table(space), current, self.marks, self._newer)
+        self.searcher = Searcher(space, HeldTable(space), current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,
