@@ -15,8 +15,8 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from treering import forks
-from treering.errors import InputError
 from treering.arrays import Codes, Floats
+from treering.errors import InputError
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.search.snapshot import Snapshot
 from treering.split import Span
