@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -31,6 +31,9 @@ from treering.journal.contract import Writer
 from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import parse_time
 from treering.journal.sqlite import SqliteDatabase
+
+STAGED = 1 + SLICES + 1
+"""Transactions until all is staged, and known to be."""
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -132,8 +135,99 @@ def test_a_large_import_of_another_text_under_an_id_that_is_here_leaves_nothing(
     assert left(path) == 0
 
 
-STAGED = 1 + SLICES + 1
-"""Transactions until all is staged, and known to be."""
+def superseded(older: int, newer: int) -> str:
+    return f'{{"superseded": "{older:016x}", "by": "{newer:016x}"}}'
+
+
+def test_a_large_import_in_which_entries_supersede_each_other_leaves_nothing(
+    path: Path, open_memory: Open
+) -> None:
+    with pytest.raises(InputError, match="which it supersedes itself"):
+        open_memory(path).import_([*lines(), superseded(1, 2), superseded(2, 3), superseded(3, 1)])
+    assert left(path) == 0
+    assert list(open_memory(path).entries()) == []
+
+
+@pytest.mark.parametrize("count", [3, COUNT])
+def test_an_import_says_what_holds_of_a_text_that_is_here_under_another_id(
+    path: Path, open_memory: Open, count: int
+) -> None:
+    memory = open_memory(path)
+    [own] = memory.import_([next(lines()), list(lines(2))[2].replace(f"{1:016x}", "own")]).ids
+    memory.import_([*lines(count), superseded(1, 2)])
+    newer = memory.get(own).superseded_by
+    assert newer is not None
+    assert newer.entry_id == f"{2:016x}"
+    assert left(path) == 0
+
+
+class Interrupted(Counting):
+    """A database in which somebody else does something after the n-th write transaction."""
+
+    def __init__(self, path: Path, last: int, act: Callable[[], object]) -> None:
+        super().__init__(path)
+        self._last, self._act = last, act
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        with super().write() as writer:
+            yield writer
+        if self.writes == self._last:
+            self._act()
+
+
+def test_what_is_forgotten_while_it_is_taken_in_keeps_nobody_out(
+    path: Path, open_memory: Open
+) -> None:
+    other = open_memory(path)
+    database = Interrupted(path, STAGED + 1, lambda: other.forget(f"{1:016x}"))
+    with Memory(database, "default", HashingEmbedder(), "none") as memory:
+        memory.import_([*lines(), superseded(1, 2)])
+    assert left(path) == 0
+    assert len(list(open_memory(path).entries())) == COUNT - 1
+
+
+def test_a_removed_space_takes_what_waited_to_be_taken_in_with_it(
+    path: Path, open_memory: Open
+) -> None:
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tests.ingest.staging_process",
+            str(path),
+            "doomed",
+            f"{STAGED + 2}",
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    with open_memory(path, space="other") as other:
+        other.add("What stays.")
+        assert other.forget_space("doomed").scrubbed
+    assert left(path) == 0
+    content = path.read_bytes()
+    assert not any(text_of(number).encode() in content for number in range(COUNT))
+    assert list(open_memory(path, space="doomed", create=True).entries()) == []
+
+
+@pytest.mark.parametrize("last", [2, STAGED, STAGED + 1])
+def test_an_import_into_a_space_that_is_removed_meanwhile_says_so(
+    path: Path, open_memory: Open, last: int
+) -> None:
+    other = open_memory(path, space="other")
+
+    def remove() -> None:
+        with sqlite3.connect(path) as file:  # as an import may be the first that its space gets
+            file.execute("INSERT OR IGNORE INTO space (name) VALUES ('default')")
+        other.forget_space("default")
+
+    with (
+        Memory(Interrupted(path, last, remove), "default", HashingEmbedder(), "none") as memory,
+        pytest.raises(UnknownName, match="was removed"),
+    ):
+        memory.import_(lines())
+    assert left(path) == 0
 
 
 @pytest.mark.parametrize("last", [1, 2, STAGED - 1, STAGED, STAGED + 1, WRITES - 1, WRITES])

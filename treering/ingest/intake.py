@@ -246,8 +246,9 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return self._staging.take_in(chain(first, lists), plan)
+        same: dict[str, str] = {}
         with self._space.write() as writer:
-            receipts = [slices.store(writer, slice_, plan) for slice_ in first]
+            receipts = [slices.store(writer, slice_, plan, same) for slice_ in first]
             plan.finish(writer)
         return Receipt.total(receipts)
 

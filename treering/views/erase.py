@@ -32,6 +32,7 @@ OWN_TABLES = frozenset(
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
         *("fact_mark", "statement", "superseded", "unanswered", "view"),
         *("serve_closed", "reply_shown", "supersession"),
+        *("intake", "intake_slice"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
