@@ -178,15 +178,19 @@ class Intake:
         name = known.name(path)
         checked_name(name, "source")
         moved = known.moved(path, files.digest(path, envelope))
-        with self._space.write() as writer:
-            if moved is None or entries.parts_of(writer, writer.id, name):
-                moved = None
-            else:
-                seqs = entries.of_source(writer, writer.id, moved.whole)
-                entries.rename_file(writer, writer.id, moved.whole, name, str(path))
-                facts.rename(writer, writer.id, moved.whole, name, seqs)
+        is_renamed = moved is not None and self._rename(moved.whole, name, path)
         receipt = self._file(path, name, envelope, documents)
-        return replace(receipt, moved=1) if moved else receipt
+        return replace(receipt, moved=1) if is_renamed else receipt
+
+    def _rename(self, old: str, new: str, path: Path) -> bool:
+        """Give the source of a file another name and path, unless that name is taken."""
+        with self._space.write() as writer:
+            if entries.parts_of(writer, writer.id, new):
+                return False
+            seqs = entries.of_source(writer, writer.id, old)
+            entries.rename_file(writer, writer.id, old, new, str(path))
+            facts.rename(writer, writer.id, old, new, seqs)
+        return True
 
     def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
         """What was read from files that are gone: named, and with ``sync`` erased."""

@@ -43,7 +43,8 @@ class Plan:
     """How entries are taken in, and what belongs to them.
 
     ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now, and
-    what cannot be said of two entries any more is left out; else both are errors. ``appends``: the source no longer holds just what a file brought.
+    what cannot be said of two entries any more is left out; else both are errors. ``appends``: the
+    source no longer holds just what a file brought.
     ``settings`` are those of an import, and None for anything else.
     """
 
