@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, JournalFull, UnknownName
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -185,6 +185,35 @@ def test_what_is_forgotten_while_it_is_taken_in_keeps_nobody_out(
         memory.import_([*lines(), superseded(1, 2)])
     assert left(path) == 0
     assert len(list(open_memory(path).entries())) == COUNT - 1
+
+
+class Full(SqliteDatabase):
+    """A database whose disk is full."""
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        raise JournalFull("the disk is full")
+        yield
+
+
+def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: Open) -> None:
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tests.ingest.staging_process",
+            str(path),
+            "default",
+            f"{STAGED + 2}",
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    with Memory(Full(path), "default", HashingEmbedder(), "none") as memory:
+        assert texts(memory, "talk") == [text_of(number) for number in range(SLICE_ENTRIES)]
+        with pytest.raises(JournalFull):
+            memory.settle()
+    assert len(texts(open_memory(path), "talk")) == COUNT
 
 
 def test_a_removed_space_takes_what_waited_to_be_taken_in_with_it(

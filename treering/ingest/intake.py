@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -9,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError, MissingExtra, UnknownName
+from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra, UnknownName
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
@@ -30,6 +31,8 @@ from treering.views.facts import store as facts
 from treering.views.memos import changes
 from treering.views.tree import planting
 
+log = logging.getLogger("treering")
+
 Message = Mapping[str, Any]
 
 
@@ -44,6 +47,13 @@ class Intake:
     def recover(self) -> None:
         """Finish or remove what processes that are gone were taking in. Raises JournalError."""
         self._staging.recover()
+
+    def recover_if_possible(self) -> None:
+        """``recover``; a disk that is full or busy leaves it to ``settle``, and keeps nobody out."""
+        try:
+            self.recover()
+        except (JournalBusy, JournalFull) as error:
+            log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
 
     def add(
         self,
