@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
-from treering.errors import InputError, JournalFull, UnknownName
+from treering.errors import InputError, JournalFull
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -214,49 +214,6 @@ def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: O
         with pytest.raises(JournalFull):
             memory.settle()
     assert len(texts(open_memory(path), "talk")) == COUNT
-
-
-def test_a_removed_space_takes_what_waited_to_be_taken_in_with_it(
-    path: Path, open_memory: Open
-) -> None:
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.ingest.staging_process",
-            str(path),
-            "doomed",
-            f"{STAGED + 2}",
-        ],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=TIMEOUT_S,
-    )
-    with open_memory(path, space="other") as other:
-        other.add("What stays.")
-        assert other.forget_space("doomed").scrubbed
-    assert left(path) == 0
-    content = path.read_bytes()
-    assert not any(text_of(number).encode() in content for number in range(COUNT))
-    assert list(open_memory(path, space="doomed", create=True).entries()) == []
-
-
-@pytest.mark.parametrize("last", [2, STAGED, STAGED + 1])
-def test_an_import_into_a_space_that_is_removed_meanwhile_says_so(
-    path: Path, open_memory: Open, last: int
-) -> None:
-    other = open_memory(path, space="other")
-
-    def remove() -> None:
-        with sqlite3.connect(path) as file:  # as an import may be the first that its space gets
-            file.execute("INSERT OR IGNORE INTO space (name) VALUES ('default')")
-        other.forget_space("default")
-
-    with (
-        Memory(Interrupted(path, last, remove), "default", HashingEmbedder(), "none") as memory,
-        pytest.raises(UnknownName, match="was removed"),
-    ):
-        memory.import_(lines())
-    assert left(path) == 0
 
 
 @pytest.mark.parametrize("last", [1, 2, STAGED - 1, STAGED, STAGED + 1, WRITES - 1, WRITES])

@@ -49,7 +49,7 @@ class Intake:
         self._staging.recover()
 
     def recover_if_possible(self) -> None:
-        """``recover``; a disk that is full or busy leaves it to ``settle``, and keeps nobody out."""
+        """``recover``, but a disk that is full or busy leaves it to ``settle``."""
         try:
             self.recover()
         except (JournalBusy, JournalFull) as error:

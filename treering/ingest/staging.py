@@ -23,12 +23,11 @@ from typing import Final
 import numpy as np
 
 from treering import forks
-from treering.errors import InputError, JournalError, UnknownName
+from treering.errors import InputError, JournalError
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
 from treering.journal import entries, supersession
-from treering.journal.contract import Reader
 from treering.journal.entries import Draft
 from treering.journal.space import Space
 from treering.records import Receipt
@@ -57,7 +56,7 @@ class Staging:
         """Take in slices, all or nothing: nothing if reading them raises, or an entry cannot be.
 
         Raises InputError for an id that is here already, or comes twice, with another text, and
-        UnknownName for one that is superseded and nowhere, or if the space is removed meanwhile.
+        UnknownName for one that is superseded and nowhere.
         """
         attempt = secrets.randbits(_ATTEMPT_BITS)
         with _working(attempt):
@@ -101,7 +100,6 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._space.database.write() as writer:
-                self._ensure_there(writer, intake)
                 writer.execute(
                     "INSERT INTO intake_slice (intake, items) VALUES (?, ?)",
                     (intake, slices.to_json(items)),
@@ -115,16 +113,7 @@ class Staging:
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
         with self._space.database.write() as writer:
-            self._ensure_there(writer, intake)
             writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,))
-
-    def _ensure_there(self, reader: Reader, intake: int) -> None:
-        """Raises UnknownName if the space was removed, and what waited for it with it."""
-        if reader.row("SELECT 1 FROM intake WHERE id = ?", (intake,)) is None:
-            raise UnknownName(
-                f"space {self._space.name!r} was removed while it was added to; add again to "
-                "begin it anew"
-            )
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -147,7 +136,6 @@ class Staging:
         while True:
             began = time.monotonic()
             with self._space.write() as writer:
-                self._ensure_there(writer, intake)
                 row = writer.row(
                     "SELECT id, items FROM intake_slice"
                     " WHERE intake = ? AND id > ? AND items IS NOT NULL ORDER BY id LIMIT 1",

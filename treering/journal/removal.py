@@ -43,10 +43,6 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
                 gone[table] = gone.get(table, 0) + writer.execute(sql, (space,))
     for table in own:
         gone[table] = writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (space,))
-    # What waits to be taken in knows the space by its name.
-    waiting = "SELECT id FROM intake WHERE space = ?"
-    writer.execute(f"DELETE FROM intake_slice WHERE intake IN ({waiting})", (name,))
-    writer.execute("DELETE FROM intake WHERE space = ?", (name,))
     gone["serve_key"] = writer.execute("DELETE FROM serve_key WHERE space = ?", (name,))
     writer.execute(
         "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}' WHERE id = ?",
