@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -153,6 +153,43 @@ def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
     assert memory.settle().fragments == COUNT * is_whole
     assert memory.check() == []
     assert memory.import_(lines()).unchanged == COUNT * is_whole
+
+
+@pytest.mark.parametrize("last", [STAGED - 1, STAGED + 1])
+def test_what_was_cut_short_goes_with_its_space(path: Path, open_memory: Open, last: int) -> None:
+    other = open_memory(path, space="other")
+    other.add("Mine.")
+    open_memory(path, space="talks").add("Here before.")
+    subprocess.run(
+        [sys.executable, "-m", "tests.ingest.staging_process", str(path), "talks", str(last)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    assert left(path) > 0
+    assert other.forget_space("talks").scrubbed
+    assert left(path) == 0
+    assert b"of the import, which nobody else says" not in path.read_bytes()
+    assert other.spaces() == ["other"]
+    assert list(open_memory(path, space="talks", create=True).entries()) == []
+
+
+def test_a_space_that_is_removed_while_it_is_filled_stays_removed(
+    path: Path, open_memory: Open
+) -> None:
+    other = open_memory(path, space="other")
+    other.add("Mine.")
+
+    def removed_midway() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        other.forget_space("talks")
+        yield from list(lines(COUNT + 2 * SLICE_ENTRIES))[COUNT + SLICE_ENTRIES + 1 :]
+
+    memory = open_memory(path, space="talks")
+    memory.add("Here before.")
+    with pytest.raises(UnknownName, match="removed while this was taken in"):
+        memory.import_(removed_midway())
+    assert other.spaces() == ["other"]
+    assert left(path) == 0
 
 
 def test_what_another_process_is_taking_in_is_left_to_it(path: Path, open_memory: Open) -> None:

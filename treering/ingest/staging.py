@@ -23,11 +23,12 @@ from typing import Final
 import numpy as np
 
 from treering import forks
-from treering.errors import InputError, JournalError
+from treering.errors import InputError, JournalError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
 from treering.journal import entries
+from treering.journal.contract import Reader
 from treering.journal.entries import Draft
 from treering.journal.space import Space
 from treering.records import Receipt
@@ -100,6 +101,7 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._space.database.write() as writer:
+                self._ensure_there(writer, intake)
                 writer.execute(
                     "INSERT INTO intake_slice (intake, items) VALUES (?, ?)",
                     (intake, slices.to_json(items)),
@@ -138,6 +140,7 @@ class Staging:
                     (intake, last),
                 )
                 if row is None:
+                    self._ensure_there(writer, intake)
                     plan.finish(writer)
                     writer.execute("DELETE FROM intake_slice WHERE intake = ?", (intake,))
                     writer.execute("DELETE FROM intake WHERE id = ?", (intake,))
@@ -147,6 +150,14 @@ class Staging:
                 receipts.append(slices.store(writer, items, replace(plan, keeps=True)))
                 writer.execute("UPDATE intake_slice SET items = NULL WHERE id = ?", (last,))
             _give_way(began)
+
+    def _ensure_there(self, reader: Reader, intake: int) -> None:
+        """Raise UnknownName if the space was removed meanwhile, and with it what was staged."""
+        if reader.row("SELECT 1 FROM intake WHERE id = ?", (intake,)) is None:
+            raise UnknownName(
+                f"the space {self._space.name!r} was removed while this was taken in; take it in "
+                "again to begin the space anew"
+            )
 
     def _discard(self, intake: int) -> None:
         """Remove what was staged. An error leaves it to whoever opens the space next."""
