@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.failures import no_permission, translated
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
+CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 SCRUB_TIMEOUT_S = (
     2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
@@ -313,6 +315,17 @@ class SqliteDatabase:
             self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:
+        until = time.monotonic() + failures.BUSY_TIMEOUT_S
+        while True:
+            try:
+                return self._connect_once()
+            except sqlite3.OperationalError as error:
+                # While another process makes the file and turns its log on, SQLite does not wait.
+                if not failures.is_busy(error) or time.monotonic() > until:
+                    raise
+            time.sleep(CONNECT_PAUSE_S)
+
+    def _connect_once(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{self._file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
             uri=True,
