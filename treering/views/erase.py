@@ -105,7 +105,7 @@ class Eraser:
         if clean:
             with self._space.write() as writer:
                 removal.finish(writer)
-                if writer.state.id != NOWHERE:  # else there is nothing, and a row would be made
+                if writer.is_there:  # else there is nothing, and a row would be made
                     work.claim(writer, writer.id, SCRUB, [0])
         return clean
 
