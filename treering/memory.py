@@ -205,7 +205,7 @@ class Memory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
-        scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
+        scrubbed = self._eraser.scrub_pending(patient=True)  # first: a model may be down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(

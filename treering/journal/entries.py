@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
-from treering.journal import damage
+from treering.journal import damage, labels, stored
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
@@ -59,24 +59,31 @@ class AppendResult:
 
 def source_id(writer: Writer, space: int, name: str) -> int:
     """The number of a source within a space, made on first use."""
-    writer.execute(
-        "INSERT INTO source (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
+    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", _named(space, name))
+    if row is not None:
+        return int(row[0])
+    return writer.insert(
+        "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
+        (*_named(space, name), labels.family_of(name), labels.put(writer, name)),
     )
-    row = writer.row("SELECT id FROM source WHERE space = ? AND name = ?", (space, name))
-    assert row is not None  # just inserted
-    return int(row[0])
+
+
+def _named(space: int, name: str) -> tuple[int, bytes]:
+    """The parameters that a source of a space is looked up by."""
+    return space, labels.hash_of(name)
 
 
 def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
     """The digest of the file that a source was last read from, if it was one."""
-    row = reader.row("SELECT digest FROM source WHERE space = ? AND name = ?", (space, name))
+    row = reader.row("SELECT digest FROM source WHERE space = ? AND hash = ?", _named(space, name))
     return row[0] if row else None
 
 
 def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
     """The sources that were read from files, with the digests of those."""
     rows = reader.rows(
-        "SELECT name, digest FROM source WHERE space = ? AND digest IS NOT NULL ORDER BY id",
+        "SELECT n.text, s.digest FROM source s JOIN label n ON n.id = s.name"
+        " WHERE s.space = ? AND s.digest IS NOT NULL ORDER BY s.id",
         (space,),
     )
     return ((str(row[0]), bytes(row[1])) for row in rows)
@@ -85,7 +92,7 @@ def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
     """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(
-        "UPDATE source SET digest = ? WHERE space = ? AND name = ?", (digest, space, name)
+        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *_named(space, name))
     )
 
 
@@ -93,8 +100,8 @@ def size(reader: Reader, space: int, name: str) -> int:
     """How many entries a source holds."""
     row = reader.row(
         "SELECT count(*) FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ?",
-        (space, name),
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, name),
     )
     return int(row[0]) if row else 0
 
@@ -103,21 +110,29 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
     """The sequence numbers of a source's entries by position and digest."""
     rows = reader.rows(
         "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ?",
-        (space, name),
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
 def source_path(reader: Reader, space: int, name: str) -> str | None:
     """The file that a source was last read from, if that is known."""
-    row = reader.row("SELECT path FROM source WHERE space = ? AND name = ?", (space, name))
+    row = reader.row(
+        "SELECT p.text FROM source s JOIN label p ON p.id = s.path WHERE s.space = ? AND s.hash = ?",
+        _named(space, name),
+    )
     return row[0] if row else None
 
 
 def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
     """Note which file a source was read from."""
-    writer.execute("UPDATE source SET path = ? WHERE space = ? AND name = ?", (path, space, name))
+    if path == source_path(writer, space, name):
+        return
+    row = writer.row("SELECT id, path FROM source WHERE space = ? AND hash = ?", _named(space, name))
+    if row is not None:
+        labels.blank(writer, [row[1]])
+        writer.execute("UPDATE source SET path = ? WHERE id = ?", (labels.put(writer, path), row[0]))
 
 
 def append(
@@ -139,53 +154,67 @@ def append(
         if new is None:
             unchanged += 1
             continue
+        identity, seq = new
         if queue is not None:
             writer.execute(
-                "INSERT INTO work (space, view, target) VALUES (?, ?, last_insert_rowid())",
-                (space, queue),
+                "INSERT INTO work (space, view, target) VALUES (?, ?, ?)", (space, queue, seq)
             )
-        ids.append(new)
+        ids.append(identity)
         position = max(position, place + 1)
     return AppendResult(ids, unchanged)
 
 
 def _insert(
     writer: Writer, space: int, source: int, draft: Draft, position: int, now: int
-) -> str | None:
+) -> tuple[str, int] | None:
+    """Id and sequence number of the new entry; None if the source holds that content."""
+    digest = draft.digest()
+    if _is_there(writer, space, source, draft, digest):
+        return None
     identity = draft.id or secrets.token_hex(8)
-    inserted = writer.execute(
-        "INSERT INTO entry (space, id, source, position, digest, kind, speaker, role, session, at,"
-        " added, metadata, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
+    seq = writer.insert(
+        "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            space,
-            identity,
-            source,
-            position,
-            draft.digest(),
-            draft.kind,
-            draft.speaker,
-            draft.role,
-            draft.session,
+            *(space, identity, source, position, digest, draft.kind),
             micros(draft.at) if draft.at else None,
             micros(draft.added) if draft.added else now,
-            draft.metadata,
-            draft.text,
+            _put_body(writer, draft),
         ),
     )
-    # An import gives ids: a conflict may also be an id that stands for another text here.
-    if not inserted and draft.id is not None:
-        _refuse_other_content(writer, space, draft)
-    return identity if inserted else None
+    return identity, seq
 
 
-def _refuse_other_content(writer: Writer, space: int, draft: Draft) -> None:
-    row = writer.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
-    if row is not None and row[0] != draft.text:
+def _is_there(writer: Writer, space: int, source: int, draft: Draft, digest: bytes) -> bool:
+    """Whether the source holds the content, or the space the id. Raises InputError."""
+    row = writer.row("SELECT 1 FROM entry WHERE source = ? AND digest = ?", (source, digest))
+    if draft.id is None:
+        return row is not None
+    # An import gives ids: an id may also stand for another text here.
+    named = writer.row(
+        "SELECT b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.id = ?",
+        (space, draft.id),
+    )
+    if named is not None and named[0] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
             "import into an empty space, or forget that entry first"
         )
+    return row is not None or named is not None
+
+
+def _put_body(writer: Writer, draft: Draft) -> int:
+    return writer.insert(
+        "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)",
+        (draft.text, draft.speaker, draft.role, draft.session, draft.metadata),
+    )
+
+
+def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
+    rows = (writer.row("SELECT body FROM entry WHERE seq = ?", (seq,)) for seq in seqs)
+    bodies = [int(row[0]) for row in rows if row is not None]
+    writer.blank("body", ("text", "speaker", "role", "session", "metadata"), bodies)
 
 
 def page(
@@ -218,8 +247,7 @@ def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter."""
     where, params = compile_filter(condition)
     rows = reader.rows(
-        "SELECT e.seq FROM entry e LEFT JOIN source s ON s.id = e.source"
-        f" WHERE e.space = ?{where} ORDER BY e.seq",
+        f"SELECT e.seq {stored.FROM} WHERE e.space = ?{where} ORDER BY e.seq",
         (space, *params),
     )
     return (int(row[0]) for row in rows)
@@ -247,8 +275,8 @@ def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
     rows = read(
         reader,
-        "s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
-        (space, source, limit),
+        "s.space = ? AND s.hash = ? AND b.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
+        (*_named(space, source), limit),
     )
     return [entry for _, entry in rows][::-1]
 
@@ -259,9 +287,10 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
     A round is a user's message and what follows until the next one; at most ``limit`` messages.
     """
     rows = reader.rows(
-        "SELECT e.seq, e.role, e.position FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
-        (space, source, position - limit, position + limit),
+        "SELECT e.seq, b.role, e.position FROM source s JOIN entry e ON e.source = s.id"
+        " JOIN body b ON b.id = e.body"
+        " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
+        (*_named(space, source), position - limit, position + limit),
     )
     # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
@@ -301,20 +330,11 @@ def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
 
 def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     """Give an entry another content; its id, source and position stay."""
+    _blank_bodies(writer, [seq])
+    at = micros(draft.at) if draft.at else None
     writer.execute(
-        "UPDATE entry SET digest = ?, kind = ?, speaker = ?, role = ?, session = ?, at = ?,"
-        " metadata = ?, text = ? WHERE seq = ?",
-        (
-            draft.digest(),
-            draft.kind,
-            draft.speaker,
-            draft.role,
-            draft.session,
-            micros(draft.at) if draft.at else None,
-            draft.metadata,
-            draft.text,
-            seq,
-        ),
+        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE seq = ?",
+        (draft.digest(), draft.kind, at, _put_body(writer, draft), seq),
     )
 
 
@@ -353,22 +373,27 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
-    """Delete entries; their derived rows must have gone before."""
+    """Delete entries; their derived rows must have gone before. What they said is overwritten."""
+    _blank_bodies(writer, seqs)
     writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
 
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
     """Delete the sources of a space that hold no entry any more; return their names."""
-    orphans = "space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = source.id)"
-    names = [
-        str(row[0]) for row in writer.rows(f"SELECT name FROM source WHERE {orphans}", (space,))
-    ]
-    writer.execute(f"DELETE FROM source WHERE {orphans}", (space,))
-    return names
+    rows = list(
+        writer.rows(
+            "SELECT s.id, n.text, s.name, s.path FROM source s LEFT JOIN label n ON n.id = s.name"
+            " WHERE s.space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = s.id)",
+            (space,),
+        )
+    )
+    labels.blank(writer, [label for row in rows for label in row[2:]])
+    writer.many("DELETE FROM source WHERE id = ?", ((row[0],) for row in rows))
+    return [str(row[1]) for row in rows]
 
 
 def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
-    """A filter as SQL conditions on ``entry e`` and ``source s``, each starting with AND.
+    """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
 
     Raises FilterError for a condition that cannot mean anything.
     """
@@ -379,9 +404,9 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        (_source_clause(condition.source), condition.source),
-        ("e.speaker = ?", condition.speaker),
-        ("e.session = ?", condition.session),
+        _source_clause(condition.source),
+        ("b.speaker = ?", condition.speaker),
+        ("b.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
         ("e.at >= ?", since),
         ("e.at < ?", until),
@@ -397,10 +422,13 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     return sql, [param for _, params in clauses for param in params]
 
 
-def _source_clause(source: str | None) -> str:
+def _source_clause(source: str | None) -> tuple[str, Value]:
     """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
-    below = source is not None and source.endswith("/")
-    return "instr(s.name, ?) = 1" if below else "s.name = ?"
+    if source is None:
+        return "s.hash = ?", None
+    if source.endswith("/"):
+        return "instr(n.text, ?) = 1", source
+    return "s.hash = ?", labels.hash_of(source)
 
 
 def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
@@ -411,7 +439,7 @@ def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
         raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
     literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     clause = (
-        "EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND"
+        "EXISTS (SELECT 1 FROM json_each(b.metadata) m WHERE m.key = ? AND"
         " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
         " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE m.value END"
         " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from treering.errors import JournalFull
-from treering.journal import claims, entries, replies, unanswered, work
-from treering.journal.contract import Reader
+from treering.journal import claims, entries, replies, storage, unanswered, work
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
@@ -17,25 +16,30 @@ from treering.views.contract import Erased, View, attributed, rereading
 
 log = logging.getLogger("treering")
 
-SCRUB = "scrub"
-"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
-
-MAX_NEEDLES = (
-    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+WORDS = (
+    *("statement", "superseded", "memo_version", "node", "code_change", "code_file"),
+    *("code_repository", "code_relation", "reply", "work_error"),
 )
-NEEDLE_CHARS = 32
-MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
-
+"""Tables with words in rows that are deleted or resized: copies of these may stay in the file."""
 
 OWN_TABLES = frozenset(
     (
         *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_mark", "statement", "superseded", "unanswered", "view"),
+        *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
+        *("term_list", "vector_data", "work_error", "storage"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
+
+_NEVER_REFILLED = OWN_TABLES - {*WORDS}
+
+HOLLOW = 0.25
+"""The part of a file that may be blank before ``settle`` gives the space back."""
+
+MIN_BLANKED = 1 << 20
+"""Bytes of blank space that no rewriting is worth."""
 
 
 class Eraser:
@@ -46,25 +50,18 @@ class Eraser:
         self._views = views
 
     def forget(self, seqs: Sequence[int]) -> Forgotten:
-        """Erase entries for good; ``scrubbed`` tells whether the file was rewritten.
+        """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
 
-        The rows go in one transaction. Rewriting the file comes after it and stays queued as
+        The rows go in one transaction. Scrubbing the file comes after it and stays queued as
         pending work until it has been done.
         """
-        with self._space.write() as writer:
-            erased = entries.identities(writer, seqs)
-            pieces = _pieces(writer, seqs)
-            rows = self.remove(writer, seqs)
-            sources = entries.drop_empty_sources(writer, writer.id)
-            self.queue_scrub(writer)
-            # The rewritten file is searched for pieces of the erased texts. A piece that a
-            # remaining entry also holds would be found there, and would prove nothing.
-            needles = [piece.encode() for piece in pieces if not _occurs(writer, piece)]
-        try:
-            scrubbed = self.scrub(needles)
-        except JournalFull as error:  # rewriting needs as much room again as the file has
-            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
-            scrubbed = False
+        with self._space.database.erasing():
+            with self._space.write() as writer:
+                erased = entries.identities(writer, seqs)
+                rows = self.remove(writer, seqs)
+                sources = entries.drop_empty_sources(writer, writer.id)
+                self.queue_scrub(writer)
+            scrubbed = self.scrub()
         return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
@@ -93,22 +90,37 @@ class Eraser:
             self.queue_scrub(writer)
 
     def queue_scrub(self, writer: SpaceWriter) -> None:
-        """Queue a rewrite of the file, whose bytes may still hold erased text."""
-        work.enqueue(writer, writer.id, SCRUB, [0])
+        """Note that the bytes of the file may hold erased text until they have been scrubbed."""
+        storage.queue_scrub(writer, writer.id)
 
-    def scrub(self, needles: Sequence[bytes] = ()) -> bool:
-        """Rewrite the file without the erased rows. False if another reader prevented it."""
-        clean = self._space.database.scrub(needles)
-        if clean:
-            with self._space.write() as writer:
-                work.claim(writer, writer.id, SCRUB, [0])
-        return clean
+    def scrub(self, *, patient: bool = False) -> bool:
+        """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
 
-    def scrub_pending(self) -> bool:
-        """Rewrite the file if that is due. False if another reader prevented it."""
-        with self._space.read() as reader:
-            due = work.queued(reader, reader.id, SCRUB, 1)
-        return not due or self.scrub()
+        False if that has to wait; it stays pending then.
+        """
+        with self._space.database.read() as reader:
+            tables = {*WORDS, *progress.foreign_tables(reader)} - _NEVER_REFILLED
+        try:
+            return self._space.database.scrub(
+                [table for table in sorted(tables) if table.isidentifier()], patient=patient
+            )
+        except JournalFull as error:  # rewriting needs as much room again as the file has
+            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+            return False
+
+    def scrub_pending(self, *, patient: bool = False) -> bool:
+        """Scrub the file if that is due. False if it is, and has to wait.
+
+        A ``patient`` call also rewrites the file where that is due, or where much of it is blank.
+        """
+        database = self._space.database
+        with database.read() as reader:
+            is_due = bool(storage.pending_scrubs(reader)) or storage.is_rewrite_due(reader)
+            is_hollow = storage.blanked(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
+        if patient and is_hollow:
+            with database.write() as writer:
+                storage.set_rewrite_due(writer)
+        return self.scrub(patient=patient) if is_due or (patient and is_hollow) else True
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -172,29 +184,3 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
         return seqs
     named = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
     return [seq for seq in seqs if seq in named]
-
-
-def _pieces(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """Pieces of some of the texts, evenly chosen, to look for in the rewritten file.
-
-    The texts are read as bytes, so that an entry with damaged text can be forgotten, too.
-    """
-    step = max(len(seqs) // MAX_NEEDLES, 1)
-    rows = (
-        reader.row("SELECT CAST(text AS BLOB) FROM entry WHERE seq = ?", (seq,))
-        for seq in seqs[::step][:MAX_NEEDLES]
-    )
-    texts = (bytes(row[0]).decode(errors="ignore") for row in rows if row is not None)
-    pieces = [_middle(text) for text in texts]
-    return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
-
-
-def _middle(text: str) -> str:
-    start = max((len(text) - NEEDLE_CHARS) // 2, 0)
-    return text[start : start + NEEDLE_CHARS]
-
-
-def _occurs(reader: Reader, piece: str) -> bool:
-    """Whether a remaining entry holds a piece."""
-    row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
-    return row is not None

@@ -24,7 +24,7 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import ledger, work
+from treering.journal import ledger, storage, work
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Filter, Hit, Progress, Stats
@@ -42,7 +42,7 @@ from treering.views.code.derive import CodeChanges
 from treering.views.code.memory import CodeMemory
 from treering.views.code.write.coder import BilledModel
 from treering.views.contract import Resources, View, ViewFactory, attributed
-from treering.views.erase import SCRUB, Eraser
+from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
 from treering.views.follow import Follower
@@ -243,7 +243,7 @@ class Views:
             for view in self._followed(reader):
                 with attributed(view):
                     pending.update(view.pending(reader))
-            pending[SCRUB] = len(work.queued(reader, reader.id, SCRUB, 1))
+            pending[storage.SCRUB] = len(work.queued(reader, reader.id, storage.SCRUB, 1))
             return Stats(
                 space=self._space.name,
                 entries=counts["entry"],

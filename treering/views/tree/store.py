@@ -138,7 +138,8 @@ def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
 def leaf_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
     """The vector of every leaf by its number, from the first of its fragments."""
     rows = reader.rows(
-        "SELECT l.number, v.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
+        "SELECT l.number, d.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
+        " JOIN vector_data d ON d.id = v.id"
         " WHERE l.space = ? AND v.model = ? ORDER BY l.fragment DESC",
         (space, model.id),
     )
@@ -168,8 +169,9 @@ def new_leaves(
 ) -> tuple[int, list[NewLeaf]]:
     """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
     rows = reader.rows(
-        "SELECT v.id, v.fragment, v.data, e.text, f.start, f.stop, e.speaker, e.kind, l.number"
-        " FROM vector v JOIN fragment f ON f.id = v.fragment JOIN entry e ON e.seq = f.entry"
+        "SELECT v.id, v.fragment, d.data, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
+        " FROM vector v JOIN vector_data d ON d.id = v.id JOIN fragment f ON f.id = v.fragment"
+        " JOIN entry e ON e.seq = f.entry JOIN body b ON b.id = e.body"
         " LEFT JOIN leaf l ON l.fragment = v.fragment"
         " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
         (space, model.id, mark, limit),
