@@ -63,7 +63,7 @@ from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import check_choice, check_confidence, check_queries
 from treering.views.code.memory import CodeMemory
-from treering.views.erase import matching
+from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
@@ -128,7 +128,9 @@ class Memory:
         database = open_database(url)
         try:
             model = space_embedder(Space(database, name), embedder)
-            return cls(database, name, model, llm)
+            memory = cls(database, name, model, llm)
+            retry(database)  # a process that was killed may have left erased text in the file
+            return memory
         except BaseException:
             database.close()
             raise
@@ -205,7 +207,7 @@ class Memory:
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
-        scrubbed = self._eraser.scrub_pending(patient=True)  # first: a model may be down
+        scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
@@ -442,17 +444,26 @@ class Memory:
     def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
-        matches, and InputError without any condition; nothing is erased then.
+        With both, the entries of these ids that meet the filter. If somebody else is reading the
+        file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends. It
+        is removed by the next ``forget``, ``settle`` or opening, or by a running server.
+
+        Raises UnknownName when one of the ids is not there or nothing matches, and InputError
+        without any condition; nothing is erased then.
         """
         condition = to_filter(where)
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
-        with self._space.read() as reader:
-            seqs = matching(reader, entry_ids, condition) if reader.id else []
-        if not seqs:
-            raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
+        try:
+            with self._space.read() as reader:
+                seqs = matching(reader, entry_ids, condition) if reader.id else []
+            if not seqs:
+                raise UnknownName(
+                    f"nothing to forget in space {self._space.name!r}: no entry matches"
+                )
+        except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
+            retry(self._database)
+            raise
         return self._eraser.forget(seqs)
 
     # ------------------------------------------------------------------ looking after it

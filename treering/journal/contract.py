@@ -67,12 +67,14 @@ class Database(Protocol):
         """
         ...
 
-    def scrub(self, tables: Collection[str], *, patient: bool = False) -> bool:
+    def scrub(
+        self, tables: Collection[str], *, patient: bool = False, wait_s: float = 2.0
+    ) -> bool:
         """Remove from the storage what was blanked anywhere, and what was deleted from ``tables``.
 
         True once nothing of it is left. False if readers or writers of other processes prevented
-        it, or if the whole storage has to be rewritten for it: only a ``patient`` call does that.
-        Calls of several threads are done together. Raises JournalFull.
+        it for ``wait_s`` seconds, or if the whole storage has to be rewritten for it, which only a
+        ``patient`` call does. Calls of several threads are done together. Raises JournalFull.
         """
         ...
 

@@ -23,7 +23,7 @@ WAIT_S: Final = 0.15
 """Writers wait for a checkpoint, and that for readers, no longer at a time."""
 
 PATIENCE_S: Final = 2.0
-"""Scrubbing waits no longer for readers and writers altogether: it can be done later."""
+"""Scrubbing waits no longer for readers and writers, unless told to: it can be done later."""
 
 PAUSE_S: Final = 0.05
 """Between two attempts to empty the log."""

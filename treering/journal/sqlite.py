@@ -158,17 +158,23 @@ class SqliteDatabase:
         """See ``Database``."""
         return self._scrubs.erasing()
 
-    def scrub(self, tables: Collection[str], *, patient: bool = False) -> bool:
+    def scrub(
+        self,
+        tables: Collection[str],
+        *,
+        patient: bool = False,
+        wait_s: float = scrub.PATIENCE_S,
+    ) -> bool:
         """Fill ``tables`` again, and empty the WAL; rewrite the file if that is due.
 
         A rewrite is done at once if the file is small, else if ``patient``.
         """
         self._take_lost_locks_again()
-        return self._scrubs.run(tables, lambda all_tables: self._scrub(all_tables, patient))
+        return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
 
-    def _scrub(self, tables: Collection[str], patient: bool) -> bool:
+    def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with self._changed(foreign_keys="OFF", busy_timeout=scrub.PATIENCE_S * 1000):
+            with self._changed(foreign_keys="OFF", busy_timeout=wait_s * 1000):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)
@@ -176,7 +182,7 @@ class SqliteDatabase:
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
                 if is_ours:
                     self._rewrite()
-            if not self._empty_log() or (is_due and not is_ours):
+            if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
                 storage.end_scrubs(writer, pending, rewritten=is_ours)
@@ -420,9 +426,9 @@ class SqliteDatabase:
             with translated(self._path):
                 self._connection().execute("VACUUM")
 
-    def _empty_log(self) -> bool:
+    def _empty_log(self, wait_s: float) -> bool:
         """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""
-        deadline = time.monotonic() + scrub.PATIENCE_S
+        deadline = time.monotonic() + wait_s
         while True:
             with (
                 self._writing,

@@ -6,8 +6,9 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from treering.errors import JournalFull
+from treering.errors import JournalError, JournalFull
 from treering.journal import claims, entries, replies, storage, unanswered, work
+from treering.journal.contract import Database
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
@@ -33,7 +34,11 @@ OWN_TABLES = frozenset(
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
 
-_NEVER_REFILLED = OWN_TABLES - {*WORDS}
+WAIT_S = 2.0
+"""Forgetting waits no longer for who reads or writes the file: scrubbing can be done later."""
+
+RETRY_WAIT_S = 0.2
+"""Who retries what is pending waits no longer."""
 
 HOLLOW = 0.25
 """The part of a file that may be blank before ``settle`` gives the space back."""
@@ -98,29 +103,20 @@ class Eraser:
 
         False if that has to wait; it stays pending then.
         """
-        with self._space.database.read() as reader:
-            tables = {*WORDS, *progress.foreign_tables(reader)} - _NEVER_REFILLED
-        try:
-            return self._space.database.scrub(
-                [table for table in sorted(tables) if table.isidentifier()], patient=patient
-            )
-        except JournalFull as error:  # rewriting needs as much room again as the file has
-            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
-            return False
+        return _scrub(self._space.database, WAIT_S, patient=patient)
 
-    def scrub_pending(self, *, patient: bool = False) -> bool:
-        """Scrub the file if that is due. False if it is, and has to wait.
+    def scrub_pending(self) -> bool:
+        """Scrub the file if that is due; rewrite it where that is due, or where much is blank.
 
-        A ``patient`` call also rewrites the file where that is due, or where much of it is blank.
+        False if it is due and has to wait.
         """
         database = self._space.database
         with database.read() as reader:
-            is_due = bool(storage.pending_scrubs(reader)) or storage.is_rewrite_due(reader)
             is_hollow = storage.blanked(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
-        if patient and is_hollow:
+        if is_hollow:
             with database.write() as writer:
                 storage.set_rewrite_due(writer)
-        return self.scrub(patient=patient) if is_due or (patient and is_hollow) else True
+        return scrub_pending(database, WAIT_S, patient=True)
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -167,6 +163,35 @@ class Eraser:
             waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
             further += waiting
         return dict(rows), further
+
+
+def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
+    """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
+    with database.read() as reader:
+        is_due = bool(storage.pending_scrubs(reader)) or (
+            patient and storage.is_rewrite_due(reader)
+        )
+    return not is_due or _scrub(database, wait_s, patient=patient)
+
+
+def retry(database: Database) -> None:
+    """Scrub the file if that is due, almost without waiting; else it stays due, and is logged."""
+    try:
+        if not scrub_pending(database, RETRY_WAIT_S):
+            log.warning("%s is being used: erased text may still be in its bytes", database.url)
+    except JournalError as error:
+        log.warning("erased text may still be in the file's bytes: %s", error)
+
+
+def _scrub(database: Database, wait_s: float, *, patient: bool) -> bool:
+    with database.read() as reader:
+        foreign = progress.foreign_tables(reader) - OWN_TABLES
+    tables = [*WORDS, *(table for table in sorted(foreign) if table.isidentifier())]
+    try:
+        return database.scrub(tables, patient=patient, wait_s=wait_s)
+    except JournalFull as error:  # rewriting needs as much room again as the file has
+        log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+        return False
 
 
 def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:

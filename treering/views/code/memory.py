@@ -366,8 +366,9 @@ class CodeMemory:
             repository = self._repository(root)  # its index may be damaged: it is not read
             with self._space.write() as writer:
                 files = store.drop(writer, repository)
+                self._eraser.queue_scrub(writer)
             self._loaded.pop(repository.id, None)
-            self._space.database.scrub([])
+            self._eraser.scrub()
         return files
 
     def _use(self, embedder: Embedder) -> None:
