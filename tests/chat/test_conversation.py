@@ -287,9 +287,9 @@ def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -
 def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
     open_memory: Open, path: Path
 ) -> None:
-    with open_memory(llm=ScriptedLLM([LLMUnavailable("down")])) as before:
-        with pytest.raises(LLMUnavailable):
-            before.chat("Hi?")
+    asked = open_memory(llm=ScriptedLLM([LLMUnavailable("down")]))
+    with asked as before, pytest.raises(LLMUnavailable):
+        before.chat("Hi?")
     write_back(path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(

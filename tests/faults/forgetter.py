@@ -44,8 +44,11 @@ class Life:
         step(number)
 
     def _text(self) -> str:
-        words = [f"{self._rng.getrandbits(40):x}" for _ in range(self._rng.choice([2, 12, 60, 900]))]
-        start = self._rng.choice(["", f"I live in {words[0].upper()}. I work as {words[1]}. "])
+        words = [
+            f"{self._rng.getrandbits(40):x}" for _ in range(self._rng.choice([2, 12, 60, 900]))
+        ]
+        town = f"{self._rng.getrandbits(120):X}"
+        start = self._rng.choice(["", f"I live in {town}. I work as a {town.lower()}. "])
         return start + " ".join(words)
 
     def _add(self, number: int) -> None:

@@ -225,7 +225,10 @@ def _texts(copy: Path) -> set[bytes]:
         ("UPDATE fragment SET start = 999", lambda memory: memory.search("Lisbon")),
         ("UPDATE fragment SET stop = 'far'", lambda memory: memory.search("Lisbon")),
         ("UPDATE vector_data SET data = x'0102'", lambda memory: memory.search("Lisbon")),
-        ("UPDATE vector_data SET data = zeroblob(3) || data", lambda memory: memory.search("Lisbon")),
+        (
+            "UPDATE vector_data SET data = zeroblob(3) || data",
+            lambda memory: memory.search("Lisbon"),
+        ),
         ("UPDATE space SET settings = '{'", lambda memory: memory.search("Lisbon")),
         ("UPDATE node SET parent = 77 WHERE leaf", lambda memory: memory.tree.search("Lisbon")),
         ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),

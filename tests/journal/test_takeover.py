@@ -1,4 +1,4 @@
-"""Files of the layout before version 14 are taken over as they are, in steps that may be cut off."""
+"""Files of the layout before version 14 are taken over in steps that may be cut off."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ def forget(
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if not done.scrubbed:
         note(
-            "the file could not be rewritten while another process reads it: erased text may still "
-            "be in its bytes; run `treering settle` when that process is done"
+            "another process is reading the file, or much is to be rewritten: erased text may "
+            "still be in its bytes; run `treering settle` when that process is done"
         )
 
 

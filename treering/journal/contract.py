@@ -67,9 +67,7 @@ class Database(Protocol):
         """
         ...
 
-    def scrub(
-        self, tables: Collection[str], *, patient: bool = False, wait_s: float = 2.0
-    ) -> bool:
+    def scrub(self, tables: Collection[str], *, patient: bool = False, wait_s: float = 2.0) -> bool:
         """Remove from the storage what was blanked anywhere, and what was deleted from ``tables``.
 
         True once nothing of it is left. False if readers or writers of other processes prevented

@@ -119,7 +119,8 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
 def source_path(reader: Reader, space: int, name: str) -> str | None:
     """The file that a source was last read from, if that is known."""
     row = reader.row(
-        "SELECT p.text FROM source s JOIN label p ON p.id = s.path WHERE s.space = ? AND s.hash = ?",
+        "SELECT p.text FROM source s JOIN label p ON p.id = s.path"
+        " WHERE s.space = ? AND s.hash = ?",
         _named(space, name),
     )
     return row[0] if row else None
@@ -129,10 +130,14 @@ def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
     """Note which file a source was read from."""
     if path == source_path(writer, space, name):
         return
-    row = writer.row("SELECT id, path FROM source WHERE space = ? AND hash = ?", _named(space, name))
+    row = writer.row(
+        "SELECT id, path FROM source WHERE space = ? AND hash = ?", _named(space, name)
+    )
     if row is not None:
         labels.blank(writer, [row[1]])
-        writer.execute("UPDATE source SET path = ? WHERE id = ?", (labels.put(writer, path), row[0]))
+        writer.execute(
+            "UPDATE source SET path = ? WHERE id = ?", (labels.put(writer, path), row[0])
+        )
 
 
 def append(

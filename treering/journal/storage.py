@@ -10,7 +10,7 @@ from treering.journal import work
 from treering.journal.contract import Reader, Writer
 
 SCRUB: Final = "scrub"
-"""Work left where erased text may still be in the bytes of the file; done for all spaces at once."""
+"""Work left while erased text may be in the bytes of the file; done for all spaces at once."""
 
 _MARK_BITS: Final = 62  # each mark is its own: one made during a scrubbing is not taken off by it
 _USED: Final = {

@@ -1,6 +1,6 @@
 """Taking over a file of the old layout: its rows are moved in steps, each a transaction of its own.
 
-Until version 14 texts and vectors stood in rows that SQLite moves about, which leaves copies of them
+Until version 14 texts and vectors stood in rows that SQLite moves about, which leaves copies
 behind. Opening such a file moves what users wrote into tables whose rows stay where they are. A
 process that is interrupted leaves the rest to the next one that opens the file; nothing is embedded
 again. At the end the old rows are dropped, and the file is to be rewritten once.
@@ -67,7 +67,9 @@ def run(database: Database, name: str) -> None:
                 percent = _percent(writer, table, key)
             if time.monotonic() - last_news > NEWS_S:
                 last_news = time.monotonic()
-                log.warning("%s is taken over: %s, %d %%", name, table.removeprefix("old_"), percent)
+                log.warning(
+                    "%s is taken over: %s, %d %%", name, table.removeprefix("old_"), percent
+                )
     with database.write() as writer:
         if _has_old(writer):
             has_rows = writer.row("SELECT 1 FROM old_source LIMIT 1") is not None

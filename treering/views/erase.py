@@ -1,4 +1,8 @@
-"""Erasing entries: from the journal, from everything derived, and from the bytes of the file."""
+"""Erasing entries: from the journal, from everything derived, and from the bytes of the file.
+
+What users wrote, and vectors, are overwritten where they stand. Other tables with words (``WORDS``,
+and those of other packages) are filled again by ``Database.scrub``.
+"""
 
 from __future__ import annotations
 

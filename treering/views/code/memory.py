@@ -71,6 +71,7 @@ class CodeMemory:
     ) -> None:
         self._space = space
         self._embedder = embedder
+        self._eraser = eraser
         self._rounds = Rounds(space, build, eraser)
         self._names = FragmentNames(space, self._rounds, self._indexes)
         self._recall = recall

@@ -92,7 +92,9 @@ def dialogues(
 
     With ``upgrade``, the lines of fallback memos count as lines without a memo.
     """
-    condition, params = ("", ()) if source is None else (" AND s.hash = ?", (labels.hash_of(source),))
+    condition, params = (
+        ("", ()) if source is None else (" AND s.hash = ?", (labels.hash_of(source),))
+    )
     rows = list(
         reader.rows(
             "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l JOIN memo m"

@@ -110,7 +110,7 @@ function look(box, start, which, found) {
 async function go(box, which) {
   const done = await post("forget", which);
   const derived = Object.entries(done.views).map(([view, count]) => `${count} ${view}`).join(", ");
-  const bytes = done.scrubbed ? "The file was rewritten without it." : "The file is being read; its bytes are cleaned when the memory settles.";
+  const bytes = done.scrubbed ? "Nothing of it is left in the file." : "The file is being read; its bytes are cleaned when the memory settles.";
   const text = `Forgot ${counted(done.entries.length, "entry", "entries")}${derived ? ` and ${derived}` : ""}. ${bytes}`;
   fill(box, h("p", { class: "card" }, text));
   say(text);

@@ -33,7 +33,6 @@ _IN = " in "
 _SHORT = 9
 
 
-
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
     """A block and what ties it to the one before: see ``states``."""
