@@ -7,22 +7,27 @@ PYTHON := python3
 endif
 VENV ?= .venv
 STAMP := $(VENV)/.installed
+CORE := $(VENV)/.core
 
-.PHONY: demo test quick test-adapters lint bench clean
+.PHONY: demo test browser quick test-adapters lint bench docs release clean
 
-demo: $(STAMP)
-	$(VENV)/bin/python -m examples.demo
+demo: $(CORE)
+	@$(VENV)/bin/python -m examples.demo
 
-test: lint
+test: lint browser
 	$(VENV)/bin/python -m pytest
+
+# The page is tested in a real Chromium; where none can be installed, a closing line says so.
+browser: $(STAMP)
+	@$(VENV)/bin/python -m tools.install_browser
 
 # While you work: three quarters of a minute of processor time. Types are checked of what changed since
 # the last time, and of what rests on it; the first time, of all, which takes half a minute more.
-CORE := $(addprefix tests/,journal split score relate recall fragments views memory facts ingest \
+CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts ingest \
 	test_public.py test_structure.py test_map.py)
 
 quick: lint
-	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE)
+	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE_TESTS)
 
 # The adapters against the real frameworks, which are too heavy for every run.
 test-adapters: $(STAMP)
@@ -35,17 +40,36 @@ lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+# treering alone, which is all that the demo needs, and is there in half the time.
+$(CORE): pyproject.toml
+	@echo "installing treering and what it needs into $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(CORE)
+
+$(STAMP): $(CORE)
+	@echo "installing what tests and tools need, too"
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,llm,serve]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,serve]' --group dev
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
-# thread, as two wait for each other wherever other work has a core. See docs/measuring.md.
+# thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
 		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
 
+# The pages as a site, in site/. They are plain Markdown, and docs/index.md lists them.
+docs: $(STAMP)
+	$(VENV)/bin/python -m mkdocs build --quiet
+	@echo "site/index.html"
+
+# A wheel and an sdist in dist/, checked and tried on the oldest and the newest Python here.
+release: $(STAMP)
+	rm -rf dist
+	$(VENV)/bin/python -m build --quiet
+	$(VENV)/bin/python -m twine check --strict dist/*
+	$(VENV)/bin/python -m tools.try_release
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

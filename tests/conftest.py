@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
+from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
+from treering.journal.open import open_database
 
 # Each example may open a file, on a machine that does other things too: no limit on its time.
 settings.register_profile(
@@ -32,12 +35,23 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "life.db"
 
 
+@pytest.fixture(scope="session")
+def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory's file as opening makes it. A copy saves the test all the migrations, which cost
+    five times what opening costs; that a file is made is tested by itself."""
+    file = tmp_path_factory.mktemp("new") / "new.db"
+    open_database(file).close()
+    return file
+
+
 @pytest.fixture
-def open_memory(path: Path) -> Iterator[Open]:
+def open_memory(path: Path, new_file: Path) -> Iterator[Open]:
     """Opens ``path``, or another file, with the hashing embedder; closes all at the end."""
     with ExitStack() as stack:
 
         def opened(url: str | Path = path, **options: Any) -> Memory:
+            if isinstance(url, Path) and url.parent.is_dir() and not url.exists():
+                shutil.copyfile(new_file, url)
             options = {"embedder": HashingEmbedder()} | options
             return stack.enter_context(Memory.open(url, **options))
 

@@ -22,6 +22,7 @@ ALLOWED = {
     ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
     ("sqlite.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
+    ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",
     ("minilm.py", "path.read_bytes()"): "the bundled model",
     ("upkeep.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file beside an export",
     ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",

@@ -1,4 +1,4 @@
-"""Write the reference part of ``docs/cli.md`` from the help texts of the commands.
+"""Write the reference part of ``docs/reference/cli.md`` from the help texts of the commands.
 
 Run as ``python -m tools.document_cli``. A test compares the result with what is committed.
 """
@@ -14,7 +14,7 @@ import typer
 from treering.cli.main import app
 from treering.cli.options import Globals, option_names
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "cli.md"
 MARK = "<!-- What follows is written by tools/document_cli.py; change the help texts instead. -->"
 _EVERYWHERE = frozenset(option_names(Globals)) | {"help"}
 

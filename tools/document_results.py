@@ -1,7 +1,7 @@
 """Write the tables of measured figures into the pages from the committed results.
 
-Run as ``python -m tools.document_results``; it also draws ``docs/plots``. A test compares the
-result with what is committed, so no page can claim what no results file says. A table stands
+Run as ``python -m tools.document_results``; it also draws ``docs/figures/plots``. A test compares
+the result with what is committed, so no page can claim what no results file says. A table stands
 between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from treering.bench import plots
@@ -22,10 +23,10 @@ from treering.bench.results import read
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PLOTS = ROOT / "docs" / "plots"
+PLOTS = ROOT / "docs" / "figures" / "plots"
 DRAWN = "locomo"  # whose recall by tokens and sweeps are drawn, as an example of all
 GROWTH = (("memory", "search"), ("memory", "open"), ("tree", "tree"))
-PAGES = ("docs/measuring.md", "README.md")
+PAGES = ("docs/figures/measuring.md", "README.md")
 
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
 _FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
@@ -87,6 +88,7 @@ def document(page: str, text: str) -> str:
     return _MARKED.sub(written, text)
 
 
+@cache
 def scores(folder: str) -> list[Scores]:
     """All results files of a folder of the results."""
     return [Scores.of(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]

@@ -96,7 +96,7 @@ class {name}:
 _OWN_IMPORTS: Final[Mapping[str, set[str]]] = {
     "collections.abc": {"AsyncIterator"},
     "treering.aio.paging": {"paged"},
-    "treering.chat.stream": {"AsyncChatStream"},
+    "treering.aio.chat_stream": {"AsyncChatStream"},
     "types": {"TracebackType"},
     "typing": {"Self"},
     **{twin.path(): {twin.name} for twin in TWINS},

@@ -7,12 +7,16 @@ is wrong there.
 
 from __future__ import annotations
 
+# These two lock what is theirs before a fork, which a thread that the fork waits for may want: they
+# are imported before this module registers its own function, as the last one is called first.
+import concurrent.futures.thread  # noqa: F401
 import ctypes
+import logging  # noqa: F401
 import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -85,6 +89,15 @@ class Gate:
 
 gate = Gate()
 """Of this process: SQLite keeps one state of a file for all of its connections in a process."""
+
+
+def importing() -> AbstractContextManager[None]:
+    """Around an import that is not at the top of a module: a fork of another thread waits for it.
+
+    In a process that is forked amid an import the module stays half imported, and locked for ever.
+    """
+    return gate.inside()
+
 
 _first: list[Callable[[], None]] = []
 _renewals: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()

@@ -20,13 +20,18 @@ class EventReader:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._name = ""
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events that these bytes complete."""
         # Line feeds alone end a line: texts hold other characters that other readers stop at.
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        first, *lines = chunk.split(b"\n")
+        self._rest.append(first)
+        if not lines:
+            return []  # joined once, at the end of the line, which may take many chunks
+        lines.insert(0, b"".join(self._rest))
+        self._rest = [lines.pop()]
         events = []
         for line in lines:
             field, _, value = line.removesuffix(b"\r").partition(b":")

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
 from treering.chat import DEFAULT as DEFAULT_POLICY
+from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
-from treering.chat.conversation import Conversations
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -28,7 +27,6 @@ from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
-from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, ledger
 from treering.journal.contract import Database
@@ -62,12 +60,15 @@ from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import check_choice, check_confidence, check_queries
-from treering.views.code.memory import CodeMemory
 from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
 from treering.views.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from treering.chat.conversation import Conversations
+    from treering.views.code.memory import CodeMemory
 
 DEFAULT_SPACE = "default"
 REMOTE = ("http://", "https://")
@@ -95,7 +96,6 @@ class Memory:
         self._views = Views(self._space, embedder, self._account)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
-        self._conversations = Conversations(self._space, self._account, self._views, self._intake)
 
     @classmethod
     def open(
@@ -136,6 +136,13 @@ class Memory:
             raise
 
     @property
+    def _conversations(self) -> Conversations:
+        with forks.importing():  # here, as adds and searches need none
+            from treering.chat.conversation import Conversations
+
+        return Conversations(self._space, self._account, self._views, self._intake)
+
+    @property
     def code(self) -> CodeMemory:
         """The code of this space: repositories indexed and searched, rounds of work remembered."""
         return self._views.code
@@ -173,6 +180,10 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -183,7 +194,7 @@ class Memory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
         receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
@@ -379,7 +390,7 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        return self._conversations.reply(message, policy_of(policy), source, budget)
+        return self._conversations.reply(message, policy, source, budget)
 
     def chat_stream(
         self,
@@ -390,7 +401,7 @@ class Memory:
         budget: int = 2000,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        return self._conversations.stream(message, policy_of(policy), source, budget)
+        return self._conversations.stream(message, policy, source, budget)
 
     def chat_prompt(
         self,
@@ -405,11 +416,11 @@ class Memory:
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
-        chosen = policy_of(policy)
-        return self._conversations.prompt(message, chosen, source, budget, count_tokens)
+        return self._conversations.prompt(message, policy, source, budget, count_tokens)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
-        """The entries that meet a filter, in the order they were added."""
+        """The entries that meet a filter, in the order they were added, with what is known against
+        each: see ``Entry``."""
         cursor = None
         while True:
             page = self.page(cursor, limit=entries.PAGE, **where)
@@ -428,25 +439,27 @@ class Memory:
         with self._space.read() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
-        shown = rows[:limit]
-        more = str(shown[-1][0]) if len(rows) > limit else None
-        return Page(tuple(entry for _, entry in shown), more)
+            shown = self._views.marked(reader, rows[:limit])
+        more = str(rows[limit - 1][0]) if len(rows) > limit else None
+        return Page(tuple(shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
         with self._space.read() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            return entries.find(reader, reader.id, entry_id)[1]
+            [entry] = self._views.marked(reader, [entries.find(reader, reader.id, entry_id)])
+            return entry
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, the entries of these ids that meet the filter. If somebody else is reading the
-        file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends. It
-        is removed by the next ``forget``, ``settle`` or opening, or by a running server.
+        With both, the entries of these ids that meet the filter. With ``replies``, what a model
+        said that may quote them goes, too; else the receipt names it. If somebody else is reading
+        the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
+        It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
 
         Raises UnknownName when one of the ids is not there or nothing matches, and InputError
         without any condition; nothing is erased then.
@@ -464,7 +477,7 @@ class Memory:
         except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
             retry(self._database)
             raise
-        return self._eraser.forget(seqs)
+        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     # ------------------------------------------------------------------ looking after it
 
@@ -511,9 +524,9 @@ class Memory:
         """
         with self._space.read() as reader:
             settings = ledger.settings(reader, reader.id)
-            digests = list(entries.source_digests(reader, reader.id))
+            sources = list(entries.file_sources(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(*pair) for pair in digests)
+        yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
@@ -541,6 +554,13 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
+        with forks.importing():  # here, as readers of other programs' formats take long to import
+            from treering.ingest.transcripts.importing import (
+                ImportOptions,
+                import_path,
+                refuse_options,
+            )
+
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
             return import_path(lines, self.import_, options, progress)
@@ -569,3 +589,13 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def space_of(memory: Memory) -> Space:
+    """The space of a memory, for a server that lists what is in it in ways of its own."""
+    return memory._space
+
+
+def tree_so_far(memory: Memory, seconds: float) -> TreeView:
+    """The tree as it is after growing for about so many seconds; 0: as it is now."""
+    return memory._views.tree_so_far(seconds)

@@ -35,6 +35,9 @@ class Entry:
 
     A text longer than one entry may hold becomes several entries of one source; joined in the
     order of ``position`` their texts are the text that was added, to the character.
+
+    Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
+    and may be out of date since ``stale`` if that is.
     """
 
     id: str
@@ -48,6 +51,8 @@ class Entry:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    superseded_by: Newer | None = None
+    stale: Newer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of a folder that was not added, and why."""
+    """A file of a folder, or a page of a document, that was not added, and why."""
 
     path: str
     reason: str
@@ -215,13 +220,16 @@ class Forgotten:
     """What ``forget`` erased. ``scrubbed``: nothing of it is left in the bytes of the file or its
     log. If it is False, somebody was reading the file; what is left is removed later.
 
-    ``views`` counts the derived rows that went, by view.
+    ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
+    was erased, since their model was shown it and they share words with it: they stay, unless
+    ``forget(..., replies=True)`` erased them, too.
     """
 
     entries: tuple[str, ...]
     sources: tuple[str, ...]
     views: Mapping[str, int]
     scrubbed: bool
+    replies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +267,8 @@ class Stats:
 class Filter:
     """Which entries may be found: all conditions that are given must hold (AND).
 
-    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder.
+    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
+    of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
     ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
     that are left out.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from treering.errors import TextEncodingError
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def check_text(text: str, what: str, offset: int = 0) -> str:
@@ -23,3 +27,8 @@ def check_text(text: str, what: str, offset: int = 0) -> str:
             "the original bytes with the right encoding"
         ) from error
     return text
+
+
+def storable(text: str) -> str:
+    """A text that a library has read, without what no text has: NUL and lone surrogates."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

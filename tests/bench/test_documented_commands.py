@@ -14,8 +14,8 @@ import typer
 from treering.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")))
-GENERATED = "docs/cli.md"  # from the commands themselves
+PAGES = sorted((ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")))
+GENERATED = "docs/reference/cli.md"  # from the commands themselves
 
 _INLINE = re.compile(r"`(treering bench [^`]+)`")
 _LINE = re.compile(r"^(treering bench .*)$", re.MULTILINE)
@@ -88,7 +88,7 @@ def test_a_command_that_cannot_be_given_is_noticed(line: str, why: str) -> None:
 
 
 def test_every_command_of_bench_is_on_the_page_about_measuring() -> None:
-    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "figures" / "measuring.md").read_text(encoding="utf-8")
     text = " ".join(page.split())
     missing = [name for name in _all_commands() if f"treering bench {name}" not in text]
     assert missing == []

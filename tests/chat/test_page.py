@@ -11,7 +11,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.llm.scripted import ScriptedLLM
 
-PAGE = Path(__file__).parents[2] / "docs" / "chat.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "chat.md"
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _OPENED = 'memory = Memory.open("life.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
 _SHOWN = re.compile(r"```\n(\[1\].*?)```", re.DOTALL)

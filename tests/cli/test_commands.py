@@ -23,7 +23,7 @@ def test_every_command_and_option_has_a_help_text() -> None:
 
 
 def test_the_page_of_the_command_line_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
     assert page == document(page), "run: python -m tools.document_cli"
     reference = page.partition(MARK)[2]
     for name in COMMANDS:
@@ -44,6 +44,18 @@ def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_p
     assert one.exists()
     assert two.exists()
     assert treering("--json", "spaces", "-m", two).stdout == '{"space": "default"}\n'
+
+
+@pytest.mark.parametrize("option", ["--memory", "--space", "--embedder", "--llm"])
+def test_an_empty_option_is_refused_and_no_default_stands_for_it(
+    treering: Treering, option: str
+) -> None:
+    treering("add", "words")
+    for arguments in (("stats", option, ""), (option, "", "stats")):
+        refused = treering(*arguments)
+        assert refused.exit_code == 2
+        assert refused.stdout == ""
+        assert f"{option}: it is empty" in " ".join(refused.stderr.split())
 
 
 def test_without_a_path_a_memory_in_the_current_folder_is_taken(

@@ -26,6 +26,17 @@ def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
     )
 
 
+def test_entries_are_listed_and_shown_with_what_superseded_them(treering: Treering) -> None:
+    told(treering)
+    older, newer = treering("list").stdout.splitlines()
+    mark = "(superseded since 2026-05-03: I moved to Porto.)"
+    assert older.endswith(f"I live in Berlin. {mark}")
+    assert newer.endswith("I moved to Porto.")
+    assert treering("show", older.split()[0]).stdout.endswith(f"\nI live in Berlin. {mark}\n")
+    [record, _] = records(treering("list", "--json"))
+    assert record["superseded_by"]["text"] == "I moved to Porto."
+
+
 def test_what_ended_is_told_apart(treering: Treering) -> None:
     for text in ("I play tennis every Sunday.", "I don't play tennis any more."):
         treering("add", text, "--speaker", "Ana", "--kind", "chat", "--at", "2026-05-03")

@@ -37,7 +37,7 @@ def options(command: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("command", "operation", "beside"),
     [
-        ("search", Memory.search, {"explain"}),
+        ("search", Memory.search, {"explain", "whole"}),
         ("context", Memory.context, set()),
         ("ask", Memory.ask, set()),
         ("chat", Memory.chat_stream, {"message"}),

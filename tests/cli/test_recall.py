@@ -83,7 +83,7 @@ def test_relations_can_be_chosen_weighed_and_turned_off(filled: Treering) -> Non
         ["--relation", "kinship"],
         ["--alpha", "much"],
         ["--alpha", "time=1", "--relation", "context"],
-        ["--since", "yesterday"],
+        ["--since", "once upon a time"],
         ["--mode", "psychic"],
         ["--k", "0"],
     ],

@@ -136,6 +136,34 @@ def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path
     )
 
 
+def test_an_export_of_a_whole_file_is_imported_space_by_space(
+    treering: Treering, tmp_path: Path
+) -> None:
+    for space, text in (("ana", "Ana's cat."), ("ben", "Ben's dog."), ("default", '{"format": 1}')):
+        treering("add", text, "--space", space)
+    file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
+    assert treering("export", "--all-spaces", file).stdout == f"wrote 3 entries to {file}\n"
+    assert treering("import", file, "-m", copy).stdout == "added 3 entries\n"
+    assert treering("spaces", "-m", copy).stdout == "ana\nben\ndefault\n"
+    for space in ("ana", "ben", "default"):
+        mine = ("list", "--json", "--space", space)
+        assert treering(*mine, "-m", copy).stdout == treering(*mine).stdout
+    assert treering("import", stdin=file.read_text("utf-8")).stdout == (
+        "added 0 entries, 3 unchanged\n"
+    )
+    assert treering("import", file, "-m", copy, "--space", "ana").exit_code == 2
+    assert treering("list", "-m", copy, "--space", "ana").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("lines", ["", "\n", "{}", "not json\n", '{"format": "treering"}'])
+def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering, lines: str) -> None:
+    treering("add", "Words.")
+    refused = treering("import", stdin=lines)
+    assert refused.exit_code == 2
+    assert "export" in refused.stderr
+    assert treering("list").stdout.count("\n") == 1
+
+
 def test_an_export_counts_entries_and_not_the_digests_of_files(
     treering: Treering, tmp_path: Path
 ) -> None:
@@ -189,7 +217,7 @@ def test_past_conversations_are_imported_and_what_is_left_out_is_told(
     (folder / "notes.md").write_text("x", "utf-8")
     done = treering("import", folder, "--since", "2026-01-01")
     assert done.stdout == "added 5 entries, 1 skipped\n"
-    assert "left out: 1 thoughts of the model\n" in done.stderr
+    assert "left out: thoughts of the model (1)\n" in done.stderr
     assert f"skipped {folder / 'notes.md'}: no conversation" in done.stderr
     assert treering("import", folder).stdout == "added 0 entries, 5 unchanged, 1 skipped\n"
     refused = treering("import", folder, "--origin", "icq")

@@ -172,6 +172,15 @@ def test_views_are_rebuilt(talk: Memory) -> None:
         talk.rebuild("leaves")
 
 
+def test_entries_are_listed_with_what_superseded_them(remote: Memory) -> None:
+    remote.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
+    remote.add("I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
+    older, newer = remote.entries()
+    assert older.superseded_by is not None
+    assert (older.superseded_by.entry_id, older.superseded_by.text) == (newer.id, newer.text)
+    assert remote.get(older.id) == older
+
+
 def test_entries_are_replaced_and_forgotten(talk: Memory) -> None:
     [entry] = talk.entries(speaker="Ben")
     assert talk.replace(entry.id, "I keep ducks.").text == "I keep ducks."
@@ -308,7 +317,7 @@ def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
             memory.get("none/of/those")
         with pytest.raises(EmptyText):
             memory.search("  ")
-        with pytest.raises(InputError, match="greater than or equal to 1"):
+        with pytest.raises(InputError, match="must be at least 1"):
             memory.search("x", k=0)
         with pytest.raises(LLMUnavailable, match="down"):
             memory.ask("Where?")

@@ -30,6 +30,18 @@ def test_a_hit_says_that_it_is_superseded_and_by_what(memory: Memory) -> None:
     assert {entry.id for entry in memory.entries()} == {older, newer}
 
 
+def test_entries_that_are_listed_or_got_say_it_too(memory: Memory) -> None:
+    older, newer = moved(memory)
+    listed = {entry.id: entry for entry in memory.entries()}
+    against = listed[older].superseded_by
+    assert against is not None
+    assert (against.entry_id, against.text) == (newer, "I moved to Porto.")
+    assert memory.get(older) == listed[older]
+    assert listed[newer].superseded_by is None
+    memory.forget(newer)
+    assert memory.get(older).superseded_by is None
+
+
 def test_a_note_dates_other_notes_of_its_source_only(memory: Memory) -> None:
     [other] = memory.add("Rents in Berlin are high.", source="guide.txt").ids
     [mine] = memory.add("Berlin is cold.", source="diary").ids

@@ -10,6 +10,7 @@ from pathlib import Path
 VERSION = 13
 OLD = ("source", "entry", "fragment", "vector")
 NEW = ("body", "label", "term_list", "vector_data", "work_error", "storage")
+LATER = ("serve_closed", "reply_shown")
 
 ROWS = {
     "source": "SELECT s.id, s.space, n.text, s.digest, p.text FROM new_source s"
@@ -42,7 +43,7 @@ def write_back(path: Path) -> None:
             connection.execute(statement)
         for table in OLD:
             connection.execute(f"INSERT INTO {table} {ROWS[table]}")
-        for table in (*(f"new_{table}" for table in OLD), *NEW):
+        for table in (*(f"new_{table}" for table in OLD), *NEW, *LATER):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE work ADD COLUMN error TEXT")
         connection.execute(f"PRAGMA user_version={VERSION}")

@@ -182,7 +182,7 @@ def test_content_that_cannot_be_kept_is_refused_and_changes_nothing(
         ({"source": "a\ud800"}, "source"),
         ({"speaker": "x" * 1_001}, "1001 characters; at most 1000"),
         ({"kind": "poem"}, "kind is 'poem'; it can be text, chat, code"),
-        ({"at": "yesterday"}, "give ISO 8601"),
+        ({"at": "yesterday"}, "give a date such as"),
         ({"at": float("nan")}, "time nan"),
         ({"at": True}, "time True"),
         ({"at": "9999-12-31T23:59:59-10:00"}, "time"),

@@ -18,7 +18,7 @@ from tests.embedders import HashingEmbedder, down
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
-from treering.journal import scrub
+from treering.views import erase
 
 SECRET = "The spare key lies under the third flowerpot"
 
@@ -147,7 +147,7 @@ def test_the_text_of_another_entry_that_says_the_same_stays(memory: Memory) -> N
 def test_a_reader_delays_the_scrubbing_and_settle_does_it(
     open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrub, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     memory, other = open_memory(), open_memory()
     entry = memory.add(SECRET).ids[0]
     memory.add("Ana moved to Porto.")
@@ -169,7 +169,7 @@ def test_a_reader_delays_the_scrubbing_and_settle_does_it(
 def test_scrubbing_that_waits_does_not_count_as_entries_that_cannot_be_found(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrub, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     memory, other = open_memory(), open_memory()
     entry = memory.add(SECRET).ids[0]
     with other._database.read() as reader:
@@ -181,14 +181,14 @@ def test_scrubbing_that_waits_does_not_count_as_entries_that_cannot_be_found(
 def test_another_writer_or_a_full_disk_delays_the_scrubbing_only(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrub, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     entry = memory.add(SECRET).ids[0]
     scrub_alone = memory._database.scrub
 
-    def while_another_writes(tables: Collection[str], *, patient: bool) -> bool:
+    def while_another_writes(tables: Collection[str], **options: Any) -> bool:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            return scrub_alone(tables, patient=patient)
+            return scrub_alone(tables, **options)
 
     monkeypatch.setattr(memory._database, "scrub", while_another_writes)
     assert not memory.forget(entry).scrubbed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -30,8 +31,9 @@ def serving(path: Path, **options: Any) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def serve(path: Path) -> Iterator[Serve]:
+def serve(path: Path, new_file: Path) -> Iterator[Serve]:
     """Starts servers that stop with the test."""
+    shutil.copyfile(new_file, path)
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(serving(path, **options))
 

@@ -11,6 +11,7 @@ import uvicorn
 
 from tests.embedders import HashingEmbedder
 from treering.serve.app import create_app
+from treering.serve.run import configuration
 from treering.serve.settings import ServerSettings
 
 
@@ -30,9 +31,8 @@ class _Server(uvicorn.Server):
 def serving(**options: Any) -> Iterator[str]:
     """The address of a server with the hashing embedder, in a thread of this process."""
     given: dict[str, Any] = {"embedder": HashingEmbedder()} | options
-    config = uvicorn.Config(
-        create_app(ServerSettings(**given)), port=0, log_config=None, timeout_graceful_shutdown=5
-    )
+    settings = ServerSettings(**given)
+    config = configuration(create_app(settings), settings, port=0, timeout_graceful_shutdown=5)
     server = _Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

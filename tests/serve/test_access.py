@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import InputError, UnknownName
+from treering.journal import sqlite
 from treering.journal.open import open_database
 from treering.serve import access, keys
 from treering.serve.app import create_app
@@ -97,6 +100,39 @@ def test_a_removed_key_opens_nothing_and_its_absence_opens_nothing_either(
     assert client.get("/v1/stats").status_code == 401
 
 
+@pytest.mark.parametrize("another", [False, True])
+def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
+    serve: Serve, make_key: MakeKey, path: Path, another: bool
+) -> None:
+    make_key("ana")
+    with closing(open_database(path)) as database:
+        keys.remove(database, keys.listed(database)[0].id)
+    client = serve()
+    refused = client.get("/v1/stats", headers={"X-Treering-Space": "ana"})
+    assert refused.status_code == 401
+    assert "treering serve key open" in refused.json()["detail"]
+    if another:
+        make_key("ben")
+    with closing(open_database(path)) as database:
+        if another:
+            with pytest.raises(InputError, match="key remove"):
+                keys.open_again(database)
+            keys.remove(database, keys.listed(database)[0].id)
+        keys.open_again(database)
+    assert serve().get("/v1/stats").status_code == 200
+
+
+def test_a_file_with_keys_from_before_is_closed_too(make_key: MakeKey, path: Path) -> None:
+    make_key("ana")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "DROP TABLE serve_closed; DROP TABLE reply_shown;"
+            f"PRAGMA user_version = {len(sqlite._migrations()) - 1}"
+        )
+    with closing(open_database(path)) as database:
+        assert keys.is_closed(database)
+
+
 def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> None:
     for headers in (
         {"Origin": "https://evil.test"},
@@ -104,9 +140,14 @@ def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> N
         {"Host": "evil.test"},
         {"Host": "[::1"},
         {"Host": "localhost.evil.test:7373"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"},
     ):
         assert client.get("/v1/entries", headers=headers).status_code == 403, headers
-    for headers in ({"Origin": "http://localhost:7373"}, {"Host": "127.0.0.1:80"}):
+    for headers in (
+        {"Origin": "http://localhost:7373"},
+        {"Host": "127.0.0.1:80"},
+        *({"Sec-Fetch-Site": site} for site in ("same-origin", "same-site", "none")),
+    ):
         assert client.get("/v1/entries", headers=headers).status_code == 200, headers
 
 

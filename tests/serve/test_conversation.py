@@ -176,7 +176,7 @@ def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
 
 @given(st.lists(JSON, max_size=4), st.booleans())
 def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
-    reply = UpstreamReply(streams=streams)
+    reply = UpstreamReply(streams=streams, max_bytes=2**20)
     for one in found:
         reply.feed(b"data: " if streams else b"")
         reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
@@ -193,7 +193,7 @@ def chunk(text: str | None, index: int = 0) -> bytes:
 def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> None:
     stream = b": ping\r\n\r\n" + chunk(None) + chunk("Grüß ") + chunk("no", 1) + chunk("dich 🌲")
     stream += b'data: {"choices": []}\n\ndata: {"error": {}}\n\ndata: [1]\n\ndata: [DONE]\n\n'
-    reply = UpstreamReply(streams=True)
+    reply = UpstreamReply(streams=True, max_bytes=2**20)
     for start in range(0, len(stream), size):
         reply.feed(stream[start : start + size])
     assert reply.utterance() == Utterance("assistant", "Grüß dich 🌲")
@@ -201,7 +201,7 @@ def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> No
 
 
 def test_a_reply_at_once_is_its_first_choice() -> None:
-    reply = UpstreamReply(streams=False)
+    reply = UpstreamReply(streams=False, max_bytes=2**20)
     choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
     usage = {"prompt_tokens": 11, "completion_tokens": 3}
     reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
@@ -211,6 +211,6 @@ def test_a_reply_at_once_is_its_first_choice() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"choices": 7}', b'{"choices": [{}]}'])
 def test_a_reply_that_says_nothing_is_nothing(content: bytes) -> None:
-    reply = UpstreamReply(streams=False)
+    reply = UpstreamReply(streams=False, max_bytes=2**20)
     reply.feed(content)
     assert reply.utterance() is None

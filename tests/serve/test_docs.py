@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "serve.md").read_text("utf-8")
 
 
 def test_every_route_that_is_named_is_there_and_every_part_is_named(client: TestClient) -> None:

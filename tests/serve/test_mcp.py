@@ -170,6 +170,24 @@ def test_every_tool_with_an_output_schema_gives_data_that_meets_it(memory: Memor
     talk(memory, act)
 
 
+def test_entries_are_listed_with_what_superseded_them(memory: Memory) -> None:
+    memory.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
+    memory.add("I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
+
+    async def act(client: Client) -> None:
+        older, newer = (await said(client, "list")).splitlines()
+        assert older.endswith("I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)")
+        assert newer.endswith("I moved to Porto.")
+        listed = (await client.call_tool("list", {})).structured_content
+        assert listed is not None
+        assert [entry.get("against") for entry in listed["entries"]] == [
+            "superseded since 2026-05-03: I moved to Porto.",
+            None,
+        ]
+
+    talk(memory, act)
+
+
 def test_entries_are_listed_page_by_page_and_updated_by_their_ids(memory: Memory) -> None:
     for number in range(3):
         memory.add(f"note {number}\nsecond line", source=f"s{number % 2}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx2
 import openai
@@ -365,3 +366,61 @@ def test_a_message_longer_than_an_entry_is_remembered_once(path: Path, open_memo
         )
     texts = [one.text for one in entries(open_memory)]
     assert "".join(texts) == f"{long}I see.Really?Yes."
+
+
+def test_a_reply_through_the_proxy_that_repeats_what_is_forgotten_is_named(
+    open_memory: Open, path: Path
+) -> None:
+    memory: Memory = open_memory()
+    [secret] = memory.add("The spare key lies under the third flowerpot.").ids
+    with between(path, says("Under the flowerpots."), says("Hello!")) as (client, _):
+        for question in ("Where is the spare key?", "Hello?"):
+            client.chat.completions.create(model="m", messages=[user(question)])
+    receipt = memory.forget(secret)
+    assert [memory.get(reply).text for reply in receipt.replies] == ["Under the flowerpots."]
+
+
+def test_an_id_that_no_header_can_hold_is_named_all_the_same(open_memory: Open, path: Path) -> None:
+    odd = ("日本語", "one,two", "%41 b")
+    memory: Memory = open_memory()
+    memory.add("The spare key lies under the third flowerpot.")
+    header, line = list(memory.export())
+    entries_of = [json.dumps({**json.loads(line), "id": name, "position": 10 + place})
+                  for place, name in enumerate(odd)]  # fmt: skip
+    open_memory(space="odd").import_([header, *entries_of])
+    with between(path, says("Look there."), space="odd") as (client, _):
+        reply = client.chat.completions.with_raw_response.create(
+            model="m", messages=[user("Where is the spare key, under the flowerpot?")]
+        )
+    assert reply.status_code == 200
+    named = {unquote(name) for name in reply.headers["x-treering-memories"].split(",")}
+    assert named <= set(odd)
+    assert named
+
+
+def test_a_reply_that_is_too_long_is_refused_or_passed_on_but_not_kept(
+    open_memory: Open, path: Path
+) -> None:
+    long = "word " * 5_000
+    with between(
+        path, says(long), streams(chunk(long), chunk(long, "stop")), max_reply_bytes=10_000
+    ) as (client, _):
+        with pytest.raises(openai.InternalServerError, match="--max-reply-bytes"):
+            client.chat.completions.create(model="m", messages=[user("First?")])
+        pieces = client.chat.completions.create(model="m", messages=[user("Second?")], stream=True)
+        text = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+    assert text == 2 * long
+    assert held(open_memory) == [("user", "First?"), ("user", "Second?")]
+
+
+@pytest.mark.parametrize("count", [10**26, -1])
+def test_token_counts_that_no_model_has_break_nothing(
+    open_memory: Open, path: Path, count: int
+) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": 1}
+    with between(path, says("Hello!", usage=usage)) as (client, _):
+        client.chat.completions.create(model="m", messages=[user("Hi?")])
+    assert held(open_memory) == [("user", "Hi?"), ("assistant", "Hello!")]
+    memory: Memory = open_memory()
+    [spent] = memory.stats().spent
+    assert 0 <= spent.prompt_tokens <= 10**9

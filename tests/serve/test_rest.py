@@ -68,6 +68,17 @@ def test_many_queries_are_answered_in_their_order(talk: TestClient) -> None:
     assert [hits[0]["text"] for hits in found] == ["I keep bees on the roof.", "I moved to Porto."]
 
 
+def test_entries_are_listed_with_what_superseded_them(client: TestClient) -> None:
+    for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+        body = {"text": text, "speaker": "Ana", "kind": "chat", "at": at}
+        assert client.post("/v1/entries", json=body).status_code == 201
+    older, newer = client.get("/v1/entries").json()["entries"]
+    assert older["superseded_by"]["entry_id"] == newer["id"]
+    assert older["superseded_by"]["text"] == "I moved to Porto."
+    assert newer["superseded_by"] is None
+    assert client.get(f"/v1/entries/{older['id']}").json() == older
+
+
 def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:
     first = talk.get("/v1/entries", params={"limit": 2}).json()
     rest = talk.get("/v1/entries", params={"limit": 2, "cursor": first["next"]}).json()
@@ -115,12 +126,12 @@ def test_a_context_fits_its_budget_and_cites(talk: TestClient) -> None:
         ({"query": ""}, "at least 1 character"),
         ({"query": "x" * 20_001}, "at most 20000"),
         ({"query": "  "}, "empty"),
-        ({"query": "x", "k": 0}, "greater than or equal to 1"),
-        ({"query": "x", "k": 1_001}, "less than or equal to 1000"),
-        ({"query": "x", "qurey": "y"}, "not permitted"),
+        ({"query": "x", "k": 0}, "must be at least 1"),
+        ({"query": "x", "k": 1_001}, "must be at most 1000"),
+        ({"query": "x", "qurey": "y"}, "is not a field"),
         ({"query": "x", "since": "yesterday"}, "ISO 8601"),
         ({"query": "x", "alpha": -1}, "at least 0"),
-        ({}, "required"),
+        ({}, "is missing"),
     ],
 )
 def test_what_cannot_be_searched_for_is_told(
@@ -142,11 +153,48 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
     assert "secret" not in found.text
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        ("search", {}, "query is missing"),
+        ("search", {"query": 5}, "query must be a string"),
+        ("search", {"query": ""}, "query must have at least 1 character(s)"),
+        ("search", {"query": "x", "k": 0}, "k must be at least 1"),
+        ("search", {"query": "x", "k": "many"}, "k must be a whole number"),
+        ("search", {"query": "x", "kk": 1}, "kk is not a field of this request"),
+        ("search", {"query": "x", "mode": "m"}, "mode must be 'hybrid', 'lexical' or 'dense'"),
+        ("search", {"query": "x", "alpha": "much"}, "alpha must be a number or an object"),
+        ("search", [], "the body must be an object"),
+        ("search-many", {"queries": ["a", 5]}, "queries[1] must be a string"),
+        ("entries", {}, "text or messages is missing"),
+        ("entries", {"text": ["a"]}, "text must be a string"),
+        ("entries", {"text": "a", "at": []}, "at must be a string or a number"),
+        (
+            "entries",
+            {"messages": [{"role": "user", "content": 7}]},
+            "messages[0].content must be a string or a list",
+        ),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(
+    client: TestClient, path: str, body: object, detail: str
+) -> None:
+    answer = client.post(f"/v1/{path}", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == detail
+    assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
+
+
+def test_a_parameter_of_the_address_is_named_as_it_is_written(client: TestClient) -> None:
+    answer = client.get("/v1/entries", params={"limit": "many"})
+    assert answer.json()["detail"] == "limit must be a whole number"
+
+
 def test_a_body_that_is_not_json_is_told_where(client: TestClient) -> None:
     json = {"content-type": "application/json"}
     answer = client.post("/v1/search", content=b'{"query": x}', headers=json)
     assert answer.status_code == 422
-    assert answer.json()["detail"] == "body: not valid JSON at character 10: Expecting value"
+    assert answer.json()["detail"] == "the body is not valid JSON at character 10: Expecting value"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tree.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "tree.md"
 
 
 def test_the_examples_of_the_page_run_as_they_stand(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "views.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "views.md"
 ENTRY_POINTS = "entry_points.txt"
 
 

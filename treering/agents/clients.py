@@ -1,6 +1,6 @@
 """The agents that treering can be put into: where their settings are, and what goes into them.
 
-Each format was read in the client's own documentation; docs/agents.md says which page.
+Each format was read in the client's own documentation; docs/how-to/agents.md says which page.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from treering.aio.chat_stream import AsyncChatStream
 from treering.aio.code import AsyncCode
 from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
@@ -17,7 +18,6 @@ from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.answer import Answer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.stream import AsyncChatStream
 from treering.embed.contract import Embedder
 from treering.ingest.intake import Message
 from treering.ingest.where import Where
@@ -121,6 +121,10 @@ class AsyncMemory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
+        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
+        are in ``Receipt.skipped``.
+
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
@@ -131,7 +135,7 @@ class AsyncMemory:
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added) and JournalError.
+        Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
         return await asyncio.to_thread(
             lambda: self._memory.add(
@@ -371,7 +375,8 @@ class AsyncMemory:
         )
 
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]:
-        """The entries that meet a filter, in the order they were added."""
+        """The entries that meet a filter, in the order they were added, with what is known against
+        each: see ``Entry``."""
         return paged(self._memory.entries(**where))
 
     async def page(
@@ -387,14 +392,19 @@ class AsyncMemory:
         """The entry with that id. Raises UnknownName."""
         return await asyncio.to_thread(lambda: self._memory.get(entry_id))
 
-    async def forget(self, *entry_ids: str, **where: Unpack[Where]) -> Forgotten:
+    async def forget(
+        self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]
+    ) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. Raises UnknownName when one of the ids is not there or nothing
+        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
+        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
         matches, and InputError without any condition; nothing is erased then.
         """
-        return await asyncio.to_thread(lambda: self._memory.forget(*entry_ids, **where))
+        return await asyncio.to_thread(
+            lambda: self._memory.forget(*entry_ids, replies=replies, **where)
+        )
 
     @property
     def memos(self) -> AsyncMemos:

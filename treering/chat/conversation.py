@@ -14,6 +14,7 @@ from treering.chat import shown
 from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
+from treering.chat.registry import policy_of
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import (
@@ -25,7 +26,7 @@ from treering.errors import (
     TextEncodingError,
 )
 from treering.ingest.intake import Intake
-from treering.journal import entries, unanswered
+from treering.journal import entries, reply_sources, unanswered
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply
@@ -76,49 +77,52 @@ class Conversations:
         self._intake = intake
 
     def prompt(
-        self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
+        self, message: str, policy: str | Policy, source: str, budget: int, count: CountTokens
     ) -> ChatPrompt:
         """What a model would be shown for a message; nothing is kept."""
+        chosen = policy_of(policy)
         check_message(message, budget, count)
         self._views.catch_up()
         history = self._history(source, budget)
-        return build(message, history, policy, self._sources(count), budget, count)
+        return build(message, history, chosen, self._sources(count), budget, count)
 
     def reply(
         self,
         message: str,
-        policy: Policy,
+        policy: str | Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
+        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
+            prompt, digests = self._prompt(open_round, chosen)
             reply = llm.complete(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-        self._follow(source, policy)
+        self._follow(source, chosen)
         return answer
 
     def stream(
         self,
         message: str,
-        policy: Policy,
+        policy: str | Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
+        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
+            prompt, digests = self._prompt(open_round, chosen)
             pieces = llm.stream(
                 prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
             )
@@ -127,7 +131,7 @@ class Conversations:
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-            self._follow(source, policy)
+            self._follow(source, chosen)
             return answer
 
         return ChatStream(pieces, prompt, remember, lambda: self._give_up(open_round))
@@ -141,6 +145,11 @@ class Conversations:
         """The ids among those of ``digests`` that are gone since, or hold another text."""
         with self._space.read() as reader:
             return shown.changed(reader, digests)
+
+    def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
+        """Note, by ids, what the model was shown that gave replies which are kept elsewhere."""
+        with self._space.write() as writer:
+            reply_sources.note(writer, writer.id, replies, ids_shown)
 
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._space, self._views, count, hidden)
@@ -242,7 +251,8 @@ class Conversations:
         )
         with self._space.write() as writer:
             _refuse_what_shows_forgotten(writer, prompt_reply)
-            self._intake.said(writer, source, _message("assistant", answer.text))
+            receipt = self._intake.said(writer, source, _message("assistant", answer.text))
+            reply_sources.note(writer, writer.id, receipt.ids, prompt_reply.shown.keys())
             unanswered.answered(writer, writer.id, open_round.entries)
             if record is not None:
                 record.keep_answer(writer, answer)

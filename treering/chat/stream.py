@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -96,36 +95,3 @@ class ChatStream(Iterator[str]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class AsyncChatStream(AsyncIterator[str]):
-    """A ``ChatStream`` for asyncio: each piece is waited for in a worker thread."""
-
-    def __init__(self, stream: ChatStream) -> None:
-        self._stream = stream
-
-    async def __anext__(self) -> str:
-        piece = await asyncio.to_thread(next, self._stream, None)
-        if piece is None:
-            raise StopAsyncIteration
-        return piece
-
-    @property
-    def answer(self) -> Answer | None:
-        """The whole reply with its cost; None until it is complete and remembered."""
-        return self._stream.answer
-
-    async def close(self) -> None:
-        """Stop the model."""
-        await asyncio.to_thread(self._stream.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -24,6 +24,7 @@ app = typer.Typer(
     cls=Root,
     no_args_is_help=True,
     epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},  # sub-commands take it over
     pretty_exceptions_enable=False,  # it would print local variables: keys and remembered text
 )
 for _module in (taking_in, recall, facts, upkeep, doctor, agents):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from treering.cli import stdin
+from treering.cli.moments import FORMS, moment
 from treering.cli.options import Globals, command, run_of, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
@@ -34,11 +35,11 @@ def memos(
     source: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
     since: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only with lines from this time on (ISO 8601)."),
+        typer.Option(metavar="TIME", help=f"Only with lines from this time on: {FORMS}."),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Only with lines from before this time (ISO 8601)."),
+        typer.Option(metavar="TIME", help="Only with lines from before this time."),
     ] = None,
     as_of: AsOf = None,
 ) -> None:
@@ -49,17 +50,18 @@ def memos(
     run = run_of(chosen)
     with run.memory() as memory:
         listed = memory.memos.list(
-            topic=topic, source=source, since=since, until=until, as_of=as_of
+            topic=topic,
+            source=source,
+            since=moment(since),
+            until=moment(until),
+            as_of=moment(as_of),
         )
+        due = 0 if listed else memory.stats().pending.get("memo", 0)
     for memo in listed:
         run.out.emit(memo, *_memo(memo))
     if not listed:
         narrowed = any((topic, source, since, until, as_of))
-        note(
-            "no memo meets these conditions"
-            if narrowed
-            else "there are no memos; with a language model `treering settle` writes what is due"
-        )
+        note("no memo meets these conditions" if narrowed else _why_none(due))
 
 
 @command(app)
@@ -77,7 +79,7 @@ def show(
             for version in memory.memos.history(memo_id):
                 run.out.emit(version, *_version(version))
             return
-        memo = memory.memos.get(memo_id, as_of=as_of)
+        memo = memory.memos.get(memo_id, as_of=moment(as_of))
         lines = memory.memos.lines(memo)
     run.out.emit(memo, *_memo(memo))
     for line in lines:
@@ -162,6 +164,17 @@ def delete(run: Run, memo_id: Id) -> None:
     with run.memory() as memory:
         memory.memos.delete(memo_id)
     note(f"deleted; `treering memo show {memo_id} --history` still shows it")
+
+
+def _why_none(due: int) -> str:
+    if due:
+        return (
+            f"no memo is written yet, {due:,} due: `treering settle` writes with a language model"
+        )
+    return (
+        "there are no memos: `treering settle` writes them, with a language model, once a "
+        "conversation has over 10 lines or 1,024 tokens"
+    )
 
 
 def _emit(run: Run, *memos: Memo) -> None:

@@ -18,6 +18,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
+from treering.cli.moments import FORMS, moment
+from treering.cli.output import long_path
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import JSON, Kind
@@ -83,7 +85,16 @@ class Globals:
     ] = False
 
     def over(self, outer: Globals) -> Globals:
-        """These options; one that is not given is taken from those before the command's name."""
+        """These options; one that is not given is taken from those before the command's name.
+
+        Raises BadParameter for an empty one: the default in its place might be another memory.
+        """
+        for option in _GLOBALS:
+            if getattr(self, option.name) == "":
+                raise typer.BadParameter(
+                    "it is empty; give a value, or leave the option out for the default",
+                    param_hint=f"--{option.name}",
+                )
         merged = {
             option.name: getattr(self, option.name) or getattr(outer, option.name)
             for option in _GLOBALS
@@ -119,7 +130,7 @@ class Filters:
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Only from this time on (ISO 8601). Entries without a time are left out.",
+            help=f"Only from this time on: {FORMS}. Entries without a time are left out.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -127,7 +138,7 @@ class Filters:
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Only before this time (ISO 8601). Entries without a time are left out.",
+            help="Only before this time. Entries without a time are left out.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -147,6 +158,11 @@ class Filters:
             option.name: getattr(self, option.name)
             for option in fields(self)
             if option.name != "meta"
+        }
+        plain |= {
+            "source": long_path(self.source),
+            "since": moment(self.since),
+            "until": moment(self.until),
         }
         given = {key: value for key, value in plain.items() if value is not None}
         return given | ({"metadata": metadata(self.meta)} if self.meta else {})

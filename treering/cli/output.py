@@ -7,17 +7,23 @@ on a terminal its control characters, which could move the cursor or hide text, 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, TextIO
 
 Part = str | tuple[str, str]
 """A text, or a text and a rich style."""
+
+FIRST_LINE_S = 2.0  # what is done sooner needs no line
+EVERY_S = 15.0
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -46,6 +52,28 @@ def _plain(value: object) -> Any:
 def counted(count: int, singular: str, plural: str) -> str:
     """A number with its noun, such as "1 entry" and "2,000 entries"."""
     return f"{count:,} {singular if count == 1 else plural}"
+
+
+def short_path(source: str) -> str:
+    """A source that is a path below the current or the home folder, as ``./…`` or ``~/…``.
+
+    A shell, and ``long_path``, make the source of it again. Others stay as they are.
+    """
+    if not Path(source).is_absolute():
+        return source
+    for folder, short in ((Path.cwd(), "."), (Path.home(), "~")):
+        below = f"{folder}{os.sep}"
+        if len(below) > 2 and source.startswith(below):
+            return f"{short}{os.sep}{source.removeprefix(below)}"
+    return source
+
+
+def long_path(source: str | None) -> str | None:
+    """The source that ``short_path`` shows in this form; others, names among them, as they are."""
+    if source is None or not source.startswith((f".{os.sep}", f"~{os.sep}")):
+        return source
+    path = str(Path(source).expanduser().resolve())
+    return f"{path}{os.sep}" if source.endswith(os.sep) else path
 
 
 def use_utf8() -> None:
@@ -98,10 +126,13 @@ class Output:
         return count
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
-        """A progress bar on stderr, if that is a terminal. Call the function to move it."""
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A progress bar on stderr, or a line now and then if that is no terminal.
+
+        Call the function to move it on.
+        """
         if not sys.stderr.isatty():
-            yield None
+            yield progress_lines(what)
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -110,6 +141,21 @@ class Output:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def progress_lines(
+    what: str, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int, int], None]:
+    """A function that notes how far a long piece of work is, seldom enough for a log file."""
+    due = clock() + FIRST_LINE_S
+
+    def move(done: int, total: int) -> None:
+        nonlocal due
+        if clock() >= due:
+            note(f"{what}: {done:,} of {total:,}")
+            due = clock() + EVERY_S
+
+    return move
 
 
 def _write(stream: TextIO, parts: tuple[Part, ...]) -> None:

@@ -14,12 +14,14 @@ import typer
 from treering.chat import DEFAULT, PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
-from treering.cli.output import Part, note
+from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
+
+_NO_SCORE = "–"
 
 Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
 MixedOrNot = Annotated[
@@ -41,19 +43,26 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
     ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Show the whole text of each hit, not the best lines.")
+    ] = False,
     level: Annotated[
         Level, typer.Option(help="Texts, summaries of the tree, or all among each other.")
     ] = "texts",
 ) -> None:
     """Find the fragments that answer a query best."""
+    from treering.cli import snippets  # it counts terms, for which help need not wait
+
+    asked = stdin.argument(query)
     with run.memory() as memory:
-        hits = memory.search(
-            stdin.argument(query), k=k, level=level, **ranking.chosen(), **where.where()
-        )
+        hits = memory.search(asked, k=k, level=level, **ranking.chosen(), **where.where())
     for number, hit in enumerate(hits, start=1):
-        run.out.emit(hit, *_hit(number, hit, explain))
+        text = snippets.shown(hit, asked, whole)
+        run.out.emit(hit, *_head(number, hit), *text, *(_why(hit) if explain else ()))
     if not hits:
         note("nothing found")
+    elif not any(map(_is_scored, hits)):
+        note("– is no score: a score compares texts, and there is nothing to compare with yet")
 
 
 @command(commands)
@@ -77,7 +86,8 @@ def context(
     run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
-    note(f"{passages.tokens} of {passages.budget} tokens, {len(passages.passages)} passages")
+    shown = counted(len(passages.passages), "passage", "passages")
+    note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
 
 @command(commands)
@@ -164,17 +174,20 @@ def _typed() -> Iterator[str]:
             return
 
 
-def _hit(number: int, hit: Hit, explain: bool) -> Iterator[Part]:
-    yield f"{number:2}  {hit.score:5.2f}  "
+def _head(number: int, hit: Hit) -> Iterator[Part]:
+    score = f"{hit.score:5.2f}" if _is_scored(hit) else f"{_NO_SCORE:>5}"
+    yield f"{number:2}  {score}  "
     if hit.summary_of:
         yield f"summary of {hit.summary_of} texts", "bold"
         yield f"  node {hit.node}, such as "
-    yield hit.source, "cyan"
+    yield short_path(hit.source), "cyan"
     yield f" #{hit.position}{_origin(hit.at, hit.speaker)}  "
     yield hit.entry_id, "dim"
-    yield "\n" + _indented(hit.text)
-    if explain:
-        yield from _why(hit)
+
+
+def _is_scored(hit: Hit) -> bool:
+    """Whether there was another text to compare this one with: all terms are 0 without."""
+    return any(hit.why.terms.values())
 
 
 def _why(hit: Hit) -> Iterator[Part]:
@@ -184,21 +197,19 @@ def _why(hit: Hit) -> Iterator[Part]:
     for place, (name, value) in enumerate(hit.why.terms.items()):
         label, score = raw.get(name, ("", None))
         yield f"\n    {'=' if not place else '+'} "
-        yield f"{name:<10} {value:+6.2f}", "green" if value > 0 else "red"
+        term = f"{value:+6.2f}" if _is_scored(hit) else f"{_NO_SCORE:>6}"
+        yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
         yield f"   {label} {score:.2f}" if score is not None else ""
-    yield f"\n    = {'score':<10} {hit.score:+6.2f}   confidence {hit.confidence:.2f}"
+    total = f"{hit.score:+6.2f}" if _is_scored(hit) else f"{_NO_SCORE:>6}"
+    yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"
 
 
 def _citation(passage: Passage) -> Iterator[Part]:
     yield f"\n[{passage.number}] "
-    yield passage.source, "cyan"
+    yield short_path(passage.source), "cyan"
     yield _origin(passage.at, None)
 
 
 def _origin(at: datetime | None, speaker: str | None) -> str:
     date = f"  {at:%Y-%m-%d %H:%M}" if at else ""
     return f"{date}  {speaker}" if speaker else date
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.strip("\n").splitlines())

@@ -59,6 +59,10 @@ class Run:
         space = self.named_space or space_in(str(path), working_folder())
         return replace(self, url=str(path), space=space, is_named=True)
 
+    def in_space(self, name: str) -> Self:
+        """The same run on another space of the same memory."""
+        return replace(self, space=name, named_space=name)
+
     def for_agent(self) -> Self:
         """The same run on the memory that agents use, which is never one that lies around here."""
         return self if self.is_named else self.at(user_memory())

@@ -15,6 +15,10 @@ from treering.cli.run import Run
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
+    HEADER_BYTES,
+    HEADER_S,
+    MAX_CONNECTIONS,
+    MAX_REPLY_BYTES,
     RECALL_TOKENS,
     REQUESTS_PER_S,
     ServerSettings,
@@ -79,6 +83,18 @@ def serve(
             min=0, metavar="TOKENS", help="Memories added to a chat that passes; 0 for none."
         ),
     ] = RECALL_TOKENS,
+    max_connections: Annotated[
+        int, typer.Option(min=2, help="Connections that may be open at once.")
+    ] = MAX_CONNECTIONS,
+    header_bytes: Annotated[
+        int, typer.Option(min=1_024, help="How long the headers of a request may be.")
+    ] = HEADER_BYTES,
+    header_seconds: Annotated[
+        float, typer.Option(min=0.1, help="How long the headers of a request may take.")
+    ] = HEADER_S,
+    max_reply_bytes: Annotated[
+        int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
+    ] = MAX_REPLY_BYTES,
 ) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
@@ -100,6 +116,10 @@ def serve(
         upstream=upstream,
         upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
         recall_budget=recall,
+        max_connections=max_connections,
+        header_bytes=header_bytes,
+        header_s=header_seconds,
+        max_reply_bytes=max_reply_bytes,
     )
     serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
 
@@ -140,3 +160,13 @@ def remove(
     with run.database() as database:
         keys.remove(database, key_id)
     note(f"removed key {key_id}")
+
+
+@command(key, name="open")
+def open_(run: Run) -> None:
+    """Answer everybody on this machine without a key again, once the last key is removed."""
+    from treering.serve import keys
+
+    with run.database() as database:
+        keys.open_again(database)
+    note("this memory needs no key on this machine any more")

@@ -12,9 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from treering.cli import stdin
+from treering.cli.moments import FORMS, moment
 from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
+from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError
 from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
@@ -42,7 +44,7 @@ def add(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When it was said or written: ISO 8601."),
+        typer.Option(metavar="TIME", help=f"When it was said or written: {FORMS}."),
     ] = None,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
     session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
@@ -59,6 +61,9 @@ def add(
 ) -> None:
     """Remember texts, files, folders, or conversations.
 
+    PDF, Word, HTML, EPUB and spreadsheets are read with the extra `documents`; the source names the
+    page, as in lease.pdf#2.
+
     A conversation is a .json or .jsonl file, or piped lines, of messages with "role" and "content"
     (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
     a file that has changed replaces what it left before.
@@ -72,7 +77,7 @@ def add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
                     kind=kind,
-                    at=at,
+                    at=moment(at),
                     speaker=speaker,
                     session=session,
                     metadata=metadata(meta),
@@ -109,7 +114,7 @@ def import_(
         typer.Option(metavar="NAME", help=f"Take this kind only: {', '.join(ORIGINS)}."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only messages from then on: ISO 8601.")
+        str | None, typer.Option(metavar="TIME", help=f"Only messages from then on: {FORMS}.")
     ] = None,
     project: Annotated[
         str | None,
@@ -128,26 +133,24 @@ def import_(
     Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
     Slack and Telegram, and mail (.eml, .mbox); which it is, is told by the content. Taking in the
     same again changes nothing. What is left out is counted by reason. An export is taken in as a
-    whole or not at all, conversations a few hundred messages at a time.
+    whole or not at all, one of all spaces space by space, each under its name; conversations a few
+    hundred messages at a time.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
+
+    since = moment(since)
     from treering.ingest.transcripts.watch import watched
 
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
+    if file == stdin.STDIN or is_export(Path(file)):
+        _refuse_watch(watch)
+        _import_export(run, stdin.lines_of(file))
+        return
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
-        if file == stdin.STDIN or is_export(Path(file)):
-            _refuse_watch(watch)
-            receipt = memory.import_(stdin.lines_of(file), progress=progress)
-        else:
-            receipt = memory.import_(
-                Path(file),
-                origin=origin,
-                since=since,
-                project=project,
-                mask=mask,
-                progress=progress,
-            )
+        receipt = memory.import_(
+            Path(file), origin=origin, since=since, project=project, mask=mask, progress=progress
+        )
         _show(run, receipt)
         if watch:
             options = ImportOptions.of(origin, since, project, mask)
@@ -155,6 +158,23 @@ def import_(
             for later in watched(Path(file), memory.import_, options):
                 _show(run, later)
                 sys.stdout.flush()
+
+
+def _import_export(run: Run, lines: Iterator[str]) -> None:
+    """Take in an export; one of several spaces into the spaces that it names."""
+    receipts = []
+    for part in parts(lines):
+        if part.space and run.named_space not in (None, part.space):
+            raise InputError(
+                f"the export is of space {part.space!r}, not {run.named_space!r}: leave --space "
+                "and TREERING_SPACE out, or export one space alone"
+            )
+        chosen = run.in_space(part.space) if part.space else run
+        with chosen.memory(create=True) as memory, run.out.progress("importing") as progress:
+            receipts.append(memory.import_(part.lines, progress=progress))
+    if not receipts:
+        raise InputError("the export is empty; give a file that `treering export` has written")
+    _show(run, Receipt.total(receipts))
 
 
 def _refuse_watch(watch: bool) -> None:
@@ -238,6 +258,6 @@ def _show(run: Run, receipt: Receipt) -> None:
     if len(receipt.skipped) > SKIPPED_SHOWN:
         note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
     for reason, count in receipt.omitted.items():
-        note(f"left out: {count:,} {reason}")
+        note(f"left out: {reason} ({count:,})")
     if receipt.pending:
         note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")

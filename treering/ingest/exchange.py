@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
-from treering.journal.entries import Draft
+from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.records import KINDS, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
@@ -38,9 +38,12 @@ def transcript_line(entry: Entry) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def source_line(name: str, digest: bytes) -> str:
+def source_line(file: FileSource) -> str:
     """The digest of a file that was read, so that adding the unchanged file stays a no-op."""
-    return json.dumps({"source": name, "digest": digest.hex()}, ensure_ascii=False)
+    fields = {"source": file.name, "digest": (file.digest or b"").hex()}
+    if file.document is not None:
+        fields["document"] = file.document
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def line(entry: Entry) -> str:
@@ -100,8 +103,8 @@ def read_header(lines: Iterator[str]) -> ExportHeader:
     return ExportHeader(settings, fields.get("existing") == KEEP)
 
 
-def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | bytes]]:
-    """Source and draft, or digest, of each line after the header.
+def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | FileSource]]:
+    """Source and draft, or file, of each line after the header.
 
     Raises InputError naming the line.
     """
@@ -128,13 +131,14 @@ def _parse(text: str, number: int) -> dict[str, Any]:
     return fields
 
 
-def _read(fields: dict[str, Any]) -> tuple[str, Draft | bytes]:
+def _read(fields: dict[str, Any]) -> tuple[str, Draft | FileSource]:
     source = _named(fields, "source")
     if "digest" not in fields:
         return source, _draft(fields)
     digest: str = _checked(str, fields["digest"], "digest")
+    document = None if fields.get("document") is None else _named(fields, "document")
     try:
-        return source, bytes.fromhex(digest)
+        return source, FileSource(source, bytes.fromhex(digest), document=document)
     except ValueError as error:
         raise InputError(f"digest {digest!r}: {error}") from error
 

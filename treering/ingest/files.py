@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from treering import files
-from treering.errors import InputError, TextEncodingError
+from treering.errors import EmptyText, InputError, TextEncodingError
+from treering.ingest.documents import table
+from treering.ingest.documents.formats import READABLE, DocumentPart
+from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.entries import Draft
 from treering.records import Kind, Skipped
 from treering.split.stream import read_text
+from treering.text import storable
 from treering.views.code.parse.language import SUFFIXES
 
 _UNPARSED = frozenset(
     {".kt", ".lua", ".pl", ".ps1", ".r", ".scala", ".sh", ".sql", ".swift", ".vue", ".zig"}
 )
 _CODE = SUFFIXES | _UNPARSED
+_DELIMITER_BY_SUFFIX = {".csv": None, ".tsv": "\t"}
+_READER_VERSION = b"documents 1"  # a file that it would read in another way is read again
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
 _BLOCK_BYTES = 1 << 20
+_BINARY = "not text"
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
 
@@ -40,6 +50,8 @@ def digest(path: Path, envelope: Envelope) -> bytes:
             hasher.update(block)
     if envelope != Envelope():
         hasher.update(envelope.canonical().encode())
+    if _is_table(path, envelope) or _is_document(path, envelope):
+        hasher.update(_READER_VERSION)
     return hasher.digest()
 
 
@@ -63,7 +75,9 @@ def _readable(path: Path) -> Path | Skipped:
     try:
         if files.is_memory(path):
             return Skipped(str(path), files.REASON)
-        return Skipped(str(path), "not text") if _is_binary(path) else path
+        if format_of(path) is None and _is_binary(path):
+            return Skipped(str(path), _BINARY)
+        return path
     except OSError as error:
         return Skipped(str(path), str(error))
 
@@ -74,11 +88,63 @@ def _is_binary(path: Path) -> bool:
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-def file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
-    """The content of a file as drafts: a chat if it holds messages, else text or code.
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A part of a file that becomes a source of its own; most files are one part.
+
+    ``drafts`` makes its entries anew at each call, in constant memory for a text of any size.
+    """
+
+    source: str
+    document: str | None
+    drafts: Callable[[Envelope], Iterator[Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What a file holds, and what of it could not be read."""
+
+    parts: tuple[FilePart, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def read_file(
+    path: Path, source: str, envelope: Envelope, documents: DocumentReader
+) -> FileContent:
+    """The content of a file: a document in its parts, another file as one.
+
+    Raises TextEncodingError, EmptyText, InputError, MissingExtra, and OSError.
+    """
+    if not _is_document(path, envelope):
+        if _is_binary(path):
+            raise InputError(f"{path} is {_BINARY}; treering reads {READABLE}")
+        return FileContent((FilePart(source, None, partial(_file_drafts, path)),))
+    document = documents.read(path)
+    skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
+    return FileContent(tuple(_document_parts(document, source)), tuple(skipped))
+
+
+def _document_parts(document: DocumentText, source: str) -> Iterator[FilePart]:
+    """The parts of a document by place; those of a place follow each other."""
+    for place, parts in groupby(document.parts, key=lambda part: part.place):
+        name = source if place is None else f"{source}#{place}"
+        drafts = partial(_part_drafts, tuple(parts), name)
+        yield FilePart(name, None if place is None else source, drafts)
+
+
+def _part_drafts(parts: Sequence[DocumentPart], name: str, envelope: Envelope) -> Iterator[Draft]:
+    for part in parts:
+        metadata = {**(part.metadata or {}), **envelope.metadata}
+        yield from text_drafts([storable(part.text)], replace(envelope, metadata=metadata), name)
+
+
+def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
+    """The content of a file as drafts: a chat if it holds messages, else a table, text or code.
 
     Raises TextEncodingError, EmptyText, InputError.
     """
+    if _is_table(path, envelope):
+        return _table_drafts(path, envelope)
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
         messages = _messages(path)
         if messages is not None:
@@ -86,6 +152,31 @@ def file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
     return text_drafts(read_text(path), envelope, str(path))
+
+
+def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
+    """The rows of a CSV file, a few at a time, each time below the names of the columns."""
+    delimiter = _DELIMITER_BY_SUFFIX[path.suffix.lower()]
+    empty = True
+    try:
+        for piece in table.pieces(table.csv_rows(read_text(path), delimiter)):
+            empty = False
+            metadata = {"rows": piece.label, **envelope.metadata}
+            yield from text_drafts([piece.text], replace(envelope, metadata=metadata), str(path))
+    except csv.Error as error:
+        raise InputError(f"{path} is not a table of CSV: {error}") from error
+    if empty:
+        raise EmptyText(f"{path} has no text in its rows")
+
+
+def _is_table(path: Path, envelope: Envelope) -> bool:
+    return path.suffix.lower() in _DELIMITER_BY_SUFFIX and envelope.kind in (None, "text")
+
+
+def _is_document(path: Path, envelope: Envelope) -> bool:
+    """Whether a library reads the file; HTML that is added as code stays as it is written."""
+    name = format_of(path)
+    return name is not None and (name, envelope.kind) != ("markup", "code")
 
 
 def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, MissingExtra, UnknownName
 from treering.ingest import exchange, files
+from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
+from treering.ingest.files import FileContent, FilePart
 from treering.journal import entries, ledger
 from treering.journal.contract import Writer
-from treering.journal.entries import Draft
+from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import checked_name
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
@@ -110,7 +112,7 @@ class Intake:
                     receipts.append(_store(writer, space, source, [draft]))
                 else:
                     entries.source_id(writer, space, source)
-                    entries.set_source_digest(writer, space, source, item)
+                    entries.set_file(writer, space, item)
             changes.apply(writer, space)
             if settings:
                 ledger.save_settings(writer, space, settings)
@@ -118,12 +120,16 @@ class Intake:
 
     def _path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
         if path.is_dir():
-            return self._folder(path, source, envelope)
+            with DocumentReader() as documents:
+                return self._folder(path, source, envelope, documents)
         if not path.is_file():
             raise UnknownName(f"{path} is neither a file nor a folder")
-        return self._file(path, source or str(path.resolve()), envelope)
+        with DocumentReader() as documents:
+            return self._file(path, source or str(path.resolve()), envelope, documents)
 
-    def _folder(self, folder: Path, source: str | None, envelope: Envelope) -> Receipt:
+    def _folder(
+        self, folder: Path, source: str | None, envelope: Envelope, documents: DocumentReader
+    ) -> Receipt:
         receipts = []
         for path in files.walk(folder):
             if isinstance(path, Skipped):
@@ -132,12 +138,15 @@ class Intake:
             base = source if source is not None else str(folder.resolve())
             name = f"{base}/{path.relative_to(folder).as_posix()}"
             try:
-                receipts.append(self._file(path, name, envelope))
-            except (InputError, OSError) as error:
-                receipts.append(Receipt(skipped=(Skipped(str(path), str(error)),)))
+                receipts.append(self._file(path, name, envelope, documents))
+            except (InputError, MissingExtra, OSError) as error:
+                reason = str(error).removeprefix(str(path)).lstrip(": ")
+                receipts.append(Receipt(skipped=(Skipped(str(path), reason),)))
         return Receipt.total(receipts)
 
-    def _file(self, path: Path, source: str, envelope: Envelope) -> Receipt:
+    def _file(
+        self, path: Path, source: str, envelope: Envelope, documents: DocumentReader
+    ) -> Receipt:
         """Take in a file in one transaction; what an earlier version of it left and it no longer
         holds, or holds in another place, goes.
         """
@@ -145,24 +154,26 @@ class Intake:
         digest = files.digest(path, envelope)
         resolved = str(path.resolve())
         with self._space.read() as reader:
-            before = entries.source_path(reader, reader.id, source)
-            if before not in (None, resolved):
-                raise InputError(
-                    f"source {source!r} was read from {before}; {resolved} would replace it. Give "
-                    "the file another source"
-                )
-            if entries.source_digest(reader, reader.id, source) == digest:
-                return Receipt(unchanged=entries.size(reader, reader.id, source))
+            before = entries.parts_of(reader, reader.id, source)
+            _refuse_another_file(before, source, resolved)
+            if before and all(part.digest == digest for part in before):
+                sizes = (entries.size(reader, reader.id, part.name) for part in before)
+                return Receipt(unchanged=sum(sizes))
+        content = files.read_file(path, source, envelope, documents)
+        receipts = []
         with self._space.write() as writer:
             space = writer.id
-            gone = _outdated(writer, space, path, source, envelope.uncounted())
+            gone = _outdated(writer, space, source, path, content, envelope.uncounted())
             self._eraser.remove(writer, gone)
-            receipt = _store(writer, space, source, _placed(path, source, envelope))
-            entries.set_source_digest(writer, space, source, digest)
-            entries.set_source_path(writer, space, source, resolved)
+            for part in content.parts:
+                drafts = _placed(part, envelope)
+                receipts.append(_store(writer, space, part.source, drafts))
+                file = FileSource(part.source, digest, resolved, part.document)
+                entries.set_file(writer, space, file)
             if gone:
+                entries.drop_empty_sources(writer, space)
                 self._eraser.queue_scrub(writer)
-        return replace(receipt, removed=len(gone))
+        return replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         with self._space.write() as writer:
@@ -175,22 +186,43 @@ class Intake:
         return receipt
 
 
-def _outdated(writer: Writer, space: int, path: Path, source: str, envelope: Envelope) -> list[int]:
-    """The entries of a file's source that the file holds no longer, or in another place."""
-    old = entries.places(writer, space, source)
-    if old and entries.source_digest(writer, space, source) is None:
-        raise InputError(
-            f"source {source!r} holds entries that no file brought, which {path} would "
-            "replace; give the file another source"
-        )
-    new = _placed(path, source, envelope) if old else ()
-    places = {(draft.position, draft.digest()) for draft in new}
-    return [seq for place, seq in old.items() if place not in places]
+def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) -> None:
+    for part in parts:
+        if part.path not in (None, path):
+            raise InputError(
+                f"source {source!r} was read from {part.path}; {path} would replace it. Give "
+                "the file another source"
+            )
 
 
-def _placed(path: Path, source: str, envelope: Envelope) -> Iterator[Draft]:
-    """The drafts of a file, each in its place."""
-    drafts = numbered(files.file_drafts(path, envelope), source)
+def _outdated(
+    writer: Writer, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
+) -> list[int]:
+    """The entries of a file's sources that the file holds no longer, or in another place."""
+    part_by_name = {part.source: part for part in content.parts}
+    before = {part.name: part for part in entries.parts_of(writer, space, source)}
+    for name in part_by_name.keys() - before.keys():
+        if (other := entries.file_source(writer, space, name)) is not None:
+            before[name] = other
+    gone: list[int] = []
+    for name, old in before.items():
+        seq_by_place = entries.places(writer, space, name)
+        part = part_by_name.get(name)
+        if seq_by_place and (old.digest is None or (part and part.document != old.document)):
+            brought = "no file brought" if old.digest is None else f"{old.path} brought"
+            raise InputError(
+                f"source {name!r} holds entries that {brought}, which {path} would "
+                "replace; give the file another source"
+            )
+        drafts = _placed(part, envelope) if part and seq_by_place else ()
+        places = {(draft.position, draft.digest()) for draft in drafts}
+        gone += [seq for place, seq in seq_by_place.items() if place not in places]
+    return gone
+
+
+def _placed(part: FilePart, envelope: Envelope) -> Iterator[Draft]:
+    """The drafts of a part of a file, each in its place."""
+    drafts = numbered(part.drafts(envelope), part.source)
     return (replace(draft, position=place) for place, draft in enumerate(drafts))
 
 

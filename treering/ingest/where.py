@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import date
 from typing import Any, TypedDict
 
 from treering.errors import FilterError
@@ -22,8 +22,8 @@ class Where(TypedDict, total=False):
     speaker: str | None
     session: str | None
     kind: Kind | None
-    since: datetime | str | None
-    until: datetime | str | None
+    since: date | str | None  # a datetime is a date, too
+    until: date | str | None
     metadata: Mapping[str, JSON] | None
     omit: Collection[str] | None
 

@@ -73,20 +73,71 @@ def _named(space: int, name: str) -> tuple[int, bytes]:
     return space, labels.hash_of(name)
 
 
-def source_digest(reader: Reader, space: int, name: str) -> bytes | None:
-    """The digest of the file that a source was last read from, if it was one."""
-    row = reader.row("SELECT digest FROM source WHERE space = ? AND hash = ?", _named(space, name))
-    return row[0] if row else None
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A source that was read from a file: the digest of that, which changes with its content.
+
+    ``path`` is None where it is not known. A page and the like is a source of its own, and
+    ``document`` is the name of the whole.
+    """
+
+    name: str
+    digest: bytes | None
+    path: str | None = None
+    document: str | None = None
 
 
-def source_digests(reader: Reader, space: int) -> Iterator[tuple[str, bytes]]:
-    """The sources that were read from files, with the digests of those."""
+_FILE_SOURCE = (
+    "SELECT n.text, s.digest, p.text, d.text FROM source s JOIN label n ON n.id = s.name"
+    " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
+)
+
+
+def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
+    """The sources that hold nothing but what was read from files."""
     rows = reader.rows(
-        "SELECT n.text, s.digest FROM source s JOIN label n ON n.id = s.name"
-        " WHERE s.space = ? AND s.digest IS NOT NULL ORDER BY s.id",
+        f"{_FILE_SOURCE} WHERE s.space = ? AND s.digest IS NOT NULL ORDER BY s.id",
         (space,),
     )
-    return ((str(row[0]), bytes(row[1])) for row in rows)
+    return (FileSource(*row) for row in rows)
+
+
+def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
+    """The source of a name, if there is one, and the parts of the document of that name."""
+    identity = labels.hash_of(name)
+    rows = reader.rows(
+        f"{_FILE_SOURCE} WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY s.id",
+        (space, identity, identity),
+    )
+    return [FileSource(*row) for row in rows]
+
+
+def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
+    """The source of a name, if there is one."""
+    row = reader.row(f"{_FILE_SOURCE} WHERE s.space = ? AND s.hash = ?", _named(space, name))
+    return FileSource(*row) if row else None
+
+
+def set_file(writer: Writer, space: int, file: FileSource) -> None:
+    """Note which file a source was read from; a path that is not known leaves the one there is."""
+    row = writer.row(
+        "SELECT s.id, s.path, p.text, s.document, d.text FROM source s"
+        " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, file.name),
+    )
+    if row is None:
+        return
+    path, document = row[1], row[3]
+    if file.path is not None and file.path != row[2]:
+        path = labels.replace(writer, path, file.path)
+    if file.document != row[4]:
+        document = labels.replace(writer, document, file.document)
+    whole = None if file.document is None else labels.hash_of(file.document)
+    writer.execute(
+        "UPDATE source SET digest = ?, path = ?, document = ?, whole = ? WHERE id = ?",
+        (file.digest, path, document, whole, row[0]),
+    )
 
 
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
@@ -114,30 +165,6 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
         _named(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
-
-
-def source_path(reader: Reader, space: int, name: str) -> str | None:
-    """The file that a source was last read from, if that is known."""
-    row = reader.row(
-        "SELECT p.text FROM source s JOIN label p ON p.id = s.path"
-        " WHERE s.space = ? AND s.hash = ?",
-        _named(space, name),
-    )
-    return row[0] if row else None
-
-
-def set_source_path(writer: Writer, space: int, name: str, path: str) -> None:
-    """Note which file a source was read from."""
-    if path == source_path(writer, space, name):
-        return
-    row = writer.row(
-        "SELECT id, path FROM source WHERE space = ? AND hash = ?", _named(space, name)
-    )
-    if row is not None:
-        labels.blank(writer, [row[1]])
-        writer.execute(
-            "UPDATE source SET path = ? WHERE id = ?", (labels.put(writer, path), row[0])
-        )
 
 
 def append(
@@ -387,7 +414,8 @@ def drop_empty_sources(writer: Writer, space: int) -> list[str]:
     """Delete the sources of a space that hold no entry any more; return their names."""
     rows = list(
         writer.rows(
-            "SELECT s.id, n.text, s.name, s.path FROM source s LEFT JOIN label n ON n.id = s.name"
+            "SELECT s.id, n.text, s.name, s.path, s.document FROM source s"
+            " LEFT JOIN label n ON n.id = s.name"
             " WHERE s.space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = s.id)",
             (space,),
         )
@@ -428,12 +456,13 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
 
 
 def _source_clause(source: str | None) -> tuple[str, Value]:
-    """The condition for a source name; one that ends in ``/`` stands for all sources below it."""
-    if source is None:
-        return "s.hash = ?", None
-    if source.endswith("/"):
+    """The condition for a source name; one that ends in ``/`` stands for all sources below it.
+
+    The name of a document stands for its parts, such as pages.
+    """
+    if source is not None and source.endswith("/"):
         return "instr(n.text, ?) = 1", source
-    return "s.hash = ?", labels.hash_of(source)
+    return "? IN (s.hash, s.whole)", None if source is None else labels.hash_of(source)
 
 
 def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from unicodedata import category
 
 from treering.errors import InputError, TextEncodingError
@@ -13,18 +13,27 @@ from treering.records import JSON
 from treering.text import check_text
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
+_YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?")
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
 
 
 def parse_time(value: object, what: str) -> datetime:
-    """An aware time from ISO 8601, a datetime or seconds since the epoch; UTC without a zone."""
+    """An aware time from ISO 8601, a date, a datetime or seconds since the epoch.
+
+    UTC without a zone; a year, a month or a date stands for its beginning. Raises InputError.
+    """
     try:
         if isinstance(value, datetime):
             moment = value
+        elif isinstance(value, date):
+            moment = datetime(value.year, value.month, value.day)
         elif isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
+            text = value.strip()
+            part = _YEAR_OR_MONTH.fullmatch(text)
+            whole = f"{text}-01" if part and part[1] else f"{text}-01-01" if part else text
+            moment = datetime.fromisoformat(whole)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             moment = datetime.fromtimestamp(value, UTC)
         else:
@@ -32,7 +41,8 @@ def parse_time(value: object, what: str) -> datetime:
         moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise InputError(
-            f"{what}: time {value!r} ({error}); give ISO 8601 such as 2026-05-03T10:00:00Z"
+            f"{what}: time {value!r} ({error}); give a date such as 2026-05-03, a year or a month, "
+            "or ISO 8601 such as 2026-05-03T10:00:00Z"
         ) from error
     return moment
 

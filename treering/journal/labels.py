@@ -37,3 +37,9 @@ def put(writer: Writer, text: str | None) -> int | None:
 def blank(writer: Writer, labels: Iterable[int | None]) -> None:
     """Overwrite labels that nothing refers to any more."""
     writer.blank("label", ("text",), [label for label in labels if label is not None])
+
+
+def replace(writer: Writer, label: int | None, text: str | None) -> int | None:
+    """Overwrite a label; return the number of the one that takes its place."""
+    blank(writer, [label])
+    return put(writer, text)

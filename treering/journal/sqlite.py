@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -376,27 +377,27 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
         if self._file.stat().st_size > 0:
             first_look.refuse_other_files(self._file, self._path)
-        scripts = _migrations()
+        migrations = _migrations()
         with self.read() as reader:
             version = _version(reader)
-        if version > len(scripts):
+        if version > len(migrations):
             raise JournalVersionError(
-                f"{self._path} has version {version}, this treering reads up to {len(scripts)}; "
+                f"{self._path} has version {version}, this treering reads up to {len(migrations)}; "
                 "upgrade treering"
             )
-        if version < len(scripts):  # else opening need not wait for a writer
+        if version < len(migrations):  # else opening need not wait for a writer
             # A table that is given another name must not take along what refers to it.
             with (
                 self._changed(foreign_keys="OFF", legacy_alter_table="ON"),
                 self.write() as writer,
             ):
-                self._migrate(writer, scripts)
+                self._migrate(writer, migrations)
 
-    def _migrate(self, writer: Writer, scripts: Sequence[str]) -> None:
+    def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
         """Apply the migrations that the file lacks, all in the one transaction."""
         start = _version(writer)  # again: another process may have been faster
-        for number, script in enumerate(scripts[start:], start=start + 1):
-            for statement in _statements(script):
+        for number, statements in enumerate(migrations[start:], start=start + 1):
+            for statement in statements:
                 writer.execute(statement)
             writer.execute(f"PRAGMA user_version={number}")
         writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
@@ -473,14 +474,18 @@ def _renew_in_child() -> None:
 forks.call_in_child(_renew_in_child)
 
 
-def _migrations() -> list[str]:
-    """The migration scripts in order; the n-th takes a file from version n - 1 to n."""
+@cache
+def _migrations() -> tuple[tuple[str, ...], ...]:
+    """The migrations in order, each as statements; the n-th takes a file from version n - 1 to n.
+
+    They are read and taken apart once: that took a third of the time that making a file takes.
+    """
     folder = resources.files("treering.journal").joinpath("migrations")
     scripts = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")),
         key=lambda file: file.name,
     )
-    return [script.read_text("utf-8") for script in scripts]
+    return tuple(tuple(_statements(script.read_text("utf-8"))) for script in scripts)
 
 
 def _version(reader: Reader) -> int:

@@ -15,7 +15,8 @@ SCRUB: Final = "scrub"
 _MARK_BITS: Final = 62  # each mark is its own: one made during a scrubbing is not taken off by it
 _USED: Final = {
     "body": "SELECT body FROM entry",
-    "label": "SELECT name FROM source UNION SELECT path FROM source WHERE path IS NOT NULL",
+    "label": "SELECT name FROM source UNION SELECT path FROM source WHERE path IS NOT NULL"
+    " UNION SELECT document FROM source WHERE document IS NOT NULL",
     "term_list": "SELECT terms FROM fragment",
     "vector_data": "SELECT id FROM vector",
 }

@@ -82,9 +82,19 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(_plain(text)))
 
 
+def shared_words(text: str, query: str) -> list[tuple[int, int]]:
+    """Where the words of a text stand that have a term in common with a query: starts and ends."""
+    looked_for = _terms_of(query)
+    return [match.span() for match in _WORD.finditer(text) if _terms_of(match[0]) & looked_for]
+
+
 def dated(text: str, at: datetime | None) -> str:
     """A text with its date in words, so that "in May" finds what was said in May."""
     return f"{text} {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else text
+
+
+def _terms_of(text: str) -> set[int]:
+    return set(map(_term, _WORD.findall(_plain(text)))) - {_STOP_WORD}
 
 
 def _plain(text: str) -> str:

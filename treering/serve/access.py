@@ -16,17 +16,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
-from treering.serve import keys, problems
+from treering.serve import console, keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
+SEND_A_KEY = "send a key: Authorization: Bearer tr_…"
+NO_KEY_IS_LEFT = (
+    "this memory had keys and the last one was removed; make one with `treering serve key add`, or "
+    "answer everybody on this machine again with `treering serve key open`"
+)
 REFRESH_S = 1.0
 """How long it takes at most until a running server notices that a key was added or removed."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
 """Open to all, since they show nothing of any space: page, health, OpenAPI document."""
 
-OPEN_PREFIXES = ("/page/",)
+OPEN_PREFIXES = ("/page/", console.ASSETS_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,8 @@ class Access:
         self._database = database
         self._keys = keys.spaces_by_digest(database)
         self._read = time.monotonic()
-        self._closed = bool(self._keys) or not settings.loopback
-        if not self._keys and self._closed:
+        self._closed = keys.is_closed(database) or not settings.loopback
+        if not self._keys and not settings.loopback:
             raise InputError(
                 f"{settings.host} can be reached from other machines and there is no key; make one "
                 "with `treering serve key add --space NAME`, or serve on 127.0.0.1"
@@ -67,7 +72,7 @@ class Access:
     def _opened(self, headers: Headers) -> tuple[str, str]:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise KeyUnknown("send a key: Authorization: Bearer tr_…")
+            raise KeyUnknown(SEND_A_KEY if self._keys else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         opened = self._keys.get(keys.digest(token.strip()))
         if opened is None:
@@ -77,12 +82,12 @@ class Access:
     def _refresh(self) -> None:
         """Read the keys again, in the event loop: the table is small, and readers never wait.
 
-        Once there was a key, one is required, even if the last has been removed.
+        Once there was a key, one is required, even if the last has been removed: the file says so.
         """
         if time.monotonic() - self._read > REFRESH_S:
             self._keys = keys.spaces_by_digest(self._database)
             self._read = time.monotonic()
-            self._closed = self._closed or bool(self._keys)
+            self._closed = keys.is_closed(self._database) or not self._settings.loopback
 
 
 class AccessMiddleware:
@@ -97,10 +102,15 @@ class AccessMiddleware:
         if scope["type"] == "lifespan" or _is_open(scope):
             await self._app(scope, receive, send)
             return
+        headers = Headers(scope=scope)
+        for_browsers = scope.get("path") in console.PATHS
         try:
-            caller = self._access.caller(Headers(scope=scope))
+            caller = self._access.caller(console.with_bearer(headers) if for_browsers else headers)
         except TreeringError as error:
-            await problems.of_error(error)(scope, receive, send)
+            refusal = problems.of_error(error)
+            if for_browsers and isinstance(error, KeyUnknown):
+                refusal.headers["WWW-Authenticate"] = console.CHALLENGE
+            await refusal(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
@@ -130,13 +140,16 @@ def name_in(headers: Headers, header: str) -> str | None:
 def _refuse_other_sites(headers: Headers) -> None:
     """Without keys, refuse requests that a web page of another site makes in a local browser.
 
-    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin.
+    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin, and
+    what it loads without one, such as a picture, in Sec-Fetch-Site.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(_host_of(f"//{host}")):
         raise AccessDenied(
             f"the host {host!r} is not this machine; without keys only local names are answered"
         )
+    if headers.get("sec-fetch-site", "").lower() == "cross-site":
+        raise AccessDenied("pages of other sites may not ask; make a key for them")
     if origin is not None and not is_loopback(_host_of(origin)):
         raise AccessDenied(f"pages of {origin!r} may not ask; make a key for them")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 
 from treering import __version__
 from treering.errors import MissingExtra
 
 try:  # what the modules below import, here where a lack of it can be told
-    import mcp.server  # noqa: F401
     import prometheus_client  # noqa: F401
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
 
-from treering.serve import problems
+from treering.serve import console, problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
@@ -37,6 +37,9 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
 
     Raises InputError if other machines could reach it without a key, JournalError.
     """
+    for name in ("mcp", "fastapi_offline"):  # imported when a client first asks for what they do
+        if find_spec(name) is None:
+            raise MissingExtra.of(name, "serve")
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
     try:
@@ -64,25 +67,19 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         version=__version__,
         lifespan=lifespan,
         openapi_url="/v1/openapi.json",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from elsewhere; see `console`
         redoc_url=None,
-        generate_unique_id_function=lambda route: f"{route.tags[0]}_{route.name}".rstrip("_"),
     )
     app.state.settings = settings
     app.state.spaces = spaces
     app.state.metrics = metrics
     app.state.settling = settling
     problems.register(app)
-    _add_routes(app)
-    app.router.routes += [mcp.route(), *proxy.routes(), *page.files()]
+    for module in (entries, recall, chat, memos, facts, tree, code, upkeep, page, health):
+        app.router.routes += module.router.routes
+    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *console.routes(app)]
     _add_middleware(app, settings, access, metrics, traces)
     return app
-
-
-def _add_routes(app: FastAPI) -> None:
-    for module in (entries, recall, chat, memos, facts, tree, code, upkeep, page):
-        app.include_router(module.router, responses=problems.RESPONSES)
-    app.include_router(health.router)
 
 
 def _add_middleware(

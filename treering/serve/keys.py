@@ -11,9 +11,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from treering.errors import UnknownName
+from treering.errors import InputError, UnknownName
 from treering.journal import damage
-from treering.journal.contract import Database
+from treering.journal.contract import Database, Reader
 from treering.journal.entries import micros, moment
 from treering.journal.fields import checked_name
 
@@ -51,7 +51,31 @@ def add(database: Database, space: str, label: str | None = None) -> tuple[str, 
             "INSERT INTO serve_key (id, digest, space, label, created) VALUES (?, ?, ?, ?, ?)",
             (key.id, kept_digest, name, label, micros(key.created)),
         )
+        if not _is_closed(writer):
+            writer.execute("INSERT INTO serve_closed (since) VALUES (?)", (micros(key.created),))
     return text, key
+
+
+def is_closed(database: Database) -> bool:
+    """Whether a key was ever made: nobody is let in without one then, until ``open_again``."""
+    with database.read() as reader:
+        return _is_closed(reader)
+
+
+def open_again(database: Database) -> None:
+    """Let everybody on this machine in without a key. Raises InputError while there is a key."""
+    with database.write() as writer:
+        row = writer.row("SELECT count(*) FROM serve_key")
+        if row is not None and row[0]:
+            raise InputError(
+                f"{row[0]} keys still open spaces of this memory; remove them first, "
+                "with `treering serve key remove ID`"
+            )
+        writer.execute("DELETE FROM serve_closed")
+
+
+def _is_closed(reader: Reader) -> bool:
+    return reader.row("SELECT 1 FROM serve_closed") is not None
 
 
 def remove(database: Database, identity: str) -> None:

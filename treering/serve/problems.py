@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from treering import errors
 from treering.errors import TreeringError
+from treering.serve.mistakes import mistakes
 
 log = logging.getLogger("treering.serve")
 
@@ -124,24 +125,16 @@ async def _treering(_: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    # Without "input" and "ctx": what was sent may be large or secret.
-    mistakes = [_mistake(mistake) for mistake in error.errors()[:SHOWN_ERRORS]]
     if _is_of_another_type(request, error):
         sent = request.headers.get("content-type", "none")
         detail = f"the content type is {sent}; send the header Content-Type: application/json"
         status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         return problem(status, detail, kind=errors.InputError.__name__)
-    detail = "; ".join(f"{mistake['where']}: {mistake['what']}" for mistake in mistakes)
+    # Without what was sent, which may be large or secret.
+    wrong = mistakes(error.errors())[:SHOWN_ERRORS]
+    detail = "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in wrong)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, detail, kind=errors.InputError.__name__, errors=mistakes)
-
-
-def _mistake(error: Mapping[str, Any]) -> dict[str, str]:
-    """Where a request is wrong, and how."""
-    if error["type"] == "json_invalid":  # its place is a number of characters, not of a field
-        at, why = error["loc"][-1], error["ctx"]["error"]
-        return {"where": "body", "what": f"not valid JSON at character {at}: {why}"}
-    return {"where": ".".join(map(str, error["loc"])), "what": error["msg"]}
+    return problem(status, detail, kind=errors.InputError.__name__, errors=wrong)
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:

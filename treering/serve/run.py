@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from treering.errors import InputError, MissingExtra
 from treering.serve import traces
@@ -15,6 +16,11 @@ try:
     import uvicorn
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("uvicorn", "serve") from missing
+
+from treering.serve.connections import ConnectionLimits, bounded_protocol, room_for
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 log = logging.getLogger("treering.serve")
 
@@ -31,14 +37,25 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     with _listening(settings) as listening:
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,  # paths hold ids and filters; the metrics count requests
-            server_header=False,
-            timeout_graceful_shutdown=STOP_WITHIN_S,
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(configuration(app, settings)).run(sockets=[listening])
+
+
+def configuration(app: FastAPI, settings: ServerSettings, **options: Any) -> uvicorn.Config:
+    """How uvicorn serves the application; ``options`` are further ones of uvicorn's."""
+    limits = ConnectionLimits(
+        connections=room_for(settings.max_connections),
+        header_bytes=settings.header_bytes,
+        header_s=settings.header_s,
+    )
+    defaults: dict[str, Any] = {
+        "log_config": None,
+        "access_log": False,  # paths hold ids and filters; the metrics count requests
+        "server_header": False,
+        "timeout_graceful_shutdown": STOP_WITHIN_S,
+        "http": bounded_protocol(limits),
+        "ws": "none",
+    }
+    return uvicorn.Config(app, **{**defaults, **options})
 
 
 def _listening(settings: ServerSettings) -> socket.socket:

@@ -17,11 +17,22 @@ DEFAULT_PORT = 7373
 MAX_BODY_BYTES = 4 * 2**20
 """A book of a million words has 6 MB: what is longer comes in parts, or as an import."""
 
+MAX_REPLY_BYTES = 64 * 2**20
+"""Of a reply through the proxy: a hundred times what models write, with all that is around it."""
+
 MAX_IMPORT_BYTES = 2**32
 """An import is read line by line, so that its size costs no memory; this only stops a flood."""
 
 MAX_REQUESTS = 512
 """Requests under way at once. Each waits for a thread in turn; beyond this, waiting is no help."""
+
+MAX_CONNECTIONS = 1_024
+"""Open connections: twice the requests that may be under way, as clients keep some open."""
+
+HEADER_BYTES = 64 * 2**10
+HEADER_S = 30.0
+"""What comes of a request before its key can be known. Browsers and clients send a few kilobytes,
+at once; a browser may also open a connection that it does not use."""
 
 REQUESTS_PER_S = 200.0
 BURST = 400
@@ -46,7 +57,9 @@ class ServerSettings:
     no other path that a client names is ever read. ``upstream`` is the OpenAI-compatible server
     that the proxy passes chats on to, with ``upstream_key``; ``recall_budget`` is how many tokens
     of memories it adds to one, 0 for none. A request that is sent again while it is
-    still being done waits ``patience_s`` for its reply.
+    still being done waits ``patience_s`` for its reply. The headers of a request may have
+    ``header_bytes`` and take ``header_s`` seconds. A reply through the proxy that has more than
+    ``max_reply_bytes`` is not remembered and, unless it is streamed, not passed on.
     """
 
     url: str | Path
@@ -58,7 +71,11 @@ class ServerSettings:
     code_roots: tuple[Path, ...] = ()
     max_body_bytes: int = MAX_BODY_BYTES
     max_import_bytes: int = MAX_IMPORT_BYTES
+    max_reply_bytes: int = MAX_REPLY_BYTES
     max_requests: int = MAX_REQUESTS
+    max_connections: int = MAX_CONNECTIONS
+    header_bytes: int = HEADER_BYTES
+    header_s: float = HEADER_S
     requests_per_s: float = REQUESTS_PER_S
     burst: int = BURST
     upstream: str | None = None

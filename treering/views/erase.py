@@ -34,6 +34,7 @@ OWN_TABLES = frozenset(
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
         *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
         *("term_list", "vector_data", "work_error", "storage"),
+        *("serve_closed", "reply_shown"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
+from treering import forks
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
@@ -27,7 +31,7 @@ from treering.errors import (
 from treering.journal import ledger, storage, work
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Filter, Hit, Progress, Stats
+from treering.records import Entry, Filter, Hit, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
@@ -36,11 +40,8 @@ from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.registry import Chosen, Named, Plan, plan
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
-from treering.views import fit as fitting
 from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
-from treering.views.code.memory import CodeMemory
-from treering.views.code.write.coder import BilledModel
 from treering.views.contract import Resources, View, ViewFactory, attributed
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
@@ -56,6 +57,9 @@ from treering.views.rebuild import rebuild
 from treering.views.tree.derive import Summaries
 from treering.views.tree.search import with_tree
 from treering.views.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from treering.views.code.memory import CodeMemory
 
 log = logging.getLogger("treering")
 
@@ -79,6 +83,8 @@ class Views:
         self._space = space
         self.embedder = embedder
         self._building = threading.Lock()
+        self._opening_code = threading.Lock()
+        self._code: CodeMemory | None = None
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
@@ -96,21 +102,13 @@ class Views:
         self.facts = FactView(resources)
         self.memos = MemoView(resources)
         self._tree = TreeView(resources)
-        self.code = CodeMemory(
-            space,
-            embedder,
-            self.build,
-            self.eraser,
-            self._beside_code,
-            BilledModel(account.llm, account.pay),
-        )
         self._fragments = Fragments(space, current)
         self._views += [
             self._fragments,
             Summaries(self._tree, resources.has_llm),
             Memos(self.memos, resources.has_llm),
             Facts(self.facts.judge),
-            CodeChanges(self.code),
+            CodeChanges(lambda: self.code),
             *_views_of_other_packages(resources),
         ]
         _refuse_equal_names(self._views)
@@ -120,13 +118,36 @@ class Views:
         self._recognise()
 
     @property
+    def code(self) -> CodeMemory:
+        """The code of the space. Its parsers, graphs and guard are imported when it is first used:
+        that takes as long as all that an add and a search need."""
+        with forks.importing():
+            from treering.views.code.memory import CodeMemory
+            from treering.views.code.write.coder import BilledModel
+        with self._opening_code:
+            if self._code is None:
+                self._code = CodeMemory(
+                    self._space,
+                    self.embedder,
+                    self.build,
+                    self.eraser,
+                    self._beside_code,
+                    BilledModel(self._account.llm, self._account.pay),
+                )
+            return self._code
+
+    @property
     def tree(self) -> TreeView:
         """The tree, grown by what was added since it was last used.
 
         What the disk cannot do now is done by the next use or ``settle``.
         """
+        return self.tree_so_far(None)
+
+    def tree_so_far(self, seconds: float | None) -> TreeView:
+        """The tree, grown for about so many seconds at most; None: until it has everything."""
         try:
-            self._tree._grow()
+            self._tree._grow(seconds)
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree
@@ -261,8 +282,11 @@ class Views:
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
         """Embed everything with another model. Searches use it when that is complete."""
         self._fragments.reembed(model, progress)
-        self.embedder = model
-        self.code._use(model)
+        with self._opening_code:
+            self.embedder = model
+            code = self._code
+        if code is not None:
+            code._use(model)
 
     # ------------------------------------------------------------------ giving back
 
@@ -275,6 +299,16 @@ class Views:
             for place, mark in marks.items():
                 marked[place] = marked[place].joined(mark)
         return marked
+
+    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
+        """Entries, by sequence number, with what is known against them."""
+        marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
+        return [
+            replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
+            if mark.superseded_by or mark.stale
+            else entry
+            for (_, entry), mark in zip(rows, marks, strict=True)
+        ]
 
     def material(self) -> BriefMaterial:
         """What a brief is made of. The tree is used as far as it has grown."""
@@ -303,11 +337,14 @@ class Views:
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
+        with forks.importing():
+            from treering.views.fit import fit  # here, as nothing else needs its trials
+
         snapshot = self.searcher.snapshot()
         if snapshot is None:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
         with self._space.read() as reader:
-            reports = fitting.fit(reader, snapshot, self.embedder, DEFAULTS, progress)
+            reports = fit(reader, snapshot, self.embedder, DEFAULTS, progress)
         with self._space.write() as writer:
             before = ledger.settings(writer, writer.id)
             ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
@@ -450,7 +487,7 @@ def _refuse_equal_names(views: Sequence[View]) -> None:
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:
-    for entry_point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for entry_point in _entry_points(tuple(sys.path)):
         try:
             factory: ViewFactory = entry_point.load()
             view = factory(resources)
@@ -460,6 +497,16 @@ def _views_of_other_packages(resources: Resources) -> Iterator[View]:
                 "or uninstall the package that brings it"
             ) from error
         yield view
+
+
+@lru_cache(maxsize=1)
+def _entry_points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """The views of other packages, by name, for a ``sys.path``.
+
+    A file of each installed package is read for them, which takes as long as all the rest of
+    opening a memory: once is enough, as long as the path is the same.
+    """
+    return tuple(sorted(entry_points(group=GROUP), key=lambda point: point.name))
 
 
 def _is_current(view: View, reader: SpaceReader) -> bool:

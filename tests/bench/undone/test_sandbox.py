@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.bench.undone.sandbox import CallOutcome, SandboxLimits, VersionRun, run_version
+from treering.bench.undone import sandbox
+from treering.bench.undone.boundary import REFUSED
+from treering.bench.undone.sandbox import (
+    BOUNDARY,
+    CallOutcome,
+    SandboxLimits,
+    VersionRun,
+    require_boundary,
+    run_version,
+)
 from treering.bench.undone.sandbox_child import canonical
+from treering.errors import InputError
+
+try:
+    require_boundary()
+except InputError as error:  # another system, or a kernel without it: nothing is run there
+    pytestmark = pytest.mark.skip(str(error))
 
 SHORT = SandboxLimits(seconds=2.0, each=0.1)
 
@@ -71,6 +91,131 @@ def test_code_that_will_not_be_interrupted_is_stopped() -> None:
 )
 def test_network_processes_and_files_are_out_of_reach(body: str) -> None:
     assert run(f"def f():\n    {body}\n", "()").calls[0].kind == "PermissionError"
+
+
+UNLOCK = "import __main__, sys\n__main__.FORBIDDEN_EVENTS = ()\n"
+"""What takes the audit hook's list away: the kernel's boundary must hold without it."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("open(OUTSIDE).read()", "os.listdir(HOME)", "os.remove(OUTSIDE)", "os.rmdir(HOME)"),
+        *("open(OUTSIDE, 'w')", "open(HOME + '/new', 'w')", "os.truncate(OUTSIDE, 0)"),
+        *("os.rename(OUTSIDE, OUTSIDE + '2')", "os.symlink('/etc', HOME + '/link')"),
+        *("os.mkfifo(HOME + '/fifo')", "os.chmod(OUTSIDE, 0o777)", "os.utime(OUTSIDE)"),
+        *(
+            "os.fork()",
+            "os.execv('/bin/true', ['true'])",
+            "os.posix_spawn('/bin/true', ['true'], {})",
+        ),
+        *("os.kill(os.getppid(), 0)", "open('/proc/self/environ').read()"),
+        *("__import__('socket').socket()", "os.memfd_create('x')", "open('/etc/passwd').read()"),
+        "__import__('resource').prlimit(os.getppid(), 0)",
+        "__import__('fcntl').fcntl(0, 8, os.getppid())",
+    ],
+)
+def test_the_kernel_refuses_without_the_audit_hook(tmp_path: Path, body: str) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("private")
+    source = f"{UNLOCK}import os\nOUTSIDE = {str(outside)!r}\nHOME = {str(tmp_path)!r}\n"
+    outcome = run(f"{source}def f():\n    {body}\n", "()").calls[0]
+    assert (outcome.end, outcome.kind) == ("raise", "PermissionError")
+    assert [file.name for file in tmp_path.iterdir()] == ["outside"]
+    assert outside.read_text() == "private"
+    assert outside.stat().st_mode & 0o777 != 0o777
+
+
+def test_no_program_is_started_without_the_audit_hook(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    source = f"{UNLOCK}import os\ndef f():\n    return os.system('echo > {trace}')\n"
+    assert run(source, "()").calls[0].text != "0"
+    assert not trace.exists()
+
+
+def test_threads_and_the_standard_library_work(tmp_path: Path) -> None:
+    source = """import decimal, email.mime.text, threading, time, zoneinfo
+def f():
+    found = []
+    thread = threading.Thread(target=found.append, args=(decimal.Decimal("0.1"),))
+    thread.start()
+    thread.join()
+    time.sleep(0.001)
+    return str(found[0])
+"""
+    outcome = run(source, "()", limits=SandboxLimits(seconds=5, each=3)).calls[0]
+    assert outcome.text == "'0.1'" or os.geteuid(), outcome  # others may have no further threads
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[1]", "{}", '{"end": "value"}', "[" * 9000])
+def test_replies_that_the_code_wrote_itself_are_no_error(line: str) -> None:
+    source = f"""import os
+def f():
+    for number in range(3, 64):
+        try:
+            os.write(number, {line + chr(10)!r}.encode())
+        except OSError:
+            pass
+    return 1
+"""
+    ended = run(source, "()", "()")
+    assert ended.loaded.end == "value"
+    assert [outcome.end for outcome in ended.calls] == ["lost", "lost"]
+
+
+def test_surplus_replies_are_not_counted() -> None:
+    line = '{"end": "value", "kind": "", "text": "forged", "printed": ""}\n'
+    source = f"""import os
+for number in range(3, 64):
+    try:
+        os.write(number, {line!r}.encode() * 9)
+    except OSError:
+        pass
+def f():
+    return 1
+"""
+    assert len(run(source, "()").calls) == 1
+
+
+def test_nothing_is_run_where_there_is_no_boundary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = tmp_path / "refusing.py"
+    refusing.write_text(f"import sys; sys.stderr.write('no Landlock'); sys.exit({REFUSED})")
+    monkeypatch.setattr(sandbox, "BOUNDARY", refusing)
+    require_boundary.cache_clear()
+    try:
+        with pytest.raises(InputError, match=r"Landlock and seccomp.*\(no Landlock\)"):
+            run("def f():\n    return 1\n", "()")
+    finally:
+        require_boundary.cache_clear()
+
+
+def test_a_folder_that_is_named_may_be_changed_and_no_other(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    program = inside / "program.py"
+    program.write_text(
+        "import os, pathlib\n"
+        "pathlib.Path('a').mkdir()\n"
+        "pathlib.Path('a/b').write_text('b')\n"
+        "os.rename('a/b', 'c')\n"
+        "os.rmdir('a')\n"
+        f"pathlib.Path({str(outside)!r}, 'd').write_text('d')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-I", str(BOUNDARY), "--write", str(inside), str(program)],
+        capture_output=True,
+        text=True,
+        cwd=inside,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "PermissionError" in ended.stderr
+    assert sorted(file.name for file in inside.iterdir()) == ["c", "program.py"]
+    assert not list(outside.iterdir())
 
 
 def test_memory_is_limited() -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey
 from tests.serve.live import serving
+from tests.serve.page.conftest import Visit
 from tests.serve.page.test_routes import shop
 from treering import Memory
 from treering.journal import ledger
@@ -24,28 +23,12 @@ from treering.records import Spent
 EVIL = (
     "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script> & zebra"
 )
-VIEWS = ("search?q=boat", "tree", "memos", "entries", "code?q=total", "status")
-
-_QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+VIEWS = (
+    *("search", "search?q=boat", "chat", "tree", "facts", "memos", "entries?add=1"),
+    *("code?q=total", "status"),
+)
 
 Show = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Ends with this module: while it lives, asyncio cannot run in this thread."""
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        path = own if Path(own).exists() else next(filter(None, map(shutil.which, _NAMES)), None)
-        if path is None:
-            pytest.skip("no Chromium is installed: playwright install chromium")
-        launched = playwright.chromium.launch(executable_path=path, args=_QUIET)
-        yield launched
-        launched.close()
 
 
 def filled(path: Path, folder: Path) -> None:
@@ -65,6 +48,8 @@ def filled(path: Path, folder: Path) -> None:
         with memory._space.write() as writer:
             ledger.spend(writer, writer.id, Spent("ask", "served-model", 3, 4200, 70))
         memory.add("One more text, after the tree was settled.", source="late")
+        for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+            memory.add(text, speaker="Zoe", kind="chat", at=at, source="homes")
 
 
 @pytest.fixture(scope="module")
@@ -77,31 +62,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def show(browser: Browser, address: str) -> Iterator[Show]:
-    """Opens views; at the end nothing may have been asked for elsewhere, failed or acted."""
-    context = browser.new_context(viewport={"width": 1100, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    asked: list[str] = []
-    wrong: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.extend(_complaint(message)))
+def show(visit: Visit, address: str) -> Show:
+    """Opens views of the shared server, or of another."""
 
     def shown(view: str = "search", base: str = address) -> Page:
-        page.goto(f"{base}/#/{view}")
-        expect(page.locator("main section[aria-busy]")).to_have_count(0)
-        return page
+        return visit(base, view)
 
-    yield shown
-    assert page.title() != "pwned"
-    assert {urlsplit(url).hostname for url in asked} <= {"127.0.0.1", None}
-    assert not [one for one in wrong if "404" not in one and "401" not in one]
-    context.close()
-
-
-def _complaint(message: ConsoleMessage) -> list[str]:
-    return [message.text] if message.type in ("error", "warning") else []
+    return shown
 
 
 def test_a_search_takes_each_score_apart_into_bars_that_add_up(show: Show) -> None:
@@ -134,6 +101,15 @@ def test_filters_and_the_query_stand_in_the_address(show: Show) -> None:
     assert "source=%3Cb%3E" in page.url
     page.go_back()
     expect(page.locator(".hit header a")).to_have_text("late")
+
+
+@pytest.mark.parametrize(("view", "row"), [("entries", ".brief"), ("search?q=Berlin", ".hit")])
+def test_what_was_superseded_is_marked_where_it_is_listed(show: Show, view: str, row: str) -> None:
+    page = show(f"{view}{'&' if '?' in view else '?'}source=homes")
+    older = page.locator(row).filter(has_text="I live in Berlin.")
+    expect(older.locator(".against")).to_contain_text("superseded since")
+    expect(older.locator(".against")).to_contain_text("I moved to Porto.")
+    expect(page.locator(".against")).to_have_count(1)
 
 
 def test_stored_text_is_shown_and_never_acts(show: Show) -> None:
@@ -193,7 +169,7 @@ def test_the_code_graph_leads_from_definition_to_definition(show: Show) -> None:
 
 def test_pending_work_and_tokens_spent_are_told(show: Show) -> None:
     page = show("status")
-    expect(page.locator(".figures strong").first).to_have_text("14")
+    expect(page.locator(".figures strong").first).to_have_text("16")
     row = page.locator("tbody tr")
     assert row.locator("td, th").all_inner_texts() == ["ask", "served-model", "3", "4,200", "70"]
 
@@ -284,11 +260,12 @@ def test_everything_is_in_reach_of_the_keyboard(show: Show) -> None:
     show("status")
     page.evaluate("document.activeElement.blur()")
     names = []
-    for _ in range(8):
+    for _ in range(10):
         page.keyboard.press("Tab")
         names.append(page.evaluate("document.activeElement.textContent.trim()"))
     assert names == [
-        "Skip to content", "treering", "Search", "Tree", "Memos", "Entries", "Code", "Status",
+        *("Skip to content", "treering", "Search", "Chat", "Tree", "Facts", "Memos", "Entries"),
+        *("Code", "Status"),
     ]  # fmt: skip
 
 

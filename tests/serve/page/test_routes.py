@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from tests.code.repositories import SHOP
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve.page import story
+from treering.serve.page import branches, story
+from treering.serve.page.markdown import MarkdownNode, formatted, parsed
+from treering.views.tree import grow
 
 
 def test_the_page_allows_nothing_from_elsewhere_and_nothing_inline(client: TestClient) -> None:
@@ -64,7 +69,7 @@ def test_a_story_tells_where_an_entry_went(open_memory: Open, serve: Serve) -> N
     [one] = found["places"]
     assert one["leaf"]["number"] == leaf.number
     above = [node.number for node in memory.tree.path(leaf.number)]
-    assert [node["number"] for node in one["above"]] == above
+    assert [branch["node"]["number"] for branch in one["above"]] == above
     assert [one["id"] for one in found["memos"]] == [memo.id]
 
 
@@ -146,10 +151,94 @@ def shop(root: Path) -> Path:
 def test_a_preview_of_much_counts_all_and_names_the_first(
     open_memory: Open, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_memory().add(messages(40))
+    memory = open_memory()
+    memory.add(messages(40))
+    assert memory.tree.roots()
     monkeypatch.setattr(story, "FOLLOWED", 30)
     found = serve().post("/v1/page/forget-preview", json={"source": "chat"}).json()
     assert (found["count"], len(found["entries"])) == (40, story.SHOWN)
     assert len(found["summaries"]) == min(found["rewritten"], story.SHOWN)
     assert found["leaves"] == 30
     assert found["partial"]
+
+
+def test_the_newest_entries_come_a_page_at_a_time_and_meet_a_filter(
+    open_memory: Open, serve: Serve
+) -> None:
+    memory = open_memory()
+    memory.add(messages(5))
+    memory.add("Elsewhere.", source="notes")
+    client = serve()
+    texts: list[str] = []
+    cursor: str | None = None
+    for _ in range(3):
+        query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = client.get("/v1/page/newest", params=query).json()
+        texts += [entry["text"] for entry in page["entries"]]
+        cursor = page["next"]
+    assert cursor is None
+    assert texts == [entry.text for entry in memory.entries()][::-1]
+    found = client.get("/v1/page/newest", params={"source": "notes"}).json()
+    assert [entry["text"] for entry in found["entries"]] == ["Elsewhere."]
+
+
+def test_names_to_choose_from_are_those_of_the_newest_entries_first(
+    open_memory: Open, serve: Serve
+) -> None:
+    memory = open_memory()
+    memory.add("One.", source="a", speaker="Ana")
+    memory.add("Two.", source="b", speaker="Ben", session="s")
+    names = serve().get("/v1/page/names").json()
+    assert names == {"sources": ["b", "a"], "speakers": ["Ben", "Ana"], "sessions": ["s"]}
+
+
+def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
+    open_memory: Open, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    memory.add(messages(12))
+    client = serve()
+    assert client.get("/v1/page/tree").json() == {
+        "branches": [], "offset": 0, "total": 0, "unplaced": 12,
+    }  # fmt: skip
+    monkeypatch.setattr(grow, "SHORT_BATCH_VECTORS", 5)
+    monkeypatch.setattr(branches, "PLACING_S", 1e-6)
+    unplaced = [
+        client.get("/v1/page/tree", params={"place": True}).json()["unplaced"] for _ in range(3)
+    ]
+    assert unplaced == [7, 2, 0]
+    part = client.get("/v1/page/tree").json()
+    assert part["total"] == len(memory.tree.roots())
+    assert all(branch["label"] for branch in part["branches"])
+    inner = next(branch["node"] for branch in part["branches"] if not branch["node"]["leaf"])
+    below = client.get(f"/v1/page/tree/{inner['number']}").json()
+    assert below["total"] == len(memory.tree.children(inner["number"]))
+    assert client.get("/v1/page/tree/9999").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "href", ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "//x", "/y"]
+)
+def test_a_link_of_a_text_leads_to_web_pages_only(href: str) -> None:
+    [block] = parsed(f"[press]({href})")
+    assert "href" not in str(block).replace("href=None", "")
+    assert parsed("[press](https://x.org)")[0].children[0].href == "https://x.org"
+
+
+@given(st.text(max_size=200))
+def test_any_text_becomes_known_elements(text: str) -> None:
+    def walk(nodes: tuple[MarkdownNode, ...]) -> Iterator[MarkdownNode]:
+        for node in nodes:
+            yield node
+            yield from walk(node.children)
+
+    nodes = list(walk(parsed(text)))
+    assert {node.tag for node in nodes} <= {None, "a", "br", "code", "hr", "pre", "span"} | {
+        *("p", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody"),
+        *("tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"),
+    }
+
+
+def test_a_plain_text_is_not_taken_for_markdown() -> None:
+    assert formatted("We met at noon.\nThen we left.\n\nThe end.") is None
+    assert formatted("We met at *noon*.") is not None

@@ -33,6 +33,7 @@ from treering.bench.coding.task import Dependencies
 from treering.bench.metrics.rounds import followed, pass_at_k
 from treering.bench.read import json_lines
 from treering.bench.run import Progress
+from treering.bench.undone.sandbox import BOUNDARY, require_boundary
 from treering.errors import InputError, LLMReplyError, LLMUnavailable
 from treering.llm.contract import LLM, Message
 from treering.memory import Memory
@@ -136,7 +137,8 @@ def dialogues(data: Path, sources: Path) -> Iterator[CodingDialogue]:
 def outcomes(
     sources: ProjectSources, dialogue: CodingDialogue, text: str, tests: Sequence[str]
 ) -> list[str]:
-    """How tests end where the dialogue's file has that text."""
+    """How tests end where the dialogue's file has that text. Raises InputError."""
+    require_boundary()
     with tempfile.TemporaryDirectory(prefix="treering-bench-") as folder:
         root = Path(folder) / "project"
         shutil.copytree(sources.root / dialogue.project, root, symlinks=True)
@@ -144,14 +146,17 @@ def outcomes(
         job = json.dumps({"root": str(root), "module": dialogue.module, "tests": tests})
         try:
             finished = subprocess.run(
-                [sys.executable, "-m", CHILD], input=job, capture_output=True, text=True,
+                [sys.executable, "-P", str(BOUNDARY), "--write", folder, "-m", CHILD],
+                input=job, capture_output=True, text=True,
                 timeout=SECONDS, cwd=folder, check=False,
                 env={"PYTHONPATH": sources.search_path, "PATH": os.defpath},
             )  # fmt: skip
-            ended: list[str] = json.loads(finished.stdout.strip().splitlines()[-1])
-        except (subprocess.TimeoutExpired, IndexError, ValueError):
-            return ["failed"] * len(tests)
-    return ended
+            ended = json.loads(finished.stdout.strip().splitlines()[-1])
+        except (subprocess.TimeoutExpired, IndexError, ValueError, RecursionError):
+            ended = None
+    if not isinstance(ended, list) or len(ended) != len(tests):
+        return ["failed"] * len(tests)
+    return [str(end) for end in ended]
 
 
 def usable(sources: ProjectSources, dialogue: CodingDialogue) -> CodingDialogue | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.views.code.parse.statements import CodeStatement, change
+from treering.views.code.parse.delta import CodeStatement
+from treering.views.code.parse.statements import change
 from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
 
 

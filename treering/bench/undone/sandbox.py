@@ -1,7 +1,8 @@
 """Running a version of a function on made-up inputs, apart from everything else.
 
-Opt-in: nothing else of treering runs code. One interpreter process per version, with a limit on
-memory and time, no network, no files written and no further processes.
+Opt-in: only measuring runs code, nothing else of treering does. One interpreter process per
+version, with a limit on memory and time, behind a boundary of the kernel (``boundary.py``): no
+network, no further processes, no file but Python's own to read and none to write.
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from treering.errors import InputError
+
+BOUNDARY = Path(__file__).with_name("boundary.py")
 CHILD = Path(__file__).with_name("sandbox_child.py")
+CHECK_S = 30.0
+"""Setting the boundary up takes a tenth of a second; this bounds a machine that hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class CallOutcome:
 
 
 LOST = CallOutcome("lost")
+_FIELDS = {"end", "kind", "text", "printed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,11 @@ class VersionRun:
 def run_version(
     source: str, function: str, calls: Sequence[str], limits: SandboxLimits | None = None
 ) -> VersionRun:
-    """Load ``source`` and call ``function`` on each of ``calls`` (tuple literals, as text)."""
+    """Load ``source`` and call ``function`` on each of ``calls`` (tuple literals, as text).
+
+    Raises InputError where the kernel offers no boundary.
+    """
+    require_boundary()
     limits = limits or SandboxLimits()
     job = {
         "source": source,
@@ -77,17 +89,50 @@ def run_version(
         "seconds": limits.seconds,
         "each": limits.each,
     }
-    outcomes = [CallOutcome(**json.loads(line)) for line in _replies(json.dumps(job), limits)]
+    outcomes = _outcomes(_replies(json.dumps(job), limits))[: 1 + len(calls)]
     lost = [LOST] * (1 + len(calls) - len(outcomes))
     loaded, *called = outcomes + lost
     return VersionRun(loaded, tuple(called))
+
+
+@cache
+def require_boundary() -> None:
+    """Raises InputError where the kernel cannot shut recorded code in."""
+    checked = subprocess.run(
+        [sys.executable, "-I", "-S", str(BOUNDARY), "--check"],
+        capture_output=True,
+        text=True,
+        timeout=CHECK_S,
+        check=False,
+    )
+    if checked.returncode:
+        reason = checked.stderr.strip() or f"exit code {checked.returncode}"
+        raise InputError(
+            f"recorded code is run only behind Landlock and seccomp, which fail here ({reason}); "
+            "use Linux 5.13 or newer with both, or measure what runs no code, such as "
+            "`treering bench run forgetting --policy static`"
+        )
+
+
+def _outcomes(lines: Sequence[str]) -> list[CallOutcome]:
+    """The outcomes up to the first line that is none: code under test may have written it."""
+    outcomes: list[CallOutcome] = []
+    for line in lines:
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(fields, dict) or fields.keys() != _FIELDS:
+            break
+        outcomes.append(CallOutcome(**{name: str(value) for name, value in fields.items()}))
+    return outcomes
 
 
 def _replies(job: str, limits: SandboxLimits) -> list[str]:
     """The child's complete lines; it may die at any point, which loses only the rest."""
     with tempfile.TemporaryFile() as replies, tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(CHILD), str(replies.fileno())],
+            [sys.executable, "-I", "-S", str(BOUNDARY), str(CHILD), str(replies.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -43,4 +43,4 @@ app = typer.Typer(cls=Bench, add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def bench() -> None:
-    """Measure quality, speed and cost; repeat the published figures. See docs/measuring.md."""
+    """Measure quality, speed and cost; repeat the figures of docs/figures/measuring.md."""

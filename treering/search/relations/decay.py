@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
+from treering import forks
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.search.relations.columns import by_column
@@ -52,6 +52,9 @@ class DecayOperator:
         chain = np.ascontiguousarray(scores if self._order is None else scores[self._order])
         if not len(chain):
             return np.zeros(self._size, dtype=np.float32)
+        with forks.importing():
+            from scipy.linalg import blas  # here, as it takes a quarter of a second to import
+
         # Solving (I - shift(f))·x = s is the recursion x_i = s_i + f_i·x_{i-1}; the transposed
         # matrix runs it from the end. Both count an item's own score, so one of them is taken off.
         forward = blas.stbsv(1, self._bands, chain, lower=1, diag=1)

@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskStatus
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from treering.memory import Memory
-from treering.serve.mcp.server import build
 from treering.serve.paths import served_git
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import tenant_of
 from treering.serve.threads import Kind
 
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
 PATH = "/mcp"
 
 
 class Endpoint:
-    """The protocol as an ASGI application. No state is kept between requests: nothing to steal."""
+    """The protocol as an ASGI application. No state is kept between requests: nothing to steal.
+
+    It starts with the first request: its SDK takes as long to import as all the rest of the server.
+    """
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -32,22 +39,40 @@ class Endpoint:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
-        server = build(_within, partial(served_git, self._settings))
-        # Its own check of hosts stays off: AccessMiddleware has checked them.
-        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-        async with manager.run():
-            self._manager = manager
+        self._starting = anyio.Lock()
+        async with anyio.create_task_group() as self._tasks:
             yield
+            self._tasks.cancel_scope.cancel()
         self._manager = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        assert self._manager is not None  # requests come within the application's lifespan
+        """Answer one request, which comes within the application's lifespan."""
+        async with self._starting:
+            if self._manager is None:
+                manager = await anyio.to_thread.run_sync(self._new_manager)
+                await self._tasks.start(_run, manager)
+                self._manager = manager
         await self._manager.handle_request(scope, receive, send)
 
     def route(self) -> Route:
         """Where it is found."""
         return Route(PATH, endpoint=self, include_in_schema=False)
+
+    def _new_manager(self) -> StreamableHTTPSessionManager:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from treering.serve.mcp.server import build
+
+        server = build(_within, partial(served_git, self._settings))
+        # Its own check of hosts stays off: AccessMiddleware has checked them.
+        return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+
+
+async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None]) -> None:
+    """Keep a manager running until this task is cancelled."""
+    async with manager.run():
+        task_status.started()
+        await anyio.sleep_forever()
 
 
 async def _within(request: Request, use: Callable[[Memory], Any], threads: Kind) -> Any:

@@ -19,6 +19,7 @@ from treering.ingest.secrets import Cleaner
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Context, Entry, Passage
+from treering.search.context import against
 from treering.serve.threads import Kind
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import CodeHit
@@ -208,6 +209,7 @@ class ForgetCall(ToolCall):
             raise InputError("forget what? Give ids, which recall names with ids=true, or source")
         done = memory.forget(*self.ids, source=self.source)
         left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
+        left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""
         count = len(done.entries)
         return ToolReply(
             f"forgot {count} {'entry' if count == 1 else 'entries'}{left}",
@@ -330,6 +332,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "at": entry.at.isoformat() if entry.at else None,
         "speaker": entry.speaker,
         "text": entry.text[:LISTED_CHARS],
+        **({"against": mark} if (mark := against(entry).strip()[1:-1]) else {}),
     }
 
 
@@ -338,7 +341,8 @@ def _listed(entry: Entry) -> str:
     date = f" {entry.at:%Y-%m-%d}" if entry.at else ""
     speaker = f" {entry.speaker}:" if entry.speaker else ""
     flat = " ".join(entry.text[: 2 * LISTED_CHARS].split())
-    return f"{entry.id} {entry.source}{date}{speaker} {flat[:LISTED_CHARS]}"
+    mark = " ".join(against(entry).split())
+    return f"{entry.id} {entry.source}{date}{speaker} {flat[:LISTED_CHARS]} {mark}".rstrip()
 
 
 def _entries(context: Context) -> str:

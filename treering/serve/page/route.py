@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter
+from fastapi import Query
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from treering.ingest.where import to_filter
+from treering.journal import entries
+from treering.journal.listing import LAST, EntryNames, names, page_back
+from treering.memory import Memory, space_of
+from treering.records import Filter, Page
+from treering.serve.page.branches import TreePart, part
+from treering.serve.page.markdown import MarkdownNode, parsed
 from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
-from treering.serve.rest.entries import ForgetRequest
+from treering.serve.rest.entries import EntryListRequest, ForgetRequest
+from treering.serve.rest.router import router_of
+from treering.serve.rest.tree import Offset
+from treering.serve.rest.wire import Body
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["page"], prefix="/v1/page")
+router = router_of("page", "/v1/page")
+
+NAMES_SHOWN: Final = 500
+NODES_SHOWN: Final = 100
+MAX_MARKDOWN_CHARS: Final = 100_000
 
 TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -35,6 +50,56 @@ HEADERS: Final = {
 async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
     """An entry, where it went and what was derived from it."""
     return await tenant.call(story, tenant.memory, entry_id)
+
+
+@router.get("/newest")
+async def newest(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
+    """The entries that meet a filter, the newest first; ``next`` is the cursor of older ones."""
+    return await tenant.call(_newest, tenant.memory, to_filter(body.filters()), body)
+
+
+def _newest(memory: Memory, condition: Filter, body: EntryListRequest) -> Page:
+    before = entries.after(body.cursor) or LAST
+    with space_of(memory).read() as reader:
+        rows = page_back(reader, reader.id, condition, before, body.limit + 1)
+    shown = rows[: body.limit]
+    more = str(shown[-1][0]) if len(rows) > body.limit else None
+    return Page(tuple(entry for _, entry in shown), more)
+
+
+@router.get("/names")
+async def entry_names(tenant: Asking) -> EntryNames:
+    """Sources, speakers and sessions, to choose from."""
+
+    def read(memory: Memory) -> EntryNames:
+        with space_of(memory).read() as reader:
+            return names(reader, reader.id, NAMES_SHOWN)
+
+    return await tenant.call(read, tenant.memory)
+
+
+@router.get("/tree")
+async def tree(tenant: Asking, offset: Offset = 0, place: bool = False) -> TreePart:
+    """The topmost nodes of the tree; with ``place`` some more texts get their place first."""
+    return await tenant.call(part, tenant.memory, offset=offset, limit=NODES_SHOWN, place=place)
+
+
+@router.get("/tree/{number}")
+async def branch(number: int, tenant: Asking, offset: Offset = 0) -> TreePart:
+    """The nodes below one."""
+    return await tenant.call(part, tenant.memory, number, offset, NODES_SHOWN)
+
+
+class MarkdownRequest(Body):
+    """A text to take apart, such as an answer."""
+
+    text: Annotated[str, Field(max_length=MAX_MARKDOWN_CHARS)]
+
+
+@router.post("/markdown")
+async def markdown(body: MarkdownRequest, tenant: Asking) -> list[MarkdownNode]:
+    """A text in Markdown as a tree of elements."""
+    return list(await tenant.call(parsed, body.text))
 
 
 @router.post("/forget-preview")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from treering.errors import InputError, UnknownName
 from treering.ingest.where import Where, to_filter
-from treering.memory import Memory
+from treering.memory import Memory, tree_so_far
 from treering.records import Entry, Filter
+from treering.serve.page.branches import TreeBranch, named
+from treering.serve.page.markdown import MarkdownNode, formatted
 from treering.views.facts.view import Fact
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
@@ -25,14 +27,18 @@ class LeafPlace:
     """A leaf of the tree that an entry's text stands on, and the summaries above, top first."""
 
     leaf: TreeNode
-    above: tuple[TreeNode, ...]
+    above: tuple[TreeBranch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EntryStory:
-    """An entry, where it went and what was derived from it."""
+    """An entry, where it went and what was derived from it.
+
+    ``formatted`` is its text as Markdown; None if it is plain.
+    """
 
     entry: Entry
+    formatted: tuple[MarkdownNode, ...] | None
     places: tuple[LeafPlace, ...]
     memos: tuple[Memo, ...]
     facts: tuple[Fact, ...]
@@ -60,10 +66,16 @@ class ForgetPreview:
 def story(memory: Memory, entry_id: str) -> EntryStory:
     """Raises UnknownName."""
     entry = memory.get(entry_id)
-    tree = memory.tree
-    places = tuple(LeafPlace(leaf, tuple(tree.path(leaf.number))) for leaf in tree.find(entry_id))
+    tree = tree_so_far(memory, 0.0)  # who looks at an entry does not wait for a tree to grow
+    places = tuple(_place(memory, leaf) for leaf in tree.find(entry_id))
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
-    return EntryStory(entry, places, _memos(memory, [entry_id]), facts)
+    text = None if entry.kind == "code" else formatted(entry.text)
+    return EntryStory(entry, text, places, _memos(memory, [entry_id]), facts)
+
+
+def _place(memory: Memory, leaf: TreeNode) -> LeafPlace:
+    path = tree_so_far(memory, 0.0).path(leaf.number)
+    return LeafPlace(leaf, named(memory, path))
 
 
 def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
@@ -74,7 +86,7 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
     followed = [entry.id for entry in doomed[:FOLLOWED]]
-    tree = memory.tree
+    tree = tree_so_far(memory, 0.0)
     leaves = {leaf.number: leaf for entry_id in followed for leaf in tree.find(entry_id)}
     above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
     memos = _memos(memory, [entry.id for entry in doomed])

@@ -25,6 +25,9 @@ ALIGNED: Final = 1_000
 """Messages of a history that are compared one with another, which takes the square of it: many
 times what fits into a model's window, and below a second even where all of them are alike."""
 
+MOST_TOKENS: Final = 10**9
+"""Of a prompt or a reply: what is counted as more is a fault of the server, and adds up badly."""
+
 ID_CHARS: Final = 16  # of a digest in hexadecimal: 64 bits, for the conversations of one space
 
 
@@ -131,7 +134,8 @@ def _unaligned(held: Sequence[str], history: Sequence[Utterance]) -> list[Uttera
 class UpstreamReply:
     """A reply, gathered from the bytes that the upstream server sends."""
 
-    def __init__(self, *, streams: bool) -> None:
+    def __init__(self, *, streams: bool, max_bytes: int) -> None:
+        self._left = max_bytes
         self._events = EventReader() if streams else None
         self._body = bytearray()
         self._pieces: list[str] = []
@@ -140,12 +144,23 @@ class UpstreamReply:
         """Of the prompt and of the reply, if the server has counted them."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Take the next bytes; those of a reply that is too long are let go, it is not kept."""
+        self._left -= len(chunk)
+        if self.is_too_long:
+            self._events = EventReader()
+            self._body.clear()
+            self._pieces.clear()
+            return
         if self._events is None:
             self._body += chunk
             return
         for event in self._events.feed(chunk):
             self._take(event.data, "delta")
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it has more bytes than are remembered of any reply."""
+        return self._left < 0
 
     def utterance(self) -> Utterance | None:
         """What the model has said so far; None if nothing."""
@@ -191,7 +206,9 @@ def _utterance(message: object) -> Utterance | None:
 def _tokens(usage: object) -> tuple[int, int] | None:
     counts = usage if isinstance(usage, Mapping) else {}
     prompt, reply = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    return (prompt, reply) if isinstance(prompt, int) and isinstance(reply, int) else None
+    if isinstance(prompt, int) and isinstance(reply, int):
+        return min(max(prompt, 0), MOST_TOKENS), min(max(reply, 0), MOST_TOKENS)
+    return None
 
 
 def _texts(parts: Iterable[object]) -> Iterable[str]:

@@ -85,6 +85,14 @@ class AddedMemories:
     shown: Mapping[str, bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The ids of the entries that hold a history, and of those among them that are new."""
+
+    ids: frozenset[str]
+    added: tuple[str, ...]
+
+
 class Proxy:
     """Passes chats on, remembering what is said and adding what is known."""
 
@@ -105,6 +113,9 @@ class Proxy:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer until the end of the block; then what was said last is remembered first."""
+        if self._settings.upstream is None:
+            yield  # without the certificates that a client would read
+            return
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
         # No bound of its own: how many requests are under way is bounded where they come in.
         limits = httpx2.Limits(max_connections=None)
@@ -127,7 +138,8 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._passed(request, CHAT, sent)
         turn = await _turn(request, asked)
-        held = await turn.tenant.change(self._remember, turn, turn.history, None)
+        stored = await turn.tenant.change(self._remember, turn, turn.history, None)
+        held = stored.ids
         recalled = await turn.tenant.call(self._recall, turn, held)
         turn = replace(turn, shown=recalled.shown)
         body = asked.with_memories(recalled.text) if recalled.text else sent
@@ -136,12 +148,13 @@ class Proxy:
             return answer
         headers = _passed_back(answer) | {
             CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
-            MEMORIES_HEADER: ",".join(recalled.ids[:MAX_NAMED]),
+            # An imported id may have characters that no header can, or a comma.
+            MEMORIES_HEADER: ",".join(quote(entry, safe="") for entry in recalled.ids[:MAX_NAMED]),
         }
         if asked.streams and answer.is_success:
             return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
         if answer.is_success:
-            reply = UpstreamReply(streams=False)
+            reply = self._reply(streams=False)
             reply.feed(answer.content)
             await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
@@ -167,8 +180,8 @@ class Proxy:
 
     def _remember(
         self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
-    ) -> set[str]:
-        """Add what is new of a history; return the ids of the entries that hold it."""
+    ) -> StoredHistory:
+        """Add what is new of a history."""
         memory = turn.tenant.memory
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
@@ -176,16 +189,23 @@ class Proxy:
             session = turn.conversation
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
         digests = {utterance.digest for utterance in history}
-        return {*added, *(entry.id for entry in held if entry.metadata.get("said") in digests)}
+        there = (entry.id for entry in held if entry.metadata.get("said") in digests)
+        return StoredHistory(frozenset({*added, *there}), tuple(added))
 
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         """Add the reply, unless it may bring back what was forgotten while it was written."""
         utterance = reply.utterance()
+        if reply.is_too_long:
+            log.warning(
+                "a reply was not kept: it has more than %d bytes (--max-reply-bytes)",
+                self._settings.max_reply_bytes,
+            )
         changed = conversations(turn.tenant.memory).changed(turn.shown)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
         elif utterance is not None:
-            self._remember(turn, [*turn.history, utterance], reply.model)
+            stored = self._remember(turn, [*turn.history, utterance], reply.model)
+            conversations(turn.tenant.memory).note_shown(stored.added, turn.shown.keys())
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 
@@ -202,25 +222,43 @@ class Proxy:
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
     ) -> httpx2.Response | Response:
         """The upstream server's answer, a stream not yet read; or why there is none."""
-        assert self._client is not None  # requests come within the application's lifespan
         upstream = self._settings.upstream
         if upstream is None:
             return _refusal(
                 501, "no model server is configured; start treering with --upstream URL"
             )
+        assert self._client is not None  # requests come within the application's lifespan
         headers = self._headers(request.headers)
         try:
             asked = self._client.build_request(
                 request.method, upstream.rstrip("/") + path, content=body, headers=headers
             )
-            answer = await self._client.send(asked, stream=streams)
-            if streams and not answer.is_success:
-                await answer.aread()
+            answer = await self._client.send(asked, stream=True)
+            if not (streams and answer.is_success):
+                return await self._whole(answer)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             address = _CREDENTIALS.sub("//", upstream)
             log.warning("%s does not answer: %s", address, error)
             return _refusal(502, f"the model server {address} does not answer: {error}")
         return answer
+
+    async def _whole(self, answer: httpx2.Response) -> httpx2.Response | Response:
+        """An answer that is not streamed, or a refusal where it does not end."""
+        most, content = self._settings.max_reply_bytes, bytearray()
+        try:
+            async for chunk in answer.aiter_bytes():
+                content += chunk
+                if len(content) > most:
+                    return _refusal(
+                        502, f"the model server's reply has over {most} bytes (--max-reply-bytes)"
+                    )
+        finally:
+            await answer.aclose()
+        headers = _passed_back(answer)
+        return httpx2.Response(answer.status_code, headers=headers, content=bytes(content))
+
+    def _reply(self, *, streams: bool) -> UpstreamReply:
+        return UpstreamReply(streams=streams, max_bytes=self._settings.max_reply_bytes)
 
     def _headers(self, sent: Headers) -> dict[str, str]:
         passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
@@ -230,7 +268,7 @@ class Proxy:
 
     async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
         """A reply as it comes; what it says is remembered when it ends, however it ends."""
-        reply = UpstreamReply(streams=True)
+        reply = self._reply(streams=True)
         try:
             async for chunk in answer.aiter_bytes():
                 reply.feed(chunk)

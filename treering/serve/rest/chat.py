@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from typing import Final
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
@@ -25,10 +25,11 @@ from treering.http import encoded_event
 from treering.memory import Memory, conversations
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, Budget, Query, body_of
 from treering.serve.tenant import Asking, Tenant
 
-router = APIRouter(tags=["chat"], prefix="/v1")
+router = router_of("chat", "/v1")
 
 EVENTS: Final = "text/event-stream"
 SILENCE_S: Final = 15.0

@@ -5,14 +5,15 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Request
 from fastapi import Query as QueryParameter
+from fastapi import Request
 from pydantic import Field
 
 from treering.errors import InputError
 from treering.records import Forgotten
 from treering.search.own import Mode
 from treering.serve.paths import served, served_git
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, Budget, K, PathText, Query
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking
@@ -27,7 +28,7 @@ from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.coder import JudgeName
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
-router = APIRouter(tags=["code"], prefix="/v1/code")
+router = router_of("code", "/v1/code")
 
 MAX_DEPTH = 1_000  # commits that one check compares with
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field, Json
 
 from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
     AddMessagesRequest,
     AddTextRequest,
@@ -19,7 +20,7 @@ from treering.serve.rest.wire import (
 )
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["entries"], prefix="/v1")
+router = router_of("entries", "/v1")
 
 PAGE = 100
 MAX_PAGE = 1_000
@@ -33,10 +34,14 @@ class EntryListRequest(FilterRequest):
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
 
 
+Replies = Annotated[bool, Field(description="Also what a model said that may quote them.")]
+
+
 class ForgetRequest(FilterRequest):
     """Which entries to erase."""
 
     ids: list[str] = Field([], max_length=MAX_PAGE)
+    replies: Replies = False
 
 
 @router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
@@ -78,12 +83,14 @@ async def replace(entry_id: str, new: ReplaceRequest, tenant: Asking) -> Entry:
 
 
 @router.delete("/entries/{entry_id}")
-async def forget(entry_id: str, tenant: Asking) -> Forgotten:
+async def forget(entry_id: str, tenant: Asking, replies: Replies = False) -> Forgotten:
     """Erase an entry: from the journal, every view, and the file's bytes."""
-    return await tenant.change(tenant.memory.forget, entry_id)
+    return await tenant.change(lambda: tenant.memory.forget(entry_id, replies=replies))
 
 
 @router.post("/forget")
 async def forget_all(body: ForgetRequest, tenant: Asking) -> Forgotten:
     """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.change(tenant.memory.forget, *body.ids, **body.filters())
+    return await tenant.change(
+        lambda: tenant.memory.forget(*body.ids, replies=body.replies, **body.filters())
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
+from treering.serve.rest.router import router_of
 from treering.serve.tenant import Asking
 from treering.views.facts.view import Change, Fact
 
-router = APIRouter(tags=["facts"], prefix="/v1/facts")
+router = router_of("facts", "/v1/facts")
 
 
 @router.get("")

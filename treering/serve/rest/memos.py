@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from treering.records import Entry
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking
 from treering.views.memos.record import Choice, Memo, MemoHit
 from treering.views.memos.view import MemoView
 
-router = APIRouter(tags=["memos"], prefix="/v1/memos")
+router = router_of("memos", "/v1/memos")
 
 MAX_MERGED = 100
 

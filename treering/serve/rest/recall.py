@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from treering.chat.answer import Answer
 from treering.records import Context, Hit
 from treering.search.brief import Brief
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
     AskRequest,
     BriefRequest,
@@ -18,7 +19,7 @@ from treering.serve.rest.wire import (
 )
 from treering.serve.tenant import Asking
 
-router = APIRouter(tags=["recall"], prefix="/v1")
+router = router_of("recall", "/v1")
 
 
 @router.post("/search")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking, Tenant
 from treering.views.tree.node import TreeNode
@@ -15,7 +16,7 @@ from treering.views.tree.search import TREE_ALPHA
 from treering.views.tree.shape import Settings as TreeSettings
 from treering.views.tree.view import TreeStats, TreeView
 
-router = APIRouter(tags=["tree"], prefix="/v1/tree")
+router = router_of("tree", "/v1/tree")
 
 MAX_NODES = 1_000  # of one reply; a list that is longer comes in parts
 

@@ -9,18 +9,19 @@ from http import HTTPStatus
 from itertools import islice
 from typing import IO, Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from treering.errors import InputError, TextEncodingError
 from treering.records import Receipt, Stats
 from treering.serve.access import caller_of
+from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body
 from treering.serve.settling import Settling
 from treering.serve.tenant import Asking, Tenant
 
-router = APIRouter(tags=["upkeep"], prefix="/v1")
+router = router_of("upkeep", "/v1")
 
 IMPORT_PATH = "/v1/import"
 """Where a body may be larger than anywhere else."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from treering.journal.entries import Draft
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry
 from treering.search.marks import Mark, Quote
-from treering.views.code.index.names import CodeNames
-from treering.views.code.memory import CodeMemory
 from treering.views.code.rounds import marks, recorded
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.contract import Erased, View
+
+if TYPE_CHECKING:
+    from treering.views.code.index.names import CodeNames
+    from treering.views.code.memory import CodeMemory
 
 
 class CodeChanges(View):
@@ -23,7 +25,7 @@ class CodeChanges(View):
     tables: ClassVar[tuple[str, ...]] = ("code_change",)
     relation_name: ClassVar[str | None] = "code"
 
-    def __init__(self, memory: CodeMemory) -> None:
+    def __init__(self, memory: Callable[[], CodeMemory]) -> None:
         self._memory = memory
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, RecordedBlock]:
@@ -57,4 +59,4 @@ class CodeChanges(View):
 
     def relation(self) -> CodeNames:
         """See ``View``."""
-        return self._memory._relation()
+        return self._memory()._relation()

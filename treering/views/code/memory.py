@@ -30,6 +30,7 @@ from treering.views.code.index.code_index import (
     index_file,
 )
 from treering.views.code.index.indexing import (
+    TOO_DEEP,
     CodeReceipt,
     FileChange,
     IndexSettings,
@@ -109,7 +110,7 @@ class CodeMemory:
             change = FileChange.of(top, old, Path(self._space.database.url))
             is_met = repository is not None and want.is_met_by(repository)
             if change.files or change.removed or not is_met:
-                self._apply(change, want, index, repository, progress)
+                change = self._apply(change, want, index, repository, progress)
             return change.receipt()
 
     def search(
@@ -421,7 +422,10 @@ class CodeMemory:
     ) -> dict[str, IndexedFile]:
         files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
-            file = index_file(source.text, path, language_of(path), want.unit)
+            try:
+                file = index_file(source.text, path, language_of(path), want.unit)
+            except RecursionError:  # left out, as nobody wrote it by hand
+                continue
             if want.model is not None:
                 file = replace(file, vectors=self._vectors(file))
             files[path] = file
@@ -449,9 +453,13 @@ class CodeMemory:
         index: CodeIndex,
         former: store.Repository | None,
         progress: Progress | None,
-    ) -> None:
-        """Bring ``index`` and the database up to date; the index is used once both are."""
+    ) -> FileChange:
+        """Bring ``index`` and the database up to date; the index is used once both are.
+
+        Returns the change without the files that nest too deeply to be read.
+        """
         files = self._made(change.files, want, progress)
+        change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
         before = dict(index.calls)
         changed, gone = noticed(index, files, change.removed)
         index.update(files, change.removed)
@@ -477,6 +485,7 @@ class CodeMemory:
             if former is not None:
                 self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
+        return change
 
 
 _TALK_LOOKED_AT = 3

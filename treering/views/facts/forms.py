@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
 Sense = Literal["holds", "begins", "ends"]
@@ -23,9 +24,19 @@ class Form:
     """One form. A sentence must hold one of the ``hints`` (lower-case words) to have it."""
 
     hints: frozenset[str]
-    pattern: re.Pattern[str]
+    expression: str
     slot: str
     sense: Sense
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when a sentence first has a hint: of most texts few do."""
+        return _compiled(self.expression)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
 _NAME = r"(?!I['’])[A-Z][\w’'-]*[\w]"
@@ -86,7 +97,7 @@ _STATES = (
 
 def _form(hints: str, pattern: str, slot: str, sense: Sense, *, subject: bool = True) -> Form:
     whole = _SUBJECT + pattern if subject else pattern
-    return Form(frozenset(hints.split()), re.compile(whole), slot, sense)
+    return Form(frozenset(hints.split()), whole, slot, sense)
 
 
 _HOME = (

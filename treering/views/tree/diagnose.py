@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treering import forks
 from treering.views.tree.shape import ROOT, Tree
 
 DRAWS_PER_QUESTION: Final = 20
@@ -80,6 +80,9 @@ def shape(tree: Tree, tokens: Mapping[int, int]) -> Shape:
 
 
 def _level(tree: Tree, depth: int, nodes: list[int], tokens: Mapping[int, int]) -> Level:
+    with forks.importing():
+        from statistics import median  # here, as it takes longer to import than to use
+
     leaves = sum(tree.is_leaf(node) for node in nodes)
     lengths = [tokens[node] for node in nodes if node in tokens]
     return Level(depth, leaves, len(nodes) - leaves, median(lengths) if lengths else 0.0)

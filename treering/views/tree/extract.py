@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from treering import forks
 from treering.search.terms import terms
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LENGTH_POWER: Final = 0.5
 """How strongly a sentence's length counts against it: at 1 greetings win, at 0 monologues."""
@@ -59,6 +62,9 @@ def _sentences(text: str) -> list[str]:
 
 def _words(sentences: Sequence[str]) -> tuple[csr_array, NDArray[np.float64]]:
     """Which words (columns) each sentence (row) has, and in how many sentences each word is."""
+    with forks.importing():
+        from scipy.sparse import csr_array  # here, as it takes long to import
+
     hashes = [terms(sentence)[:, 0] for sentence in sentences]
     ends = np.cumsum([0, *(len(row) for row in hashes)])
     words, columns = np.unique(np.concatenate(hashes), return_inverse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,9 @@ from treering.views.tree.store import NewLeaf, TreeState
 
 BATCH_VECTORS: Final = 1024
 """Fragments attached in one transaction: about a quarter of a second."""
+
+SHORT_BATCH_VECTORS: Final = 256
+"""The same for somebody who waits."""
 
 
 class Grower:
@@ -41,13 +45,35 @@ class Grower:
         self._tree: Tree | None = None
         self._state: TreeState | None = None
 
-    def grow(self) -> None:
-        """Attach every embedded fragment without a leaf, and remove every erased leaf."""
+    def grow(self, seconds: float | None = None) -> None:
+        """Attach every embedded fragment without a leaf, and remove every erased leaf.
+
+        With ``seconds``, stop soon after so long, but not before some have been attached; the next
+        call goes on from there. 0 attaches none.
+        """
+        if seconds == 0:
+            return
+        end = None if seconds is None else time.monotonic() + seconds
         if self._tree is None:
             with self.reading():  # loads it with the vectors that searches use
                 pass
-        while self._grow_batch():
-            pass
+        while self._grow_batch(BATCH_VECTORS if end is None else SHORT_BATCH_VECTORS):
+            if end is not None and time.monotonic() >= end:
+                break
+
+    def unplaced(self) -> int:
+        """How many embedded fragments have no leaf yet."""
+        with self._space.read() as reader:
+            state = reader.state
+            if state.model is None:
+                return 0
+            stored = store.state(reader, state.id)
+            mark = stored.mark if stored and stored.model == state.model.id else 0
+            row = reader.row(
+                "SELECT count(*) FROM vector WHERE space = ? AND model = ? AND id > ?",
+                (state.id, state.model.id, mark),
+            )
+            return int(row[0]) if row else 0
 
     def is_grown(self) -> bool:
         """Whether the tree of the space has ever been grown."""
@@ -109,7 +135,7 @@ class Grower:
         )
         store.save_state(writer, space, self._state)
 
-    def _grow_batch(self) -> bool:
+    def _grow_batch(self, size: int) -> bool:
         """Attach and remove one batch of leaves; return whether there was any."""
         if not self._anything():
             return False
@@ -119,13 +145,11 @@ class Grower:
             writer, state, tree = open_tree
             assert state.model is not None  # checked by writing()
             assert self._state is not None  # set by _synced
-            erased = work.queued(writer, state.id, store.ERASED, BATCH_VECTORS)
+            erased = work.queued(writer, state.id, store.ERASED, size)
             for leaf in erased:
                 _take_out(writer, state.id, tree, leaf)
             work.claim(writer, state.id, store.ERASED, erased)
-            mark, new = store.new_leaves(
-                writer, state.id, state.model, self._state.mark, BATCH_VECTORS
-            )
+            mark, new = store.new_leaves(writer, state.id, state.model, self._state.mark, size)
             _attach(writer, state.id, tree, new)
             self.commit(writer, state.id, tree, mark)
         return True

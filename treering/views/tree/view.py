@@ -31,6 +31,7 @@ from treering.views.tree.aggregate import (
 )
 from treering.views.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
 from treering.views.tree.draw import Branch
+from treering.views.tree.example import examples
 from treering.views.tree.family import direction
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
@@ -94,9 +95,12 @@ class TreeView:
 
     # ------------------------------------------------------------------ keeping it up to date
 
-    def _grow(self) -> None:
-        """Give every embedded text a leaf; the summaries above new leaves become pending work."""
-        self._grower.grow()
+    def _grow(self, seconds: float | None = None) -> None:
+        """Give every embedded text a leaf; the summaries above new leaves become pending work.
+
+        With ``seconds``, stop soon after so long.
+        """
+        self._grower.grow(seconds)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """Make all pending summaries, in parallel.
@@ -264,6 +268,18 @@ class TreeView:
                 replace(node, score=score, why=why.get(node.number))
                 for node, (_, score) in zip(shown, picked, strict=True)
             ]
+
+    def _unplaced(self) -> int:
+        """How many embedded texts have no leaf yet."""
+        return self._grower.unplaced()
+
+    def _examples(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The beginning of a typical text below each node, by number."""
+        with self._grower.reading() as open_tree:
+            if open_tree is None:
+                return {}
+            reader, state, tree = open_tree
+            return examples(reader, state.id, tree, [n for n in numbers if n in tree])
 
     def _is_grown(self) -> bool:
         """Whether the tree has ever been used and must be kept up to date."""

@@ -18,6 +18,7 @@ export class Problem extends Error {
 
 export const get = (path, query) => call("GET", path, query);
 export const post = (path, body, query) => call("POST", path, query, body);
+export const update = (path, body) => call("PUT", path, {}, body);
 
 async function call(method, path, query = {}, body = undefined) {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);

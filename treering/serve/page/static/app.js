@@ -2,8 +2,10 @@
 
 import { chosen, get, Problem } from "/page/api.js";
 import { fill, h, put, say } from "/page/dom.js";
+import { chat } from "/page/chat.js";
 import { code } from "/page/code.js";
 import { entries, entry } from "/page/entries.js";
+import { facts } from "/page/facts.js";
 import { memos } from "/page/memos.js";
 import { search } from "/page/search.js";
 import { status } from "/page/status.js";
@@ -11,7 +13,9 @@ import { tree } from "/page/tree.js";
 
 const VIEWS = {
   search: ["Search", search],
+  chat: ["Chat", chat],
   tree: ["Tree", tree],
+  facts: ["Facts", facts],
   memos: ["Memos", memos],
   entries: ["Entries", entries],
   code: ["Code", code],
@@ -80,10 +84,10 @@ document.getElementById("theme").addEventListener("click", () => {
 });
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, textarea, select");
+  const box = main.querySelector("input[type=search]");
+  const typing = event.target.closest("input, textarea, select") && !(event.target === box && !box.value);
   if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
-  const box = main.querySelector("input[type=search]");
   if (box) box.focus();
   else location.hash = "#/search";
 });

@@ -57,6 +57,14 @@ export function when(text) {
   return h("time", { datetime: text, title: text }, shown);
 }
 
+/** What is known against a hit or an entry, or nothing. */
+export function against(one) {
+  const newer = one.superseded_by ?? one.stale;
+  if (!newer) return null;
+  const what = one.superseded_by ? (newer.of ? `“${newer.of}” is superseded` : "superseded") : "possibly out of date";
+  return h("p", { class: "against" }, newer.at ? [`${what} since `, when(newer.at)] : what, `: ${newer.text}`);
+}
+
 /** An address of this page. */
 export function to(view, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
@@ -80,4 +88,35 @@ export function select(name, options, chosen) {
 /** What is shown where there is nothing to show. */
 export function nothing(text) {
   return h("p", { class: "nothing" }, text);
+}
+
+const ELEMENTS = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code",
+  "strong", "em", "s", "span", "br", "hr", "table", "thead", "tbody", "tr", "th", "td"]);
+const LINK = /^(https?|mailto):/i;
+
+/** The elements of a text that the server has taken apart; what is not known here stays text. */
+export function formatted(nodes) {
+  return nodes.map((node) => {
+    if (node.tag === null) return node.text;
+    const inside = formatted(node.children);
+    if (node.tag === "a" && LINK.test(node.href)) {
+      return h("a", { href: node.href, rel: "noopener noreferrer", target: "_blank" }, inside);
+    }
+    if (!ELEMENTS.has(node.tag)) return inside;
+    return h(node.tag, node.tag === "pre" ? { class: "code", tabindex: "0" } : {}, inside);
+  });
+}
+
+const COMMON = new Set(("the and for are was were with that this these those what when where which who whom how why did does "
+  + "has have had not but you your our his her its from about into any all can could will would").split(" "));
+const ENDING = /(?:ing|ed|es|er|en|s|e)$/;
+
+/** A text in which the words of a query are marked, in whatever form they stand there. */
+export function marked(text, query) {
+  const roots = (query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])
+    .filter((word) => (word.length > 2 || /[^\u0000-\u02ff]/.test(word)) && !COMMON.has(word))
+    .map((word) => (word.length > 4 ? word.replace(ENDING, "") : word));
+  if (!roots.length) return [text];
+  const words = new RegExp(`(?<![\\p{L}\\p{N}])((?:${roots.join("|")})\\p{L}{0,3})(?![\\p{L}\\p{N}])`, "giu");
+  return text.split(words).map((piece, place) => (place % 2 ? h("mark", {}, piece) : piece));
 }

@@ -1,61 +1,91 @@
-// Entries as they were added; one entry's story; forgetting, after a look at what it touches.
+// Entries, newest first: to add, correct and forget, the last after a look at what it touches.
 
-import { get, post } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { get, post, update } from "/page/api.js";
+import { against, counted, field, fill, formatted, h, nothing, put, say, to, when } from "/page/dom.js";
+import { FILTERS, filters, named } from "/page/filters.js";
 import { leaf } from "/page/tree.js";
 
 const PAGE = 50;
-const FILTERS = ["source", "speaker", "session", "since", "until"];
 
 export async function entries(page, query) {
   const where = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
   const list = h("ol", { class: "entries" });
   put(page,
-    h("form", { class: "fields", on: { submit: (event) => {
+    adding(Boolean(query.add)),
+    h("form", { class: "fields", role: "search", on: { submit: (event) => {
       event.preventDefault();
       location.hash = to("entries", Object.fromEntries(new FormData(event.target)));
     } } },
-    FILTERS.map((name) => field(name, h("input", { name, value: query[name] ?? "" }))),
-    h("button", {}, "Filter")),
+    filters(query), h("button", {}, "Filter")),
     list);
   await more(list, where, null);
-  if (!list.childElementCount) fill(list, nothing("No entry."));
+  if (!list.childElementCount) fill(list, nothing(Object.keys(where).length ? "No entry meets the filter." : "Nothing is remembered here yet."));
   else if (Object.keys(where).length) put(page, forgetting({ ...where }, "Forget all of these…"));
 }
 
+/** A form for a new entry, closed until it is wanted. */
+function adding(open) {
+  const note = h("p", { class: "problem", role: "alert" });
+  const text = h("textarea", { name: "text", rows: "4", required: true, "aria-label": "Text to remember" });
+  const form = h("form", { on: { submit: async (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value));
+    if (given.at) given.at = new Date(given.at).toISOString();
+    try {
+      const receipt = await post("entries", given);
+      say(receipt.ids.length ? "Added." : "It is remembered already.");
+      if (receipt.ids.length) location.hash = `#/entry/${encodeURIComponent(receipt.ids[0])}`;
+      else fill(note, "It is remembered already, in this source.");
+    } catch (error) {
+      fill(note, error.message);
+    }
+  } } },
+  text,
+  h("div", { class: "fields" },
+    field("its source", named("source", "", { placeholder: "notes" })),
+    field("who said it", named("speaker")),
+    field("when", h("input", { name: "at", type: "datetime-local" })),
+    h("button", {}, "Remember")),
+  note);
+  return h("details", { class: "card adding", open }, h("summary", {}, "Add an entry"), form);
+}
+
 async function more(list, where, cursor) {
-  const page = await get("entries", { ...where, limit: PAGE, cursor });
+  const page = await get("page/newest", { ...where, limit: PAGE, cursor });
   put(list, page.entries.map((one) => h("li", {}, brief(one))));
   if (!page.next) return;
   const button = h("button", { type: "button", class: "quiet", on: { click: async () => {
-    item.remove();
+    button.disabled = true;
     await more(list, where, page.next);
+    item.remove();
   } } }, "More");
   const item = h("li", {}, button);
   put(list, item);
 }
 
-function brief(entry) {
+export function brief(entry) {
   return h("article", { class: "brief" },
     h("header", {},
       h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.source),
       entry.speaker ? h("span", { class: "who" }, entry.speaker) : null,
       when(entry.at ?? entry.added)),
-    h("p", { class: "text clamp" }, entry.text));
+    h("p", { class: "text clamp" }, entry.text),
+    against(entry));
 }
 
 export async function entry(page, _, id) {
   const story = await get(`page/entries/${encodeURIComponent(id)}/story`);
   const found = story.entry;
   put(page,
-    h("header", { class: "facts" },
+    h("header", { class: "about" },
       fact("Source", h("a", { href: to("entries", { source: found.source }) }, `${found.source} #${found.position}`)),
       found.speaker ? fact("Speaker", found.speaker) : null,
       found.session ? fact("Session", h("a", { href: to("entries", { session: found.session }) }, found.session)) : null,
       found.at ? fact("Time", when(found.at)) : null,
       fact("Added", when(found.added)),
       fact("Id", h("code", {}, found.id))),
-    h("p", { class: `text whole ${found.kind}` }, found.text),
+    whole(found, story.formatted),
+    against(found),
     Object.keys(found.metadata).length ? h("details", {}, h("summary", {}, "Metadata"), h("pre", {}, JSON.stringify(found.metadata, null, 2))) : null,
     h("h2", {}, "Where it went"),
     story.places.length ? h("ol", { class: "places" }, story.places.map(place)) : nothing("It is not in the tree yet."),
@@ -66,6 +96,42 @@ export async function entry(page, _, id) {
     forgetting({ ids: [found.id] }, "Forget this entry…"));
 }
 
+/** The text, formatted if it is Markdown; as it is written at a press; and the way to correct it. */
+function whole(found, nodes) {
+  const plain = h("p", { class: `text whole ${found.kind}` }, found.text);
+  const body = h("div", {});
+  const tools = h("p", { class: "row tools-below" });
+  let isPlain = !nodes;
+  const swap = h("button", { type: "button", class: "quiet", on: { click: () => { isPlain = !isPlain; draw(); } } });
+  const correct = h("button", { type: "button", class: "quiet", on: { click: () => correcting(body, tools, found, draw) } }, "Correct…");
+  function draw() {
+    fill(body, isPlain ? plain : h("div", { class: "text whole formatted" }, formatted(nodes)));
+    fill(swap, isPlain ? "Formatted" : "As it is written");
+    fill(tools, correct, nodes ? swap : null);
+  }
+  draw();
+  return [body, tools];
+}
+
+function correcting(body, tools, found, cancel) {
+  const text = h("textarea", { rows: String(Math.min(Math.max(found.text.split("\n").length + 1, 4), 24)), "aria-label": "The corrected text" });
+  text.value = found.text;
+  const note = h("p", { class: "problem", role: "alert" });
+  const save = async () => {
+    try {
+      await update(`entries/${encodeURIComponent(found.id)}`, { text: text.value });
+      say("Corrected.");
+      window.dispatchEvent(new HashChangeEvent("hashchange"));
+    } catch (error) {
+      fill(note, error.message);
+    }
+  };
+  fill(body, text, note);
+  fill(tools, h("button", { type: "button", on: { click: save } }, "Save"),
+    h("button", { type: "button", class: "quiet", on: { click: cancel } }, "Cancel"));
+  text.focus();
+}
+
 const fact = (name, value) => h("div", {}, h("span", { class: "name" }, name), " ", value);
 
 function part(title, found, show) {
@@ -73,7 +139,7 @@ function part(title, found, show) {
 }
 
 function place(one) {
-  return h("li", {}, h("ol", { class: "path" }, one.above.map((node) => h("li", {}, node.text || "…"))), leaf(one.leaf));
+  return h("li", {}, h("ol", { class: "path" }, one.above.map(({ node, label }) => h("li", { class: node.text ? "" : "typical" }, label || "…"))), leaf(one.leaf));
 }
 
 /** A button that shows what would go; only then one that does it. */

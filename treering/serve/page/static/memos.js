@@ -2,8 +2,7 @@
 
 import { get } from "/page/api.js";
 import { counted, fill, h, nothing, put, say, when } from "/page/dom.js";
-
-const TICKS = 5;
+import { timeline } from "/page/timeline.js";
 
 export async function memos(page) {
   const found = await get("memos");
@@ -27,21 +26,12 @@ const times = (memo) => memo.spans.flatMap((span) => [span.at, span.until]).filt
 const begin = (memo) => Math.min(...times(memo));
 
 function line(found, detail) {
-  const all = found.flatMap(times);
-  const first = Math.min(...all);
-  const length = Math.max(Math.max(...all) - first, 1);
-  const share = (time) => (time - first) / length;
-  const ticks = Array.from({ length: TICKS }, (_, place) => place / (TICKS - 1));
-  return h("div", { class: "timeline", role: "list", "aria-label": "Topics by time" },
-    h("div", { class: "axis", "aria-hidden": "true" }, h("span"), h("span", { class: "scale" }, ticks.map((at) =>
-      h("span", { style: { "--at": at } }, new Date(first + at * length).toLocaleDateString(undefined, { dateStyle: "medium" }))))),
-    found.map((memo) => h("div", { class: "lane", role: "listitem" },
-      opener(memo, detail),
-      h("span", { class: "track", "aria-hidden": "true" }, memo.spans.filter((span) => span.at).map((span) => {
-        const from = share(Date.parse(span.at));
-        const till = share(Date.parse(span.until ?? span.at));
-        return h("span", { class: "span", style: { "--from": from, "--length": till - from }, title: counted(span.entry_ids.length, "line") });
-      })))));
+  return timeline(found.map((memo) => ({
+    title: opener(memo, detail),
+    spans: memo.spans.filter((span) => span.at).map((span) => ({
+      from: Date.parse(span.at), until: Date.parse(span.until ?? span.at), title: counted(span.entry_ids.length, "line"),
+    })),
+  })), "Topics by time");
 }
 
 function opener(memo, detail) {

@@ -1,17 +1,19 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
-import { post } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, select, to, when } from "/page/dom.js";
+import { get, post } from "/page/api.js";
+import { against, counted, field, fill, h, marked, nothing, put, say, select, to, when } from "/page/dom.js";
+import { brief } from "/page/entries.js";
+import { FILTERS, filters } from "/page/filters.js";
 
 const OWN = new Set(["lexical", "dense"]);
-const FILTERS = ["source", "speaker", "session", "since", "until"];
+const NEWEST = 10;
 
 export async function search(page, query) {
   const results = h("div", { class: "results" });
   put(page, form(query), results);
   if (!query.q) {
-    fill(results, nothing("Ask for something: each hit shows why it was picked. Press / to come back here."));
-    page.querySelector("input[type=search]").focus();
+    page.querySelector("input[type=search]").focus({ preventScroll: true });
+    await newest(results);
     return;
   }
   const wanted = { query: query.q, k: Number(query.k ?? 10), mode: query.mode ?? "hybrid" };
@@ -20,19 +22,28 @@ export async function search(page, query) {
   const hits = await post("search", wanted);
   say(counted(hits.length, "hit"));
   if (!hits.length) fill(results, nothing("Nothing found."));
-  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, widest(hits)))));
+  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, widest(hits), query.q))));
+}
+
+/** What is shown before anything is asked for. */
+async function newest(results) {
+  const page = await get("page/newest", { limit: NEWEST });
+  if (!page.entries.length) {
+    fill(results, nothing("Nothing is remembered here yet. "), h("p", {}, h("a", { href: "#/entries?add=1" }, "Add an entry")));
+    return;
+  }
+  fill(results, h("h2", {}, "Newest"), h("ol", { class: "entries" }, page.entries.map((entry) => h("li", {}, brief(entry)))),
+    page.next ? h("p", {}, h("a", { href: "#/entries" }, "All entries")) : null);
 }
 
 function form(query) {
-  const filters = FILTERS.map((name) =>
-    field(name, h("input", { name, value: query[name] ?? "", placeholder: name === "since" ? "2026-05-03" : "" })));
   return h("form", { class: "ask", role: "search", on: { submit: sent } },
     h("div", { class: "row" },
       h("input", { type: "search", name: "q", value: query.q ?? "", "aria-label": "Search the memory", placeholder: "What do you want to know?", autocomplete: "off" }),
       h("button", {}, "Search")),
     h("details", { open: FILTERS.some((name) => query[name]) },
       h("summary", {}, "Filters and ranking"),
-      h("div", { class: "fields" }, filters,
+      h("div", { class: "fields" }, filters(query),
         field("hits", select("k", ["5", "10", "25", "50"], query.k ?? "10")),
         field("own score", select("mode", ["hybrid", "lexical", "dense"], query.mode ?? "hybrid")),
         field("relations", select("relations", [["", "as fits the content"], ["none", "none"]], query.relations ?? "")))));
@@ -54,14 +65,15 @@ function legend() {
 
 const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
 
-function shown(hit, most) {
+function shown(hit, most, query) {
   return h("li", {}, h("article", { class: "hit" },
     h("header", {},
       h("a", { href: `#/entry/${encodeURIComponent(hit.entry_id)}` }, hit.source),
       hit.speaker ? h("span", { class: "who" }, hit.speaker) : null,
       when(hit.at),
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
-    h("p", { class: `text ${hit.kind}` }, hit.text),
+    h("p", { class: `text ${hit.kind}` }, marked(hit.text, query)),
+    against(hit),
     bars(hit.why, most)));
 }
 

@@ -1,9 +1,8 @@
 // What a memory holds, what is still to be done, and what models have cost.
 
-import { get, post } from "/page/api.js";
-import { counted, fill, h, nothing, put, say } from "/page/dom.js";
-
-const LOOK_AGAIN_MS = 2000;
+import { get } from "/page/api.js";
+import { counted, fill, h, nothing, put } from "/page/dom.js";
+import { doer } from "/page/work.js";
 
 export async function status(page) {
   const body = h("div", {});
@@ -26,29 +25,13 @@ async function draw(body) {
 function pending(body, work) {
   const rows = Object.entries(work.pending).filter(([, count]) => count);
   const most = Math.max(...rows.map(([, count]) => count), 1);
-  const button = h("button", { type: "button", disabled: work.settling, on: { click: () => settle(body, button) } }, work.settling ? "At it…" : "Do it now");
-  if (work.settling) setTimeout(() => body.isConnected && draw(body), LOOK_AGAIN_MS);
   if (!rows.length) return nothing("Nothing is left to be done.");
   return [
     h("dl", { class: "bars" }, rows.map(([view, count]) => h("div", {}, h("dt", {}, view), h("dd", {},
       h("span", { class: "track whole", "aria-hidden": "true" }, h("span", { class: "bar own", style: { "--share": count / most } })),
       h("span", { class: "value" }, count.toLocaleString()))))),
-    button,
+    doer("Do it now", () => draw(body)),
   ];
-}
-
-async function settle(body, button) {
-  button.disabled = true;
-  button.textContent = "At it…";
-  try {
-    await post("settle");
-    say("Done.");
-    await draw(body);
-  } catch (error) {
-    button.after(h("p", { class: "problem", role: "alert" }, error.message));
-    button.disabled = false;
-    button.textContent = "Do it now";
-  }
 }
 
 function spent(rows) {

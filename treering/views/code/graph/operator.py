@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from treering import forks
 from treering.arrays import Floats
 from treering.views.code.graph.code_graph import (
     CALL_EDGE,
@@ -40,9 +40,18 @@ from treering.views.code.graph.resolve import MAX_CANDIDATES
 from treering.views.code.graph.trunk import Trunk
 from treering.views.code.parse.outline import NONE
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
 CUTOFF = 0.1
 """Paths through calls that are worth less count as the tree's path alone. At 0.1 a statement still
 reaches the body of the function it calls; at 0.05 there are three to four times as many pairs."""
+
+
+LEVELS = 64
+"""How far up from a node its share is carried. A share is at most 1 and halves with each level:
+what is left after these, under 1e-19, is nothing beside the first. To go on would take the square
+of the length of a file that nests ten thousand deep."""
 
 
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
@@ -68,7 +77,7 @@ class Exposure:
 
 
 def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
-    """M·A of each file: the shares of its nodes, carried up to every ancestor; all at once."""
+    """M·A of each file: the shares of its nodes, carried up to ``LEVELS`` ancestors."""
     starts = _starts(trunks)
     sizes = [len(item.parent) for item in trunks.values()]
     first = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
@@ -81,7 +90,7 @@ def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
         shares.append(item.share.astype(np.float64))
     above, key, value = _joined(parents, keys, shares)
     levels = [(key, value)]
-    while len(key):
+    while len(key) and len(levels) <= LEVELS:
         fragment, parent = key // width, above[key % width]
         inner = parent != NONE
         key, value = _summed(fragment[inner] * width + parent[inner], value[inner] * SYNTAX_EDGE)
@@ -367,4 +376,7 @@ def _joined(
 
 
 def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
+    with forks.importing():
+        from scipy import sparse  # here, as it takes long to import: a server may index no code
+
     return sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)

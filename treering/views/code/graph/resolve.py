@@ -29,6 +29,9 @@ MAX_HOPS = 3
 """Modules that pass on the names of others do so through one or two more."""
 _PATHS = 1 << 16
 """Paths whose parts are kept: those of a large repository."""
+MAX_SAME_NAME = 256
+"""Definitions of one name in one place that are looked at. Each of ten thousand calls would go
+through ten thousand of them, only to mean none, as a call may mean few."""
 MAX_BASES = 20
 """Longer chains of base classes are taken for cycles."""
 
@@ -56,8 +59,12 @@ class Resolver:
         self._files = files
         self._named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
         self._local: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
-        self._members: defaultdict[tuple[str, str, str], list[CallTarget]] = defaultdict(list)
+        self._inside: defaultdict[tuple[str, str, int], list[CallTarget]] = defaultdict(list)
+        self._members: defaultdict[tuple[str, PurePosixPath, str, str], list[CallTarget]] = (
+            defaultdict(list)
+        )
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
+        self._methods: dict[tuple[str, str], list[tuple[CallTarget, str]]] = {}
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._readings: dict[str, _File] = {}
         for path, parsed in files.items():
@@ -70,8 +77,14 @@ class Resolver:
             target = CallTarget(path, place)
             self._named[kind, definition.name].append(target)
             self._local[path, definition.name].append(target)
+            within = self._inside[path, definition.name, definition.parent]
+            if len(within) < MAX_SAME_NAME:
+                within.append(target)
             if definition.owner:
-                self._members[kind, definition.owner, definition.name].append(target)
+                folder = PurePosixPath(path).parent
+                members = self._members[kind, folder, definition.owner, definition.name]
+                if len(members) < MAX_SAME_NAME:
+                    members.append(target)
 
     def resolve(self, path: str) -> list[tuple[CallTarget, ...]]:
         """The possible definitions of each call in the file at ``path``; often none."""
@@ -85,13 +98,28 @@ class Resolver:
         """Every definition called ``name`` in files of one family of languages."""
         return self._named.get((family, name), ())
 
+    def methods(self, family: str, name: str) -> Sequence[tuple[CallTarget, str]]:
+        """The methods called ``name`` in files of one family, with their owners in lower case."""
+        if (family, name) not in self._methods:
+            named = ((target, self.definition(target)) for target in self.named(family, name))
+            self._methods[family, name] = [
+                (target, definition.owner.lower())
+                for target, definition in named
+                if definition.kind == "method"
+            ]
+        return self._methods[family, name]
+
     def local(self, path: str, name: str) -> Sequence[CallTarget]:
         """Every definition called ``name`` in a file."""
         return self._local.get((path, name), ())
 
+    def inside(self, path: str, name: str, scope: int) -> Sequence[CallTarget]:
+        """The definitions called ``name`` directly inside definition ``scope`` of a file."""
+        return self._inside.get((path, name, scope), ())
+
     def in_file(self, path: str, name: str) -> list[CallTarget]:
         """The definitions called ``name`` at the top level of a file."""
-        return [t for t in self.local(path, name) if self.definition(t).parent == NONE]
+        return [*self.inside(path, name, NONE)]
 
     def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
         """What a file offers as ``name``: its own, or what it imports and passes on."""
@@ -117,12 +145,11 @@ class Resolver:
             level = [base for cls in level for base in self._bases(cls) if base not in seen]
         return []
 
-    def _own_members(self, owner: CallTarget, name: str) -> list[CallTarget]:
+    def _own_members(self, owner: CallTarget, name: str) -> Sequence[CallTarget]:
         kind, cls = family(self._files[owner.path]), self.definition(owner).name
         folder = PurePosixPath(owner.path).parent
         # methods may stand outside the class (Go, Rust, C++), but then in the same folder
-        targets = self._members.get((kind, cls, name), ())
-        return [target for target in targets if PurePosixPath(target.path).parent == folder]
+        return self._members.get((kind, folder, cls, name), ())
 
     def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
         file = self._reading(owner.path)
@@ -177,6 +204,11 @@ class _File:
         self.imports: defaultdict[str, list[ImportedName]] = defaultdict(list)
         for item in self.parsed.imports:
             self.imports[_local_name(item, self.shared_names)].append(item)
+        self.from_elsewhere: dict[str, Sequence[CallTarget]] = {}
+        self.guesses: dict[tuple[str, str], list[CallTarget]] = {}
+        self.first_types: dict[str, str] = {}
+        for binding in self.parsed.bindings:
+            self.first_types.setdefault(binding.variable, binding.type)
         self.types = {(b.scope, b.variable): b.type for b in self.parsed.bindings}
 
     def targets(self) -> list[tuple[CallTarget, ...]]:
@@ -191,22 +223,30 @@ class _File:
 
     def call(self, call: CallSite) -> tuple[CallTarget, ...]:
         targets = self.received(call) if call.receiver else self.plain(call.name, call.scope)
-        unique = tuple(dict.fromkeys(targets))
-        return unique if len(unique) <= MAX_CANDIDATES else ()
+        unique: dict[CallTarget, None] = {}
+        for target in targets:
+            unique[target] = None
+            if len(unique) > MAX_CANDIDATES:
+                return ()
+        return tuple(unique)
 
     def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
         """What ``name`` alone means inside definition ``scope``."""
-        return self.local(name, scope) or self.imported(name) or self.visible(name)
+        nearest = self.local(name, scope)
+        if nearest:
+            return nearest
+        if name not in self.from_elsewhere:
+            self.from_elsewhere[name] = self.imported(name) or self.visible(name)
+        return self.from_elsewhere[name]
 
-    def local(self, name: str, scope: int) -> list[CallTarget]:
+    def local(self, name: str, scope: int) -> Sequence[CallTarget]:
         """The nearest definition of ``name`` around ``scope`` in this file."""
-        here = self.resolver.local(self.path, name)
-        while here:
-            nearest = [t for t in here if self.resolver.definition(t).parent == scope]
+        while self.resolver.local(self.path, name):
+            nearest = self.resolver.inside(self.path, name, scope)
             if nearest or scope == NONE:
                 return nearest
             scope = self.parsed.definitions[scope].parent
-        return []
+        return ()
 
     def imported(self, name: str) -> list[CallTarget]:
         """What ``name`` means by this file's imports."""
@@ -242,7 +282,10 @@ class _File:
             return targets
         if call.receiver in self.imports:
             return ()
-        return self.guessed(call)
+        key = (call.receiver, call.name)
+        if key not in self.guesses:
+            self.guesses[key] = self.guessed(call)
+        return self.guesses[key]
 
     def guessed(self, call: CallSite) -> list[CallTarget]:
         """The methods of a name where nothing tells the receiver's type.
@@ -250,15 +293,13 @@ class _File:
         A receiver called like a class is taken for one. Else only names of several words count: a
         ``get`` or ``write`` on something unknown is more often a built-in than one of these.
         """
-        methods = [
-            target
-            for target in self.resolver.named(self.family, call.name)
-            if self.resolver.definition(target).kind == "method"
-        ]
+        methods = self.resolver.methods(self.family, call.name)
         hint = re.split(r"\W+", call.receiver)[-1].replace("_", "").lower()
-        owners = [self.resolver.definition(target).owner.lower() for target in methods]
-        alike = [t for t, owner in zip(methods, owners, strict=True) if hint and hint in owner]
-        return alike or (methods if _SEVERAL_WORDS.search(call.name) else [])
+        alike = [target for target, owner in methods if hint and hint in owner]
+        if alike or not _SEVERAL_WORDS.search(call.name):
+            return alike
+        # One more than a call may mean is enough to tell that it means none.
+        return [target for target, _ in methods[: MAX_CANDIDATES + 1]]
 
     def owner(self, scope: int) -> list[CallTarget]:
         """The class whose method ``scope`` is in."""
@@ -280,8 +321,7 @@ class _File:
             at = self.parsed.definitions[at].parent
         of_self = receiver.split(".")[0] in self.selves
         if of_self:
-            held = (b.type for b in self.parsed.bindings if b.variable == receiver)
-            return _bare(next(held, receiver))
+            return _bare(self.first_types.get(receiver, receiver))
         return receiver
 
     def classes(self, name: str, scope: int) -> list[CallTarget]:

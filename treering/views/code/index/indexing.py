@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treering.records import Skipped
@@ -14,6 +14,8 @@ from treering.views.code.index.code_index import CodeIndex, IndexedFile
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.parse.source_files import SourceFile, scan
 from treering.views.code.rounds import marks
+
+TOO_DEEP = "its definitions nest too deeply"
 
 _MEMORY_SUFFIXES = ("", "-wal", "-shm")
 """Suffixes of the files that an open SQLite database consists of."""
@@ -82,6 +84,15 @@ class FileChange:
             removed=tuple(path for path in old if path not in sources),
             unchanged=len(sources) - len(files),
             skipped=tuple(file for file in seen if isinstance(file, Skipped)),
+        )
+
+    def without(self, paths: Collection[str], reason: str) -> FileChange:
+        """The change without files that turned out to be none that can be indexed."""
+        return replace(
+            self,
+            files={path: file for path, file in self.files.items() if path not in paths},
+            removed=(*self.removed, *sorted(self.old.intersection(paths))),
+            skipped=(*self.skipped, *(Skipped(path, reason) for path in sorted(paths))),
         )
 
     def receipt(self) -> CodeReceipt:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
+from treering import forks
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
@@ -15,6 +16,9 @@ from treering.views.code.graph.code_graph import Candidates
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.outline import NONE, CodeDefinition
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 MAX_SHARE = 1e6  # of attention; shares are compared with each other only
 DAMPING = 0.85
@@ -99,6 +103,9 @@ def _links(
     calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[CallTarget, int]
 ) -> sparse.csr_array:
     """How much of a definition's attention goes to each it calls, shape (n, n)."""
+    with forks.importing():
+        from scipy import sparse  # here, as it takes long to import
+
     start, end, weight = [], [], []
     for path, candidates in calls.items():
         parsed = index.files[path].parsed

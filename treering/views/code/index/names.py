@@ -12,10 +12,11 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, eye_array
 
+from treering import forks
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.space import Space
@@ -29,6 +30,9 @@ from treering.views.code.rounds.mentions import last_part, means, mentioned
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.fragments import store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 NAME = "code"
 """The relation's name in ``relations=`` and ``Hit.why``."""
@@ -121,6 +125,9 @@ class CodeNames:
 
     def bind(self, items: Items) -> CodeNamesOperator:
         """The operator over the fragments of a space."""
+        with forks.importing():
+            from scipy.sparse import coo_array  # here, as it takes long to import
+
         if items.fragment is None:
             raise InputError("the code relation relates only the fragments of a space")
         by_name = self.definitions.named()
@@ -159,6 +166,9 @@ class CodeNamesOperator:
 
 def _related(definitions: DefinitionGraph) -> csr_array:
     """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
+    with forks.importing():
+        from scipy.sparse import coo_array, eye_array
+
     size = len(definitions.keys)
     pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
     both = np.array([tuple(pair) for pair in pairs], dtype=np.int64).reshape(-1, 2)

@@ -33,6 +33,10 @@ BEHAVIOUR: tuple[PartKind, ...] = (
 (``step``), options of calls, what names are set to, the filters of comprehensions and what they go
 through (``iteration``); ``order`` is of two steps, ``statement`` is whatever stands in a block."""
 
+MAX_DEPTH = 200
+"""Nodes of a body that nest deeper are not compared. Each part has the text of all that is in it: a
+chain of ten thousand calls would take the square of its length."""
+
 _MEMORY = 4096  # readings kept: a file's history has the same pieces again and again
 _VALUE = ("right", "value", "default_value")
 _DEFAULT = ("value", "default_value")
@@ -149,13 +153,14 @@ class _Function:
     def of_body(self) -> Iterator[CodePart]:
         """The parts of every node of the body, in the order of their lines."""
         body = self.body()
-        stack = [body] if body else []
+        stack = [(body, 0)] if body else []
         while stack:
-            node = stack.pop()
+            node, depth = stack.pop()
             if not self.syntax.has(node, "docstring"):
                 yield from self.behaviour(node)
                 yield from self.details(node)
-                stack.extend(reversed(node.named_children))
+                if depth < MAX_DEPTH:
+                    stack.extend((child, depth + 1) for child in reversed(node.named_children))
 
     def statements(self) -> Iterator[CodePart]:
         """The statements of the body."""

@@ -5,7 +5,9 @@ by, and their text, normalised. Which node types these are stands in ``queries/*
 from __future__ import annotations
 
 import textwrap
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from treering.views.code.parse.language import query
@@ -20,6 +22,10 @@ Capture = Literal[
 ]  # fmt: skip
 """What a node is to the guard; ``language`` says what each of them means."""
 
+MAX_DEPTH = 1_000
+"""Nodes that nest deeper are nothing to the guard. With each of them the query goes through what it
+has begun around them: ten thousand, one in the other, would take minutes."""
+
 Rename = Callable[["Node", str], str]
 
 
@@ -31,10 +37,15 @@ class Syntax:
         from tree_sitter import QueryCursor
 
         self.root = root
+        cursor = QueryCursor(compiled)
+        cursor.set_max_start_depth(MAX_DEPTH)
+        captures = cursor.captures(root)
         self._nodes = {
-            name: frozenset(node.id for node in nodes)
-            for name, nodes in QueryCursor(compiled).captures(root).items()
+            name: frozenset(node.id for node in nodes) for name, nodes in captures.items()
         }
+        # An outer block comes before those in it that begin where it does.
+        blocks = ((block.start_byte, block.end_byte) for block in captures.get("block", ()))
+        self._blocks = sorted(blocks, key=lambda block: (block[0], -block[1]))
 
     def has(self, node: Node, capture: Capture) -> bool:
         """Whether a node is one of those that a capture names."""
@@ -42,13 +53,13 @@ class Syntax:
 
     def statement_nodes(self) -> Iterator[Node]:
         """Every node that stands directly in a block, in order; no documentation."""
-        stack = [self.root]
+        stack = [(self.root, False)]
         while stack:
-            node = stack.pop()
-            above = node.parent
-            if above is not None and self.has(above, "block") and self._is_statement(node):
+            node, is_in_block = stack.pop()
+            if is_in_block and self._is_statement(node):
                 yield node
-            stack.extend(reversed(node.named_children))
+            is_block = self.has(node, "block")  # a node finds its parent only from the root down
+            stack.extend((child, is_block) for child in reversed(node.named_children))
 
     def _is_statement(self, node: Node) -> bool:
         return not any(self.has(node, kind) for kind in ("block", "comment", "docstring"))
@@ -70,20 +81,22 @@ class Syntax:
 
     def as_written(self, node: Node) -> str:
         """The source of ``node`` up to the first block in it, its lines indented as in a file."""
-        block = next(self._blocks(node), None)
-        end = block.start_byte - node.start_byte if block is not None else None
+        block = self._first_block(node)
+        end = block - node.start_byte if block is not None else None
         text = (node.text or b"")[:end].decode(errors="replace")
         return textwrap.dedent(" " * node.start_point.column + text).rstrip()
 
-    def _blocks(self, node: Node) -> Iterator[Node]:
-        """The outermost blocks in ``node``, in order."""
-        stack = list(reversed(node.named_children))
-        while stack:
-            inner = stack.pop()
-            if self.has(inner, "block"):
-                yield inner
-            else:
-                stack.extend(reversed(inner.named_children))
+    def _first_block(self, node: Node) -> int | None:
+        """The byte at which the first block in ``node`` begins; None if there is none."""
+        at = bisect_left(self._blocks, (node.start_byte,))
+        whole = (node.start_byte, node.end_byte)
+        for start, end in islice(self._blocks, at, None):
+            if start >= node.end_byte:
+                break
+            # Blocks around it may begin where it does, and one of a single statement ends there.
+            if end <= node.end_byte and (start, end) != whole:
+                return start
+        return None
 
 
 def source_of(node: Node) -> str:

@@ -6,8 +6,8 @@ Nothing is ever written.
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,24 +20,13 @@ from treering import files
 from treering.errors import InputError, MissingExtra, UnknownName
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import is_passed_over
+from treering.views.code.rounds.git_command import run_git
 from treering.views.code.rounds.recorded import is_inside
 from treering.views.code.rounds.session import RepositoryNames
-
-TIMEOUT_S = 60.0
-"""No question asked here takes git longer, in a repository that it can serve at all."""
 
 WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
 STAGED = ":"
-
-_QUIETLY = (
-    *("--literal-pathspecs", "--no-optional-locks"),
-    *("-c", "core.quotePath=false"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "log.showSignature=false"),
-)
-"""Names as they are (`[id].ts` is no pattern), nothing written, and no program started that a
-repository's own settings name."""
 
 _RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
 _COMMIT = "--format=%H%x00%P%x00%ct%x00%B%x00"  # NUL: no message and no path can hold it
@@ -71,13 +60,19 @@ class Git:
         """The repository that ``folder`` is in. Raises UnknownName, MissingExtra."""
         if not folder.is_dir():
             raise UnknownName(f"{folder} is not a folder; give the root of a repository")
-        top = _run(folder, "rev-parse", "--show-toplevel")
+        top = run_git(folder, "rev-parse", "--show-toplevel")
         if top is None:
             raise UnknownName(
                 f"{folder} is in no git repository that git lets this user read; `git init` makes "
                 "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
             )
-        return cls(Path(top.decode().rstrip("\n")))
+        root = Path(top.decode().rstrip("\n"))
+        if not _is_of_its_folder(root, folder):
+            raise UnknownName(
+                f"the repository around {folder} says that its files lie in {root}, which is not "
+                "its folder; take core.worktree out of its settings"
+            )
+        return cls(root)
 
     def resolve(self, revision: str) -> str:
         """The commit that a revision names. Raises UnknownName."""
@@ -219,12 +214,15 @@ class Git:
         return [path for path in _zero_terminated(others) if not is_passed_over(path)]
 
     def _ask(self, *arguments: str) -> bytes | None:
-        return _run(self.top, *arguments)
+        return run_git(self.top, *arguments)
 
     def _must(self, *arguments: str, stdin: str = "") -> bytes:
-        reply = _run(self.top, *arguments, stdin=stdin)
+        reply = run_git(self.top, *arguments, stdin=stdin)
         if reply is None:
-            raise UnknownName(f"git {arguments[0]} failed in {self.top}; is the repository whole?")
+            raise UnknownName(
+                f"git {arguments[0]} failed in {self.top}; is the repository whole? Nothing is "
+                "fetched here: a partial clone gets the rest by `git fetch --refetch --no-filter`"
+            )
         return reply
 
 
@@ -241,7 +239,7 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
 
     Raises InputError when the diff is none, or is not what the files have been changed by.
     """
-    numbers = _run(root, "apply", "--numstat", "-z", stdin=diff)
+    numbers = run_git(root, "apply", "--numstat", "-z", stdin=diff)
     if not diff.strip() or numbers is None:
         raise InputError("the diff cannot be read; give a unified diff with paths from the root")
     fields = (line.split("\t", 2) for line in _zero_terminated(numbers))
@@ -266,11 +264,25 @@ def _without(
             (copy / path).write_bytes(files.read_bytes(file))
         # Patterns, in which the characters of a name must not act.
         included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
-        if _run(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff) is None:
+        if (
+            run_git(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff)
+            is None
+        ):
             raise InputError(f"the diff is not what the files below {root} were changed by")
         # A diff may make links, and what they point to is not of the repository.
         texts = [file for file in copy.rglob("*") if _is_within(copy, file)]
         return {file.relative_to(copy).as_posix(): files.read_replaced(file) for file in texts}
+
+
+def _is_of_its_folder(root: Path, folder: Path) -> bool:
+    """Whether a repository's files lie where it lies itself, and ``folder`` is among them.
+
+    Its own settings may name any other folder, whose files nobody meant to show. A user who names
+    one by ``$GIT_WORK_TREE`` means it.
+    """
+    if "GIT_WORK_TREE" in os.environ:
+        return True
+    return folder.resolve().is_relative_to(root.resolve()) and (root / ".git").exists()
 
 
 def _is_within(root: Path, file: Path) -> bool:
@@ -280,22 +292,6 @@ def _is_within(root: Path, file: Path) -> bool:
     """
     inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
     return inside and not files.is_memory(file)
-
-
-def _run(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
-    """What git prints; None if it fails. Raises InputError for texts that no process can get."""
-    command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
-    try:
-        done = subprocess.run(
-            command, input=stdin.encode(), capture_output=True, timeout=TIMEOUT_S, check=False
-        )
-    except FileNotFoundError as error:
-        raise MissingExtra("the git command is not installed; install git") from error
-    except ValueError as error:  # a NUL character, or half of a surrogate pair
-        raise InputError(f"git {arguments[0]} cannot be given this text: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise InputError(f"git {arguments[0]} took over {TIMEOUT_S:.0f} s in {folder}") from error
-    return done.stdout if done.returncode == 0 else None
 
 
 def _zero_terminated(reply: bytes) -> Iterator[str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from treering.views.code.parse.statements import CodeDelta, change
+from treering import forks
+from treering.views.code.parse.delta import CodeDelta
 
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
@@ -68,6 +69,10 @@ def linked(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[Sess
 
 def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
+    # Notes of rounds are read by who never parses code: the parsers come with the first change.
+    with forks.importing():
+        from treering.views.code.parse.statements import change
+
     sequence: list[SessionBlock] = []
     for block in blocks:
         if sequence:

@@ -1,0 +1,182 @@
+"""What a person sees in a terminal: the lines that matter, short paths, times as they are typed."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Treering, records
+from tests.conftest import Open
+from treering.cli import snippets
+from treering.cli.moments import moment
+from treering.cli.output import long_path, progress_lines, short_path
+from treering.errors import InputError
+from treering.journal.fields import parse_time
+from treering.records import Hit, Why
+
+LONG = " ".join(f"Filler sentence number {number} says nothing at all." for number in range(40))
+NOW = datetime(2026, 5, 3, 14, 30, tzinfo=timezone(timedelta(hours=2)))
+
+
+def hit(text: str, kind: str = "text") -> Hit:
+    return Hit(1.0, text, "e", "notes", 0, 0, len(text), kind, Why({"lexical": 1.0}))  # type: ignore[arg-type]
+
+
+def printed(parts: object) -> str:
+    return "".join(part if isinstance(part, str) else part[0] for part in parts)  # type: ignore[attr-defined]
+
+
+def test_a_hit_is_shown_by_the_lines_that_the_query_is_about() -> None:
+    text = f"{LONG} The boilers were serviced in March. {LONG}"
+    lines = printed(snippets.shown(hit(text), "boiler service")).strip("\n").splitlines()
+    assert len(lines) == snippets.SHOWN_LINES
+    assert "boilers were serviced" in " ".join(line.strip() for line in lines)
+    assert lines[0].strip().startswith("…")
+    assert lines[-1].endswith("…")
+    assert all(len(line) <= snippets.MAX_WIDTH for line in lines)
+
+
+def test_words_with_the_stem_of_a_word_of_the_query_are_marked_and_stop_words_are_not() -> None:
+    parts = snippets.shown(
+        hit("The boilers were serviced, and the cat slept."), "the boiler service"
+    )
+    assert [part[0] for part in parts if part[1] == snippets.MARKED] == ["boilers", "serviced"]
+
+
+def test_the_whole_text_is_shown_as_it_stands_on_request(treering: Treering) -> None:
+    treering("add", f"{LONG}\n\n  The boiler.\n", "--source", "house")
+    assert LONG not in treering("search", "boiler").stdout
+    found = treering("search", "boiler", "--whole", "-k", "1").stdout
+    [hit] = records(treering("search", "boiler", "-k", "1", "--json"))
+    assert hit["text"].endswith("\n\n  The boiler.\n")
+    lines = hit["text"].rstrip("\n").split("\n")
+    assert found.splitlines()[1:] == [f"    {line}" for line in lines]
+
+
+def test_lines_of_code_are_not_run_together() -> None:
+    code = "import os\n\n\ndef total(items):\n    return sum(items)\n\n\ndef other():\n    pass\n"
+    shown = printed(snippets.shown(hit(code, "code"), "total of items"))
+    assert "\n    def total(items):\n        return sum(items)" in shown
+
+
+def test_a_single_text_has_no_score_instead_of_a_zero(treering: Treering) -> None:
+    treering("add", "The yellow boat.")
+    alone = treering("search", "boat", "--explain")
+    assert "0.00\n" not in alone.stdout.replace("confidence 0.00\n", "")
+    assert " –  notes" in alone.stdout
+    assert "BM25 0." in alone.stdout
+    assert "nothing to compare with" in alone.stderr
+    treering("add", "An otter sleeps.", "--source", "zoo")
+    two = treering("search", "boat")
+    assert "–" not in two.stdout
+    assert two.stderr == ""
+
+
+def test_a_path_is_shown_short_and_taken_back_as_it_is_shown(
+    treering: Treering, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes" / "travel" / "croatia.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("The ferry leaves at 8:30.")
+    source = str(file.resolve())
+    treering("add", "A ferry.", "--source", source)
+    shown = short_path(source)
+    assert shown == "./notes/travel/croatia.md"
+    assert shown in treering("search", "ferry").stdout
+    assert shown in treering("list").stdout
+    assert f"1  {shown}" in treering("list", "--sources").stdout
+    for given in (shown, "./notes/", "./notes/travel/"):
+        assert [entry["source"] for entry in records(treering("list", "--source", given, "--json"))]
+    assert long_path("notes") == "notes"
+    assert short_path("chat with Ana") == "chat with Ana"
+
+
+def test_a_path_below_the_home_folder_begins_with_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ana"))
+    assert short_path("/home/ana/notes/a.md") == "~/notes/a.md"
+    assert short_path("/home/anabel/a.md") == "/home/anabel/a.md"
+
+
+@pytest.mark.parametrize(
+    ("words", "time"),
+    [
+        ("today", "2026-05-03T00:00:00+02:00"),
+        ("Yesterday", "2026-05-02T00:00:00+02:00"),
+        ("3 days ago", "2026-04-30T00:00:00+02:00"),
+        ("2 weeks  ago", "2026-04-19T00:00:00+02:00"),
+        ("2026", "2026"),
+        ("last spring", "last spring"),
+        (None, None),
+    ],
+)
+def test_words_for_days_are_the_start_of_that_day_where_the_user_is(
+    words: str | None, time: str | None
+) -> None:
+    assert moment(words, NOW) == time
+
+
+@pytest.mark.parametrize(
+    ("given", "time"),
+    [
+        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026-05-03", datetime(2026, 5, 3, tzinfo=UTC)),
+        (date(2026, 5, 3), datetime(2026, 5, 3, tzinfo=UTC)),
+        (NOW, datetime(2026, 5, 3, 12, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_year_a_month_and_a_date_stand_for_their_beginning(given: object, time: datetime) -> None:
+    assert parse_time(given, "since") == time
+
+
+@pytest.mark.parametrize("given", ["2026-13", "0000", "20261", "last spring", True, []])
+def test_what_is_no_time_is_refused_with_what_is_one(given: object) -> None:
+    with pytest.raises(InputError, match="a year or a month"):
+        parse_time(given, "since")
+
+
+def test_filters_take_days_in_words_years_and_months(treering: Treering) -> None:
+    treering("add", "An old boat.", "--at", "2020-05-03")
+    treering("add", "A new boat.", "--at", "yesterday", "--source", "new")
+    for since in ("yesterday", "2 days ago", "2021", "2021-02"):
+        texts = [
+            hit["text"] for hit in records(treering("search", "boat", "--since", since, "--json"))
+        ]
+        assert texts == ["A new boat."], since
+    assert "a year or a month" in treering("search", "boat", "--since", "last spring").stderr
+
+
+def test_a_filter_takes_a_date_in_python(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add("An old boat.", at=date(2020, 5, 3))
+    assert [hit.text for hit in memory.search("boat", until=date(2021, 1, 1))] == ["An old boat."]
+
+
+@pytest.mark.parametrize("command", [(), ("search",), ("tree", "export"), ("serve", "key", "add")])
+def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None:
+    result = treering(*command, "-h")
+    assert result.exit_code == 0
+    assert result.stdout == treering(*command, "--help").stdout
+
+
+def test_without_a_terminal_long_work_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seconds = iter([0.0, 1.0, 2.5, 2.5, 3.0, 17.0, 18.0, 18.0])
+    move = progress_lines("indexing", lambda: next(seconds))
+    for done in (1, 2, 3, 4, 5):
+        move(done * 1000, 5000)
+    assert capsys.readouterr().err == "indexing: 2,000 of 5,000\nindexing: 5,000 of 5,000\n"
+
+
+def test_a_rebuild_says_what_it_rebuilt(treering: Treering) -> None:
+    treering("add", "The yellow boat.")
+    assert treering("rebuild", "facts").stdout.startswith("rebuilt facts of space 'default' from")
+    assert treering("rebuild").stdout.startswith("rebuilt all views of space 'default' from")
+
+
+def test_memos_that_are_not_there_are_explained(treering: Treering) -> None:
+    treering("add", "The yellow boat.", "--kind", "chat")
+    assert "over 10 lines or 1,024 tokens" in treering("memo").stderr

@@ -1,0 +1,218 @@
+"""Pages of the documentation, and a reader who types their examples and compares what comes."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from treering import Memory
+from treering.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+_BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
+_NOT_RUN = ("pip install", "make ", "git clone")
+_OF_A_SHELL = re.compile(r"[|<>$`]|&&| &$")
+_OF_A_COMMAND = re.compile(r"export (?P<name>\w+)=\$\((?P<command>.*)\)")
+_WITH_A_VARIABLE = re.compile(r"(?P<name>[A-Z_]+)=\$(?P<other>[A-Z_]+) (?P<command>.*)")
+_SERVED = re.compile(r"treering serve (?P<file>\S+) &")
+ADDRESS = "http://127.0.0.1:7373"
+_ID = re.compile("[0-9a-f]{16}")
+_LOOSE = re.compile(r"…|\b[0-9a-f]{16}\b|[+-]?\b\d+\.\d+\b|\s+")
+TIMEOUT_S = 60
+TOLERANCE = 0.15
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and whether it follows the one before at once."""
+
+    language: str
+    text: str
+    is_next: bool
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line of a transcript and what it prints; ``…`` in that stands for anything."""
+
+    line: str
+    prints: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page."""
+    text, end, found = page.read_text("utf-8"), 0, []
+    for match in _BLOCK.finditer(text):
+        is_next = not text[end : match.start()].strip()
+        found.append(Block(match["language"], match["text"], is_next))
+        end = match.end()
+    return found
+
+
+def commands(transcript: str) -> Iterator[Command]:
+    """The commands of a transcript; a line that ends in a backslash goes on."""
+    parts = re.split(r"^\$ ", transcript, flags=re.M)
+    assert not parts[0], f"a transcript begins with a command, not {parts[0]!r}"
+    for part in parts[1:]:
+        line, _, rest = part.partition("\n")
+        while line.endswith("\\"):
+            more, _, rest = rest.partition("\n")
+            line = line[:-1] + more.lstrip()
+        yield Command(re.sub(r"\s+# .*", "", line), rest)
+
+
+def fits(printed: str, expected: str) -> bool:
+    """Whether lines are the expected ones.
+
+    ``…`` stands for some characters, and alone for lines. Ids are of any entry, and a number with
+    a point may be off by ``TOLERANCE``: models round otherwise on other processors.
+    """
+    numbers: list[float] = []
+    pattern = "".join(_line_pattern(line, numbers) for line in expected.strip().splitlines())
+    match = re.fullmatch(pattern, f"{printed.strip()}\n")
+    if match is None:
+        return False
+    pairs = zip(map(float, match.groups()), numbers, strict=True)
+    return all(
+        abs(is_number - expected_number) <= TOLERANCE for is_number, expected_number in pairs
+    )
+
+
+def _line_pattern(line: str, numbers: list[float]) -> str:
+    """The pattern of a line, with a group for each number, which is put into ``numbers``."""
+    if line.strip() == "…":
+        return r"(?:.*\n)*?"
+    pattern, end = "", 0
+    for match in _LOOSE.finditer(line.strip()):
+        pattern += re.escape(line.strip()[end : match.start()]) + _looser(match[0], numbers)
+        end = match.end()
+    return r"[ ]*" + pattern + re.escape(line.strip()[end:]) + r"[ ]*\n"
+
+
+def _looser(text: str, numbers: list[float]) -> str:
+    if text == "…":
+        return ".*"
+    if _ID.fullmatch(text):
+        return "[0-9a-f]{16}"
+    if text.isspace():
+        return r"\s+"
+    numbers.append(float(text))
+    return r"([+-]?\d+\.\d+)"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command printed; which of the two streams came first is not recorded."""
+
+    stdout: str = ""
+    stderr: str = ""
+
+    def in_some_order(self) -> tuple[str, ...]:
+        """What a terminal may have shown; notes need not be on a page."""
+        return self.stdout, self.stderr + self.stdout, self.stdout + self.stderr
+
+
+@dataclass
+class Reader:
+    """Types the examples of one page, in one folder, one after another."""
+
+    folder: Path
+    environment: pytest.MonkeyPatch
+    instead: dict[str, str] = field(default_factory=dict)
+    serve: Callable[[Path], str] | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+    only: set[str] = field(default_factory=lambda: {"console", "python"})
+    printed: list[str] = field(default_factory=list)
+    """What each Python block printed."""
+
+    def read(self, page: Path) -> int:
+        """Run every Python and console block, and compare; the number of examples."""
+        self.environment.chdir(self.folder)
+        try:
+            return self._read(page)
+        finally:
+            for value in self.names.values():
+                if isinstance(value, Memory):
+                    value.close()
+
+    def _read(self, page: Path) -> int:
+        count = 0
+        for block in blocks(page):
+            if block.language == "console" and "console" in self.only:
+                count += sum(map(self._type, commands(block.text)))
+            elif block.language == "python" and "python" in self.only:
+                self.printed.append(self._python(block.text))
+                count += 1
+            elif block.language == "" and block.is_next and self.printed:
+                shown = fits(self.printed[-1], block.text)
+                assert shown, f"{block.text}\nis to be printed, not\n{self.printed[-1]}"
+        return count
+
+    def _type(self, command: Command) -> bool:
+        if command.line.startswith(_NOT_RUN):
+            return False
+        line = command.line
+        for text, other in self.instead.items():
+            line = line.replace(text, other)
+        printed = self._run(line)
+        if command.prints.strip():
+            expected = command.prints
+            shown = any(fits(text, expected) for text in printed.in_some_order())
+            assert shown, f"$ {line}\n{expected}\nis expected, not\n{printed}"
+        return True
+
+    def _run(self, line: str) -> Printed:
+        if assigned := _OF_A_COMMAND.fullmatch(line):
+            self.environment.setenv(assigned["name"], self._run(assigned["command"]).stdout.strip())
+            return Printed()
+        if served := _SERVED.fullmatch(line):
+            assert self.serve is not None
+            self.instead[ADDRESS] = self.serve(Path(served["file"]))
+            return Printed(f"serving {served['file']} on {ADDRESS}")
+        if line.startswith("export "):
+            for word in shlex.split(line)[1:]:
+                self.environment.setenv(*word.split("=", 1))
+            return Printed()
+        if given := _WITH_A_VARIABLE.fullmatch(line):
+            with self.environment.context() as for_one:
+                for_one.setenv(given["name"], os.environ[given["other"]])
+                return self._run(given["command"])
+        if line.startswith("treering ") and not _OF_A_SHELL.search(line):
+            done = CliRunner().invoke(app, shlex.split(line)[1:])
+            assert done.exit_code == 0, f"$ {line}\n{done.output}"
+            return Printed(done.stdout, done.stderr)
+        return self._shell(line)
+
+    def _shell(self, line: str) -> Printed:
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        done = subprocess.run(
+            ["sh", "-c", line],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PATH": path},
+            timeout=TIMEOUT_S,
+        )
+        assert not done.stderr, f"$ {line}\n{done.stderr}"  # `grep -c` fails where it counts 0
+        return Printed(done.stdout)
+
+    def _python(self, text: str) -> str:
+        for part, other in self.instead.items():
+            text = text.replace(part, other)
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(text, "example", "exec"), self.names)
+        return printed.getvalue()

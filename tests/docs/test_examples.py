@@ -1,0 +1,157 @@
+"""The examples of the pages run as they stand, one after another, and print what the pages show."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ADDRESS, DOCS, ROOT, Reader, blocks, fits
+from tests.llm.chat_server import USAGE_CHUNK, Act, chunk, playing, says, streams
+from tests.serve.live import serving
+from treering import Memory
+from treering.llm.scripted import Request, ScriptedLLM
+
+pytestmark = pytest.mark.usefixtures("no_llm")
+
+
+MODEL = "http://localhost:11434/v1"  # the address that the pages name
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    return Reader(tmp_path, monkeypatch)
+
+
+def test_the_examples_of_the_readme_run(reader: Reader) -> None:
+    notes = reader.folder / "notes"
+    notes.mkdir()
+    (notes / "boiler.md").write_text("The boiler's pressure should be 1.5 bar.")
+    assert reader.read(ROOT / "README.md") >= 8
+
+
+@pytest.mark.parametrize("page", ["update", "known", "users", "delete", "backup"])
+def test_the_examples_of_a_page_run(reader: Reader, page: str) -> None:
+    assert reader.read(DOCS / "how-to" / f"{page}.md")
+
+
+def streamed(text: str) -> Act:
+    return streams(chunk(text), chunk(finish="stop"), USAGE_CHUNK)
+
+
+def test_the_first_hour_goes_as_it_says(reader: Reader) -> None:
+    replies = (
+        streamed("I will remember that you are allergic to nuts."),
+        streamed("No: marzipan is made of almonds, and you are allergic to nuts."),
+        says("You are allergic to nuts."),
+    )
+    with ExitStack() as running, playing(*replies) as model:
+        reader.instead[MODEL] = model.url
+        reader.serve = lambda file: running.enter_context(serving(url=file, embedder=None))
+        assert reader.read(DOCS / "start.md") >= 30
+        assert not model.acts
+        shown = str(model.requests[1].body["messages"])
+    assert "I am allergic to nuts." in shown  # what was said to another process
+
+
+RUN_ELSEWHERE = {
+    "how-to/adapters.md": "tests/adapters, against the frameworks: `make test-adapters`",
+    "how-to/chat.md": "tests/chat/test_page.py",
+    "how-to/tree.md": "tests/tree/test_docs.py",
+    "how-to/views.md": "tests/views/test_docs.py",
+}
+
+
+def test_the_page_on_code_runs(reader: Reader) -> None:
+    reader.only = {"python"}
+    assert reader.read(DOCS / "how-to" / "code.md")
+
+
+def topic(title: str, summary: str, start: int, end: int) -> dict[str, object]:
+    return {"topic": title, "summary": summary, "start": start, "end": end}
+
+
+def test_the_page_on_memos_runs(reader: Reader) -> None:
+    topics = (
+        topic("Ines in Porto", "My sister Ines moved to Porto.", 1, 7),
+        topic("boat", "The boat leaks at the bow.", 8, 10),
+    )
+
+    def reply(request: Request) -> str:
+        if "Divide these" in request.text:
+            return json.dumps(topics)
+        return "1#0" if "N#M" in request.text else "A summary."
+
+    opened = 'Memory.open("life.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
+    reader.only = {"python"}
+    reader.instead[opened] = 'Memory.open("life.db", llm=llm)'
+    reader.names["llm"] = ScriptedLLM(reply)
+    assert reader.read(DOCS / "how-to" / "memos.md") == 3
+    assert "Ines in Porto - My sister Ines moved to Porto. [" in reader.printed[0]
+
+
+def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
+    memory = Memory.open(reader.folder / "life.db")
+    memory.add([{"role": "user", "content": text} for text in ("I like tea.", "The otter sleeps.")])
+    reader.only, reader.names["memory"] = {"python"}, memory
+    with closing(memory):
+        assert reader.read(DOCS / "explanation" / "recall.md") == 1
+        assert str(reader.names["context"]) == ""
+
+
+def test_the_page_on_the_server_runs(reader: Reader) -> None:
+    reader.only = {"python"}
+    with serving(url=reader.folder / "life.db", embedder=None) as address:
+        reader.instead[ADDRESS] = address
+        assert reader.read(DOCS / "how-to" / "serve.md") == 1
+    assert reader.printed == ["Ana moved to Porto.\n"]
+
+
+def test_the_page_on_the_proxy_runs(reader: Reader) -> None:
+    reader.only = {"python"}
+    with playing(says("Nice."), says("Miu.")) as model:
+        options = {"upstream": model.url, "upstream_key": "none", "embedder": None}
+        with serving(url=reader.folder / "life.db", **options) as address:
+            reader.instead[ADDRESS] = address
+            assert reader.read(DOCS / "how-to" / "proxy.md") == 1
+        assert "My cat is called Miu." in str(model.requests[1].body["messages"])
+
+
+def test_no_example_is_left_out() -> None:
+    tested = Path(__file__).read_text("utf-8")
+    for page in sorted((DOCS / "how-to").glob("*.md")) + sorted(
+        (DOCS / "explanation").glob("*.md")
+    ):
+        name = str(page.relative_to(DOCS))
+        if any(block.language == "python" for block in blocks(page)):
+            assert name in RUN_ELSEWHERE or f'"{page.stem}' in tested, f"{name} is run by no test"
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("added 1 entry\n", "added 1 entry"),
+        (" 1   3.11  chat #0  0123456789abcdef\n", " 1  3.20  chat #0  aaaaaaaaaaaaaaaa"),
+        ("one\ntwo\nthree\n", "one\n…\nthree"),
+        ("forgot 1 entry, 2 of vectors", "forgot 1 entry, …"),
+    ],
+)
+def test_what_is_printed_may_differ_in_ids_and_roundings(printed: str, expected: str) -> None:
+    assert fits(printed, expected)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("added 2 entries\n", "added 1 entry"),
+        (" 1   3.61  chat #0", " 1   3.11  chat #0"),
+        ("one\ntwo\n", "one"),
+        ("one\n", "one\ntwo"),
+        ("two\n…", "one\n…"),
+    ],
+)
+def test_what_is_printed_may_differ_in_nothing_else(printed: str, expected: str) -> None:
+    assert not fits(printed, expected)

@@ -1,0 +1,130 @@
+"""What comes before a request is known: headers without end, and connections that say nothing."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from tests.serve.live import serving
+
+HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: "
+
+
+def connected(url: str) -> socket.socket:
+    address = urlsplit(url)
+    assert address.hostname is not None
+    return socket.create_connection((address.hostname, address.port or 0), timeout=20)
+
+
+def answer(client: socket.socket) -> bytes:
+    """All that comes until the server closes; a reset says as much as an end."""
+    came = b""
+    try:
+        while piece := client.recv(65_536):
+            came += piece
+    except ConnectionError:
+        pass
+    return came
+
+
+def test_headers_without_end_are_refused(path: Path) -> None:
+    with serving(url=path, header_bytes=4_096) as url, connected(url) as client:
+        client.sendall(HALF)
+        try:
+            for _ in range(64):
+                client.sendall(b"a" * 1_024)
+        except ConnectionError:
+            pass  # it has closed while this was sent
+        came = answer(client)
+    assert not came or came.startswith(b"HTTP/1.1 431 ")
+
+
+def test_so_are_many_headers(path: Path) -> None:
+    with serving(url=path, header_bytes=4_096) as url, connected(url) as client:
+        client.sendall(HALF + b"a\r\n" + b"X-More: 1\r\n" * 370)
+        client.sendall(b"X-More: 1\r\n" * 100)
+        came = answer(client)
+    assert came.startswith(b"HTTP/1.1 431 ")
+    assert b"--header-bytes" in came
+
+
+@pytest.mark.parametrize("said", [b"", HALF])
+def test_headers_that_do_not_come_are_not_waited_for(path: Path, said: bytes) -> None:
+    with serving(url=path, header_s=0.2) as url, connected(url) as client:
+        client.sendall(said)
+        came = answer(client)
+    assert came.startswith(b"HTTP/1.1 408 ")
+    assert b"--header-seconds" in came
+
+
+def test_the_second_request_of_a_connection_is_bounded_too(path: Path) -> None:
+    with serving(url=path, header_s=0.3) as url, connected(url) as client:
+        client.sendall(HALF + b"\r\n\r\n")
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        client.sendall(HALF)
+        assert answer(client).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_may_take_longer_than_headers(path: Path) -> None:
+    body = b'{"text": "Ana moved to Porto."}'
+    head = (
+        b"POST /v1/entries HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    )
+    with serving(url=path, header_s=0.2) as url, connected(url) as client:
+        client.sendall(head + body[:5])
+        client.settimeout(0.5)  # more than headers may take
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        client.settimeout(20)
+        client.sendall(body[5:])
+        assert answer(client).startswith(b"HTTP/1.1 201 ")
+
+
+def test_a_reply_may_take_longer_than_headers(path: Path) -> None:
+    with serving(url=path, header_s=0.2) as url, httpx2.Client(base_url=url) as client:
+        text = "Ana moved to Porto in May, and Ben to Rome. " * 20_000
+        assert client.post("/v1/entries", json={"text": text}, timeout=60).status_code == 201
+
+
+def test_half_requests_do_not_keep_others_out(path: Path) -> None:
+    with serving(url=path, max_connections=20) as url, ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(connected(url)).sendall(HALF)
+        with httpx2.Client(base_url=url, timeout=10) as client:
+            for _ in range(3):
+                assert client.get("/v1/stats").status_code == 200
+
+
+def test_where_every_connection_is_in_use_a_new_one_is_told(path: Path) -> None:
+    with serving(url=path, max_connections=2) as url, ExitStack() as stack:
+        for _ in range(2):
+            used = stack.enter_context(connected(url))
+            used.sendall(HALF + b"\r\n\r\n")
+            assert used.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        with connected(url) as client:
+            came = answer(client)
+    assert came.startswith(b"HTTP/1.1 503 ")
+    assert b"--max-connections" in came
+
+
+def test_more_connections_than_files_are_not_promised() -> None:
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400))
+from treering.serve.connections import SPARE_FILES, room_for
+print(room_for(100) == 100, room_for(1_024) == 400 - SPARE_FILES)
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 400)
+"""
+    pytest.importorskip("resource")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["True", "True", "True"]

@@ -1,0 +1,287 @@
+"""Write the reference pages from what they describe: Python, REST and MCP.
+
+Run as ``python -m tools.document_reference``. What stands above the mark of a page is written by
+hand. A test compares the result with what is committed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import treering
+from treering import errors, records
+from treering.chat.answer import Answer
+from treering.chat.prompt import ChatPrompt
+from treering.ingest.where import Where
+from treering.memory import Memory
+from treering.search.brief import Brief, BriefLine
+from treering.serve.app import create_app
+from treering.serve.mcp import prompts, resources, tools
+from treering.serve.settings import ServerSettings
+from treering.views.code.memory import CodeMemory
+from treering.views.facts.view import Change, Fact, FactView
+from treering.views.memos.record import Memo
+from treering.views.memos.view import MemoView
+from treering.views.tree.node import TreeNode
+from treering.views.tree.view import TreeView
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MARK: Final = "<!-- What follows is written by tools/document_reference.py; change docstrings. -->"
+
+_OBJECTS: Final[Mapping[str, type]] = {
+    "Memory": Memory,
+    "memory.facts": FactView,
+    "memory.memos": MemoView,
+    "memory.tree": TreeView,
+    "memory.code": CodeMemory,
+}
+"""What has methods for users, by what they write before the dot."""
+
+_RECORDS: Final[Sequence[type]] = (
+    *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
+    *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
+    *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
+)
+_LITERAL: Final = re.compile(r"``(.+?)``", re.DOTALL)
+
+
+def python() -> Iterator[str]:
+    """The methods of a memory and its views, the records, and the errors."""
+    for name, kind in _OBJECTS.items():
+        yield f"## {name}\n\n{_markdown(kind.__doc__)}"
+        called = "memory" if kind is Memory else name
+        methods = list(_methods(kind))
+        rows = (
+            f"| [`{called}.{method}`](#{_anchor(f'{called}.{method}')}) | {_first_line(function)} |"
+            for method, function in methods
+        )
+        yield "\n".join(("| method | what it does |", "|---|---|", *rows))
+        for method, function in methods:
+            yield f"### {called}.{method}\n\n```python\n{_signature(method, function)}\n```"
+            yield _markdown(function.__doc__)
+    yield f"## Filters\n\n{_markdown(Where.__doc__)}"
+    conditions = (f"{name}: {kind}" for name, kind in Where.__annotations__.items())
+    yield "```python\n" + "\n".join(map(_unwrapped, conditions)) + "\n```"
+    yield "## Records\n\nThey are frozen: what you hold does not change."
+    for record in _RECORDS:
+        yield f"### {record.__name__}\n\n{_markdown(record.__doc__)}"
+        yield "```python\n" + "\n".join(_fields(record)) + "\n```"
+    yield f"## Errors\n\n```\n{_tree_of_errors()}\n```"
+
+
+def rest() -> Iterator[str]:
+    """Every route by its part, and what is answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(ServerSettings(Path(folder) / "memory.db"))
+        document = app.openapi()
+        app.state.spaces.close()
+    schemas = document["components"]["schemas"]
+    by_part: dict[str, list[str]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            part = by_part.setdefault(operation["tags"][0], [])
+            part.append(_route(method.upper(), path, operation, schemas))
+    for tag, routes in by_part.items():
+        if tag != "page":  # what only the page asks for
+            yield f"## {tag}"
+            yield from routes
+    yield "## Schemas"
+    for name, schema in schemas.items():
+        if not name.endswith("Request") and "properties" in schema:
+            yield f"### {name}\n\n{_description(schema)}".rstrip()
+            yield _properties(schema)
+
+
+def mcp() -> Iterator[str]:
+    """The tools, prompts and resources, as clients are told of them."""
+    yield "## Tools"
+    for tool in tools.listed():
+        yield f"### {tool.name}\n\n{tool.description}"
+        yield _properties(tool.input_schema)
+    yield "## Prompts"
+    for prompt in prompts.PROMPTS:
+        arguments = ", ".join(f"`{argument.name}`" for argument in prompt.arguments or ())
+        yield f"### {prompt.name}\n\n{prompt.description}" + (
+            f"\n\nArguments: {arguments}" if arguments else ""
+        )
+    yield "## Resources"
+    rows = [(str(one.uri), one.description) for one in resources.RESOURCES]
+    rows += [(one.uri_template, one.description) for one in resources.TEMPLATES]
+    yield "\n".join(
+        ("| address | what it is |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in rows))
+    )
+
+
+PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
+    "python.md": python,
+    "rest.md": rest,
+    "mcp.md": mcp,
+}
+
+
+def document(page: str, text: str) -> str:
+    """The page with the part below its mark written anew."""
+    above = text.partition(MARK)[0]
+    return "\n\n".join((above + MARK, *PAGES[page]())) + "\n"
+
+
+# ---------------------------------------------------------------------- Python
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    for name, member in vars(kind).items():
+        function = getattr(member, "__func__", member)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function
+
+
+def _signature(name: str, function: Any) -> str:
+    """The signature as it is written, without ``self``, a parameter a line if it is long."""
+    source = textwrap.dedent(inspect.getsource(function))
+    [node] = [part for part in ast.walk(ast.parse(source)) if isinstance(part, ast.FunctionDef)][:1]
+    node.args.args = node.args.args[1:]
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    line = f"{name}({ast.unparse(node.args)}){returned}"
+    if len(line) <= 88:
+        return line
+    parameters = [str(one).replace("'", "") for one in _parameters(node.args)]
+    body = "".join(f"    {parameter},\n" for parameter in parameters)
+    return f"{name}(\n{body}){returned}"
+
+
+def _parameters(given: ast.arguments) -> Iterator[str]:
+    optional = [None] * (len(given.args) - len(given.defaults)) + list(given.defaults)
+    for parameter, default in zip(given.args, optional, strict=True):
+        yield _parameter(parameter, default)
+    if given.vararg:
+        yield f"*{ast.unparse(given.vararg)}"
+    elif given.kwonlyargs:
+        yield "*"
+    for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield _parameter(parameter, default)
+    if given.kwarg:
+        yield f"**{ast.unparse(given.kwarg)}"
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None) -> str:
+    value = f" = {ast.unparse(default)}" if default is not None else ""
+    return f"{ast.unparse(parameter)}{value}"
+
+
+def _fields(record: type) -> Iterator[str]:
+    assert is_dataclass(record)
+    for one in fields(record):
+        yield f"{one.name}: {one.type}"
+
+
+def _unwrapped(line: str) -> str:
+    """A line without the wrapper that postponed annotations of a TypedDict have."""
+    return re.sub(r"ForwardRef\('(.*?)'.*\)", r"\1", line)
+
+
+def _tree_of_errors() -> str:
+    """The tree at the top of ``treering.errors``."""
+    drawn = [line for line in (errors.__doc__ or "").splitlines() if line.startswith("    ")]
+    return textwrap.dedent("\n".join(drawn))
+
+
+def _first_line(function: Any) -> str:
+    text = _markdown(function.__doc__)
+    return " ".join(re.split(r"(?<=[.])\s|\n\n", text, maxsplit=1)[0].split()).replace("|", "\\|")
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _markdown(docstring: str | None) -> str:
+    return _LITERAL.sub(r"`\1`", inspect.cleandoc(docstring or ""))
+
+
+# ---------------------------------------------------------------------- REST and MCP
+
+
+def _route(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
+    parts = [f"### {method} {path}", _description(operation)]
+    parameters = [one for one in operation.get("parameters", ()) if one["in"] != "path"]
+    if parameters:
+        rows = (
+            f"| `{one['name']}` ({one['in']}) | {_type(one['schema'])} | {_description(one)} |"
+            for one in parameters
+        )
+        parts.append("\n".join(("| parameter | type | |", "|---|---|---|", *rows)))
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    parts += map(_properties, _forms(body.get("schema", {}), schemas))
+    answered = operation["responses"].get("200", operation["responses"].get("201", {}))
+    schema = answered.get("content", {}).get("application/json", {}).get("schema")
+    if schema and (kind := _type(schema)):
+        parts.append(f"Answers {kind}.")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _forms(schema: dict[str, Any], schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    """The schemas a body may have: one, or those of a union."""
+    references = [one["$ref"] for one in schema.get("anyOf", [schema]) if "$ref" in one]
+    return [schemas[reference.rpartition("/")[2]] for reference in references]
+
+
+def _properties(schema: dict[str, Any]) -> str:
+    properties = schema.get("properties", {})
+    if not properties:
+        return ""
+    required = set(schema.get("required", ()))
+    rows = (
+        f"| `{name}`{'' if name in required else ' (optional)'} | {_type(one)} | {_about(one)} |"
+        for name, one in properties.items()
+    )
+    return "\n".join(("| field | type | |", "|---|---|---|", *rows))
+
+
+def _about(schema: dict[str, Any]) -> str:
+    default = schema.get("default")
+    stated = "" if default in (None, [], {}, "") else f"Default: `{default}`."
+    return f"{_description(schema)} {stated}".strip()
+
+
+def _description(schema: dict[str, Any]) -> str:
+    text = " ".join(_markdown(schema.get("description")).split())
+    return text.replace("|", "\\|")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """A schema in a word or two."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name.startswith("JSON-"):
+            return "any JSON"
+        return f"[{name}](#{_anchor(name)})" if not name.endswith("Request") else name
+    if "anyOf" in schema:
+        kinds = (_type(one) for one in schema["anyOf"] if one.get("type") != "null")
+        return " or ".join(dict.fromkeys(kind for kind in kinds if kind))
+    if "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {})) or 'values'}"
+    return str(schema.get("type", ""))
+
+
+def main() -> None:
+    """Write all pages."""
+    for page in PAGES:
+        path = FOLDER / page
+        path.write_text(document(page, path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    assert treering.__version__
+    main()

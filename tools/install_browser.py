@@ -1,0 +1,80 @@
+"""Install a Chromium for the tests of the page, where there is none: ``make test`` calls this.
+
+A machine where it cannot be installed runs all other tests, and the last lines of the run say so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BY_HAND = "apt-get install chromium, or playwright install chromium"
+TIME_LIMIT_S = 600
+
+_APT = [
+    ["apt-get", "update"],
+    # Without a font no text has a width.
+    ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
+]
+_PLAYWRIGHT = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+
+
+def installed(own: str | Path | None = None) -> str | None:
+    """The path of a Chromium: ``own``, which Playwright may have, or one of the system's."""
+    if own is not None and Path(own).exists():
+        return str(own)
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def main() -> None:
+    """Try what may work here, until a Chromium is there."""
+    if _is_there():
+        return
+    print(f"Installing Chromium for the tests of the page ({BY_HAND}).", flush=True)
+    for commands in ([_APT] if _may_use_apt() else []) + [_PLAYWRIGHT]:
+        if all(map(_succeeds, commands)) and _is_there():
+            return
+    print(f"It could not be installed: the tests of the page are skipped. By hand: {BY_HAND}.")
+
+
+def _may_use_apt() -> bool:
+    return shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _succeeds(command: list[str]) -> bool:
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | quiet,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(f"  {' '.join(command)}: {error}")
+        return False
+    if done.returncode:
+        print(f"  {' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.returncode == 0
+
+
+def _is_there() -> bool:
+    return installed(_playwrights()) is not None
+
+
+def _playwrights() -> str:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Try what was built in ``dist/`` on the oldest and the newest Python here: ``make release``.
+
+Each gets a new virtual environment, with the wheel and its dependencies and nothing else, and then
+remembers, finds and forgets in an empty folder with an empty environment.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NEWEST_KNOWN = 20  # the minor version that is looked for last
+
+STEPS = (
+    (("--version",), ""),
+    (("add", "The boiler was serviced in March.", "-m", "life.db"), "added 1 entry"),
+    (("search", "When was the boiler serviced?", "-m", "life.db"), "serviced in March"),
+    (("forget", "--source", "notes", "--yes", "-m", "life.db"), "forgot 1 entry"),
+    (("search", "boiler", "-m", "life.db"), "nothing found"),
+    (("serve", "-m", "life.db"), "pip install 'treering[serve]'"),
+)
+"""Commands, and what each has to print; the last one names the extra it lacks."""
+
+
+def pythons() -> list[str]:
+    """The oldest and the newest Python here that treering supports, by their commands."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    oldest = re.fullmatch(r">=3\.(\d+)", project["requires-python"])
+    assert oldest is not None
+    names = (f"python3.{minor}" for minor in range(int(oldest[1]), NEWEST_KNOWN))
+    found = [name for name in names if _answers(name)]
+    return sorted({found[0], found[-1]}) if found else [sys.executable]
+
+
+def attempt(python: str, wheel: Path) -> None:
+    """Install the wheel with a Python and run the steps. Raises RuntimeError."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home = folder / "home"
+        home.mkdir()
+        _run([python, "-m", "venv", str(folder / "venv")], folder)
+        commands = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+        _run([str(commands / "pip"), "install", "--quiet", str(wheel)], folder)
+        environment = {"PATH": str(commands), "HOME": str(home)}
+        for arguments, expected in STEPS:
+            command = [str(commands / "treering"), *arguments]
+            done = subprocess.run(
+                command, capture_output=True, text=True, cwd=home, env=environment, timeout=120
+            )
+            if expected not in done.stdout + done.stderr:
+                raise RuntimeError(f"{python}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def main() -> int:
+    """Try each Python; the number of those on which a step failed."""
+    [wheel] = (ROOT / "dist").glob("*.whl")
+    failed = 0
+    for python in pythons():
+        try:
+            attempt(python, wheel)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            failed += 1
+            print(f"{python}: {error}")
+        else:
+            print(f"{python}: {wheel.name} installs, remembers, finds and forgets")
+    return failed
+
+
+def _answers(python: str) -> bool:
+    try:
+        return subprocess.run([python, "-c", "import venv"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def _run(command: list[str], folder: Path) -> None:
+    subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

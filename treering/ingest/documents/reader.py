@@ -1,0 +1,175 @@
+"""Reading documents from files, by a process that is started when the first one is read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from treering import files
+from treering.errors import InputError, MissingExtra
+from treering.ingest.documents.formats import (
+    EXTRA,
+    FORMAT_BY_SUFFIX,
+    MODULES_BY_FORMAT,
+    PDF_MAGIC,
+    DocumentGap,
+    DocumentPart,
+    Limits,
+    Unreadable,
+)
+
+_COMMAND = (sys.executable, "-B", "-P", "-m", "treering.ingest.documents.worker")
+# -P: no module is imported from the folder that treering was called in. -B: no file is written.
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """What was read of a document: its parts in order, and the places that could not be read."""
+
+    parts: tuple[DocumentPart, ...]
+    gaps: tuple[DocumentGap, ...]
+
+
+def format_of(path: Path) -> str | None:
+    """The format of a document, by its suffix or its first bytes; None for other files.
+
+    Raises OSError, and InputError for the memory itself.
+    """
+    if (by_suffix := FORMAT_BY_SUFFIX.get(path.suffix.lower())) is not None:
+        return by_suffix
+    with files.open_file(path) as stream:
+        return "pdf" if stream.read(len(PDF_MAGIC)) == PDF_MAGIC else None
+
+
+class DocumentReader:
+    """Reads documents, one at a time. A context manager: its process ends with it."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._timed_out = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def read(self, path: Path) -> DocumentText:
+        """The text of a document.
+
+        Raises InputError saying why it cannot be read, MissingExtra, OSError.
+        """
+        name = format_of(path)
+        if name is None:
+            raise InputError(f"{path} is none of {', '.join(sorted(FORMAT_BY_SUFFIX))}")
+        for module in MODULES_BY_FORMAT[name]:
+            if find_spec(module) is None:
+                raise MissingExtra.of(module, EXTRA)
+        try:
+            return self._read(name, path)
+        except Unreadable as error:
+            raise InputError(f"{path} {error}") from error
+        except BaseException:
+            self._end()  # what it still says would answer the next request
+            raise
+
+    def _read(self, name: str, path: Path) -> DocumentText:
+        size = path.stat().st_size
+        if size > self._limits.file:
+            raise Unreadable(
+                f"has {size >> 20:,} MiB, over the limit of {self._limits.file >> 20:,}: split it"
+            )
+        content = files.read_bytes(path)
+        process = self._started()
+        timer = threading.Timer(self._limits.seconds, self._time_out, [process])
+        timer.start()
+        try:
+            return self._answer(process, name, content)
+        finally:
+            timer.cancel()
+            if self._timed_out:  # perhaps after its last word: the next document gets a new one
+                self._end()
+
+    def _answer(self, process: subprocess.Popen[bytes], name: str, content: bytes) -> DocumentText:
+        requests, answers = _pipes(process)
+        with suppress(BrokenPipeError):  # a reader that died; its answers tell
+            requests.write(json.dumps({"format": name, "bytes": len(content)}).encode() + b"\n")
+            requests.write(content)
+            requests.flush()
+        parts: list[DocumentPart] = []
+        gaps: list[DocumentGap] = []
+        room = self._limits.text
+        for answer in _lines(answers):
+            if "part" in answer:
+                parts.append(DocumentPart(**answer["part"]))
+                room -= len(parts[-1].text)
+            elif "gap" in answer:
+                gaps.append(DocumentGap(**answer["gap"]))
+            elif (reason := answer["end"]) is None:
+                return DocumentText(tuple(parts), tuple(gaps))
+            else:
+                raise Unreadable(reason)
+            if room < 0:
+                self._end()
+                raise Unreadable(f"has over {self._limits.text:,} characters: split it")
+        self._end()
+        raise Unreadable(self._cause())
+
+    def _cause(self) -> str:
+        """Why the process ended before it had answered."""
+        if self._timed_out:
+            return f"takes longer than {self._limits.seconds:g} s to read: split it"
+        return self._limits.exhausted
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._timed_out = False
+            self._process = subprocess.Popen(
+                [*_COMMAND, json.dumps(asdict(self._limits))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        return self._process
+
+    def _time_out(self, process: subprocess.Popen[bytes]) -> None:
+        self._timed_out = True
+        process.kill()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in _pipes(process):
+            with suppress(OSError):  # what was not sent is lost with who would have read it
+                pipe.close()
+        process.wait()
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None  # both were asked for
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+def _lines(answers: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """The answers; a line that is cut off was not an answer."""
+    for line in answers:
+        if line.endswith(b"\n"):
+            yield json.loads(line)

@@ -1,0 +1,112 @@
+"""The process that reads documents: what libraries do with foreign bytes is done here, apart.
+
+Its only argument is the limits as JSON. Requests come on standard input, each a line of JSON that
+is followed by the bytes of the document; answers go out as lines of JSON: the parts, then how it
+ended. The process may use no network, write no file and start no other program. Whoever asks ends
+it when it takes too long.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
+
+MAX_DEPTH = 10_000
+"""Calls within calls, for elements within elements: pages that people have nest some hundred."""
+
+_GRACE_S = 10.0  # for who asks to end this process first, and say why
+_WRITING_FLAGS = os.O_WRONLY | os.O_RDWR
+_FORBIDDEN_EVENTS = (
+    "socket.",
+    "subprocess.",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.startfile",
+    "os.system",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.mkdir",
+    "shutil.",
+    "urllib.",
+)
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    limits = Limits(**json.loads(sys.argv[1]))
+    requests, answers = sys.stdin.buffer, sys.stdout
+    sys.stdout = sys.stderr  # what a library prints is not an answer
+    sys.setrecursionlimit(MAX_DEPTH)
+    warnings.simplefilter("ignore")  # libraries warn of forms that documents of people often have
+    _limit_memory(limits.memory)
+    sys.addaudithook(_forbid)
+    while line := requests.readline():
+        request = json.loads(line)
+        _end_by_itself(limits.seconds + _GRACE_S)
+        content = _content(requests, request["bytes"])
+        for answer in _answers(request["format"], content, limits):
+            answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _content(requests: BinaryIO, size: int) -> bytes:
+    content = requests.read(size)
+    if len(content) < size:  # whoever asked has gone
+        sys.exit(1)
+    return content
+
+
+def _answers(name: str, content: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
+    try:
+        module = importlib.import_module(f"treering.ingest.documents.{name}")
+        parts: Callable[[bytes, Limits], Iterator[DocumentPart | DocumentGap]] = module.parts
+        for part in parts(content, limits):
+            yield {"part" if isinstance(part, DocumentPart) else "gap": asdict(part)}
+        yield {"end": None}
+    except Unreadable as error:
+        yield {"end": str(error)}
+    except MemoryError:
+        yield {"end": limits.exhausted}
+    except Exception as error:  # a library may raise anything at what it was not made for
+        yield {"end": f"is broken: its reader failed with {type(error).__name__}"}
+
+
+def _limit_memory(memory: int) -> None:
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_by_itself(seconds: float) -> None:
+    """Have the system end this process later, should whoever asked be gone by then."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        mode, flags = arguments[1], arguments[2]
+        writes = set("wax+") & set(mode) if isinstance(mode, str) else flags & _WRITING_FLAGS
+        if not writes:
+            return
+    elif not event.startswith(_FORBIDDEN_EVENTS):
+        return
+    raise PermissionError(f"{event} is not for readers of documents")
+
+
+if __name__ == "__main__":
+    main()

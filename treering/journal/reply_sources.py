@@ -1,0 +1,44 @@
+"""Which entries a model was shown when it gave a reply that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from treering.journal import entries
+from treering.journal.contract import Reader, Writer
+from treering.journal.entries import PAGE
+
+_TEXTS = "SELECT e.seq, CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body WHERE e.seq"
+
+
+def note(writer: Writer, space: int, replies: Collection[str], shown: Collection[str]) -> None:
+    """Note, by ids, that the model that gave these replies was shown these entries."""
+    shown_seqs = entries.seqs_of(writer, space, shown)
+    pairs = ((seq, reply) for reply in entries.seqs_of(writer, space, replies)
+             for seq in shown_seqs if seq != reply)  # fmt: skip
+    writer.many("INSERT OR IGNORE INTO reply_shown (shown, reply) VALUES (?, ?)", pairs)
+
+
+def replies_to(reader: Reader, shown: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The replies whose model was shown entries, also ones that are gone: (entry, reply)."""
+    for rows in _rows(reader, "SELECT shown, reply FROM reply_shown WHERE shown", shown):
+        yield from ((int(row[0]), int(row[1])) for row in rows)
+
+
+def drop(writer: Writer, shown: Sequence[int]) -> None:
+    """Drop the notes on entries that are gone."""
+    writer.many("DELETE FROM reply_shown WHERE shown = ?", ((seq,) for seq in shown))
+
+
+def texts(reader: Reader, seqs: Sequence[int]) -> dict[int, str]:
+    """The texts of entries as far as they can be read: a damaged one may be erased, too."""
+    rows = _rows(reader, _TEXTS, seqs)
+    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for part in rows for row in part}
+
+
+def _rows(reader: Reader, select: str, seqs: Sequence[int]) -> Iterator[list[Sequence[Any]]]:
+    unique = sorted(set(seqs))
+    for start in range(0, len(unique), PAGE):
+        part = unique[start : start + PAGE]
+        yield list(reader.rows(f"{select} IN ({', '.join('?' * len(part))})", part))

@@ -1,0 +1,73 @@
+// What was stated of people and things, by whom it is about, and how it changed.
+
+import { get } from "/page/api.js";
+import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { timeline } from "/page/timeline.js";
+
+const SHOWN = 100; // subjects; a filter finds the others
+const LANES = 40;
+
+export async function facts(page, query) {
+  const found = await get("facts");
+  const bySubject = Map.groupBy ? Map.groupBy(found, (fact) => fact.subject) : grouped(found);
+  const names = [...bySubject.keys()];
+  const wanted = (query.subject ?? "").toLowerCase();
+  const chosen = names.filter((name) => name.toLowerCase().includes(wanted));
+  put(page,
+    h("p", { class: "lead" }, "What was said of people and things, by their own statements. A later statement stands against an earlier one."),
+    h("form", { class: "fields", role: "search", on: { submit: (event) => {
+      event.preventDefault();
+      location.hash = to("facts", Object.fromEntries(new FormData(event.target)));
+    } } },
+    field("about whom", h("input", { name: "subject", value: query.subject ?? "", list: "subjects", autocomplete: "off" })),
+    h("datalist", { id: "subjects" }, names.map((name) => h("option", { value: name }))),
+    h("button", {}, "Show")));
+  say(counted(chosen.length, "subject"));
+  if (!chosen.length) {
+    put(page, nothing(found.length ? "Nothing was stated of that." : "No statement has been found yet. \"I live in Porto\" in a chat is one."));
+    return;
+  }
+  const lanes = chosen.flatMap((name) => changes(name, bySubject.get(name))).slice(0, LANES);
+  if (lanes.length) put(page, h("h2", {}, "What changed"), timeline(lanes, "Changes by time"));
+  put(page, chosen.slice(0, SHOWN).map((name) => subject(name, bySubject.get(name))),
+    chosen.length > SHOWN ? nothing(`… and ${chosen.length - SHOWN} more; name one above.`) : null);
+}
+
+function grouped(found) {
+  const groups = new Map();
+  for (const fact of found) groups.set(fact.subject, [...(groups.get(fact.subject) ?? []), fact]);
+  return groups;
+}
+
+const time = (fact) => Date.parse(fact.at);
+const bySlot = (found) => Object.entries(Object.fromEntries([...new Set(found.map((fact) => fact.slot))].map((slot) =>
+  [slot, found.filter((fact) => fact.slot === slot)])));
+
+/** A lane for each thing that has had more than one value, from one statement to the next. */
+function changes(name, found) {
+  return bySlot(found.filter((fact) => fact.at)).filter(([, values]) => values.length > 1).map(([slot, values]) => {
+    const sorted = values.toSorted((a, b) => time(a) - time(b));
+    return {
+      title: h("span", { class: "topic" }, `${name} · ${slot}`),
+      spans: sorted.map((fact, place) => ({
+        from: time(fact), until: time(sorted[place + 1] ?? fact), title: fact.value, kind: fact.superseded_by ? "past" : "",
+      })),
+    };
+  });
+}
+
+function subject(name, found) {
+  return h("section", { class: "card subject" },
+    h("h2", {}, name),
+    h("dl", { class: "slots" }, bySlot(found).map(([slot, values]) => [
+      h("dt", {}, slot),
+      h("dd", {}, h("ol", { class: "plain" }, values.map(value))),
+    ])));
+}
+
+function value(fact) {
+  const past = Boolean(fact.superseded_by);
+  return h("li", {},
+    h("a", { href: `#/entry/${encodeURIComponent(fact.entry_id)}`, class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
+    h("span", { class: "who" }, past ? "stated" : "last stated", " ", when(fact.at), past ? ", superseded since" : null));
+}
