@@ -1,10 +1,11 @@
 -- What users wrote moves into tables whose rows are appended, overwritten in place when they are
 -- erased, and never deleted or resized: SQLite then moves no row, and leaves no copy of one behind.
 -- The rows of the old tables are moved in steps, see treering/journal/takeover.py.
+-- Their ids ascend, as no row is deleted but when the file is rewritten: new rows are always the last.
 
 -- Of an entry. An entry that is given another content gets another body.
 CREATE TABLE body (
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    id       INTEGER PRIMARY KEY,
     text     TEXT    NOT NULL,
     speaker  TEXT,
     role     TEXT,
@@ -14,13 +15,13 @@ CREATE TABLE body (
 
 -- Single texts: names and paths of sources.
 CREATE TABLE label (
-    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    id   INTEGER PRIMARY KEY,
     text TEXT    NOT NULL
 );
 
 -- The terms of a fragment: pairs of uint32, term hash and count.
 CREATE TABLE term_list (
-    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    id   INTEGER PRIMARY KEY,
     data BLOB    NOT NULL
 );
 
