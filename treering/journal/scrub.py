@@ -130,11 +130,12 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
             storage.set_rewrite_due(writer)
             continue
         has_rows = writer.row(f"SELECT 1 FROM {table} LIMIT 1") is not None
+        columns = ", ".join(_columns(writer, table))  # without those that SQLite computes
         if has_rows:
-            writer.execute(f"CREATE TABLE {_COPY} AS SELECT * FROM {table}")
+            writer.execute(f"CREATE TABLE {_COPY} AS SELECT {columns} FROM {table}")
         writer.execute(f"DELETE FROM {table}")
         if has_rows:
-            writer.execute(f"INSERT INTO {table} SELECT * FROM {_COPY}")
+            writer.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {_COPY}")
             writer.execute(f"DROP TABLE {_COPY}")
 
 
@@ -143,12 +144,18 @@ def _is_table(reader: Reader, name: str) -> bool:
     return row is not None
 
 
+def _columns(reader: Reader, table: str) -> list[str]:
+    """The names of a table's columns, quoted."""
+    names = (str(row[1]).replace('"', '""') for row in reader.rows(f"PRAGMA table_info({table})"))
+    return [f'"{name}"' for name in names]
+
+
 def _is_large(reader: Reader, table: str) -> bool:
     """Whether a table is too large to be filled again while others wait; its size is estimated."""
     row = reader.row(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {MAX_ROWS + 1})")
     rows = int(row[0]) if row else 0
-    columns = [str(row[1]) for row in reader.rows(f"PRAGMA table_info({table})")]
-    sizes = " + ".join(f'coalesce(length(CAST("{column}" AS BLOB)), 0)' for column in columns)
+    columns = _columns(reader, table)
+    sizes = " + ".join(f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns)
     sample = reader.row(f"SELECT avg({sizes}) FROM (SELECT * FROM {table} LIMIT {_SAMPLE})")
     mean = float(sample[0] or 0) if sample else 0.0
     return rows > MAX_ROWS or rows * mean > MAX_BYTES

@@ -22,10 +22,13 @@ from treering.views.contract import Erased, View, attributed, rereading
 log = logging.getLogger("treering")
 
 WORDS = (
-    *("statement", "superseded", "memo_version", "node", "code_change", "code_file"),
-    *("code_repository", "code_relation", "reply", "work_error"),
+    *("statement", "superseded", "memo_version", "node", "code_change", "reply", "work_error"),
 )
-"""Tables with words in rows that are deleted or resized: copies of these may stay in the file."""
+"""Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
+in the file."""
+
+CODE_WORDS = ("code_repository", "code_file", "code_relation")
+"""The same of repositories that are indexed."""
 
 OWN_TABLES = frozenset(
     (
@@ -110,6 +113,13 @@ class Eraser:
         """
         return _scrub(self._space.database, WAIT_S, patient=patient)
 
+    def scrub_code(self) -> None:
+        """Remove what was erased of repositories; if that has to wait, ``settle`` does it."""
+        database = self._space.database
+        if not _scrub(database, WAIT_S, further=CODE_WORDS):
+            with database.write() as writer:
+                storage.set_rewrite_due(writer)
+
     def scrub_pending(self) -> bool:
         """Scrub the file if that is due; rewrite it where that is due, or where much is blank.
 
@@ -188,10 +198,12 @@ def retry(database: Database) -> None:
         log.warning("erased text may still be in the file's bytes: %s", error)
 
 
-def _scrub(database: Database, wait_s: float, *, patient: bool) -> bool:
+def _scrub(
+    database: Database, wait_s: float, *, patient: bool = False, further: Sequence[str] = ()
+) -> bool:
     with database.read() as reader:
         foreign = progress.foreign_tables(reader) - OWN_TABLES
-    tables = [*WORDS, *(table for table in sorted(foreign) if table.isidentifier())]
+    tables = [*WORDS, *further, *(table for table in sorted(foreign) if table.isidentifier())]
     try:
         return database.scrub(tables, patient=patient, wait_s=wait_s)
     except JournalFull as error:  # rewriting needs as much room again as the file has

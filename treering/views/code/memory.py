@@ -370,7 +370,7 @@ class CodeMemory:
                 files = store.drop(writer, repository)
                 self._eraser.queue_scrub(writer)
             self._loaded.pop(repository.id, None)
-            self._eraser.scrub()
+            self._eraser.scrub_code()
         return files
 
     def _use(self, embedder: Embedder) -> None:
