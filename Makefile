@@ -6,10 +6,11 @@ ifeq ($(PYTHON),)
 PYTHON := python3
 endif
 VENV ?= .venv
+LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 
-.PHONY: demo test browser quick test-adapters lint bench docs release clean
+.PHONY: demo test browser quick test-adapters lint lock audit faults bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
@@ -35,6 +36,22 @@ test-adapters: $(STAMP)
 	$(VENV)/bin/mypy treering/adapters tests/adapters
 	$(VENV)/bin/python -m pytest tests/adapters
 
+# Every dependency with its digests, and with what builds the package: what CI and releases install.
+lock: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group supply
+	printf 'hatchling\neditables\n' | $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
+		--extra code --extra docs --extra documents --extra llm --extra serve --group dev pyproject.toml - --output-file $(LOCK)
+
+# Known vulnerabilities of what is locked. Without a network it says what it could not look up.
+audit: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --group supply || true
+	$(VENV)/bin/python -m tools.audit $(LOCK)
+
+# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/reliability.md.
+faults: $(STAMP)
+	$(VENV)/bin/python -m tools.faults
+
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -50,7 +67,12 @@ $(CORE): pyproject.toml
 $(STAMP): $(CORE)
 	@echo "installing what tests and tools need, too"
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+ifdef LOCKED
+	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement $(LOCK)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+else
 	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,serve]' --group dev
+endif
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one

@@ -17,6 +17,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     forge = str(config.repo_url or "").rstrip("/")
 
     def link(match: re.Match[str]) -> str:
-        return f"]({forge}/blob/main/{match['path']})" if forge else f'](# "{match["path"]}")'
+        text = match["text"]
+        return f"[{text}]({forge}/blob/main/{match['path']})" if forge else f"**{text}**"
 
     return _OUTSIDE.sub(link, markdown)

@@ -28,7 +28,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger
+from treering.journal import check, entries, ledger, listing
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -376,13 +376,15 @@ class Memory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> Answer:
         """One round of a conversation that is remembered under ``source``.
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
-        ``budget`` bounds the whole prompt; the reply comes on top.
+        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
+        message, of whom it then states facts; without one it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.
@@ -390,7 +392,7 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        return self._conversations.reply(message, policy, source, budget)
+        return self._conversations.reply(message, policy, source, budget, speaker=speaker)
 
     def chat_stream(
         self,
@@ -399,9 +401,10 @@ class Memory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        return self._conversations.stream(message, policy, source, budget)
+        return self._conversations.stream(message, policy, source, budget, speaker=speaker)
 
     def chat_prompt(
         self,
@@ -589,6 +592,21 @@ class Memory:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def language_model(memory: Memory) -> str:
+    """The name of the language model that answers. Raises LLMNotConfigured."""
+    return memory._account.llm().model
+
+
+def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int) -> Page:
+    """As ``Memory.page``, the newest entries first."""
+    before = entries.after(cursor) or listing.LAST
+    with memory._space.read() as reader:
+        rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
+        shown = memory._views.marked(reader, rows[:limit])
+    more = str(rows[limit - 1][0]) if len(rows) > limit else None
+    return Page(tuple(shown), more)
 
 
 def space_of(memory: Memory) -> Space:

@@ -34,7 +34,8 @@ class Entry:
     """One thing that was added, as it was added.
 
     A text longer than one entry may hold becomes several entries of one source; joined in the
-    order of ``position`` their texts are the text that was added, to the character.
+    order of ``position`` their texts are the text that was added, to the character. Of a document
+    or a table they are what was read of it.
 
     Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
     and may be out of date since ``stale`` if that is.

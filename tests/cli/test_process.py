@@ -114,11 +114,11 @@ def test_an_interrupted_add_keeps_what_it_stored_and_says_what_is_left(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
-def test_remembered_text_cannot_act_on_a_terminal(
+def test_remembered_text_cannot_acton_a_terminal(
     treering: Treering, settings: dict[str, str]
 ) -> None:
     treering("add", "[bold]loud[/bold] \x1b[2J\x9b31m :smile: \u202eevil", "--source", "[red]x")
-    shown = _on_a_terminal("list")
+    shown = on_a_terminal("list")
     assert "[bold]loud[/bold] \\u001b[2J\\u009b31m :smile: \\u202eevil" in shown
     assert "[red]x" in shown
     assert "\x1b[2J" not in shown
@@ -126,11 +126,11 @@ def test_remembered_text_cannot_act_on_a_terminal(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
 @pytest.mark.parametrize(("reply", "left"), [(b"n\n", 1), (b"y\n", 0)])
-def test_forget_asks_on_a_terminal(
+def test_forget_askson_a_terminal(
     treering: Treering, settings: dict[str, str], reply: bytes, left: int
 ) -> None:
     treering("add", "The password is swordfish.")
-    shown = _on_a_terminal("forget", "--source", "notes", reply=reply)
+    shown = on_a_terminal("forget", "--source", "notes", reply=reply)
     assert "swordfish" in shown
     assert "Erase?" in shown
     assert len(records(treering("list", "--json"))) == left
@@ -144,14 +144,14 @@ def test_a_message_that_is_refused_does_not_end_a_chat(
     script.write_text("Nice to meet you.\n")
     typed = b"word " * 300 + b"\nI am Ana.\n"
     chat = ("chat", "--llm", f"scripted#{script}", "--budget", "200")
-    shown = _on_a_terminal(*chat, reply=typed, leave_at=3)
+    shown = on_a_terminal(*chat, reply=typed, leave_at=3)
     assert "and 200 are allowed by budget and model" in " ".join(shown.split())
     assert "Nice to meet you." in shown
     kept = [entry["text"] for entry in records(treering("list", "--json"))]
     assert kept == ["I am Ana.", "Nice to meet you."]
 
 
-def _on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str:
+def on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str:
     """What a command shows on a terminal 200 columns wide, on which somebody types a reply.
 
     Ctrl-D is typed at the prompt of number ``leave_at``.

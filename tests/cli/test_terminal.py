@@ -164,11 +164,12 @@ def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None
 def test_without_a_terminal_long_work_says_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    seconds = iter([0.0, 1.0, 2.5, 2.5, 3.0, 17.0, 18.0, 18.0])
-    move = progress_lines("indexing", lambda: next(seconds))
-    for done in (1, 2, 3, 4, 5):
-        move(done * 1000, 5000)
-    assert capsys.readouterr().err == "indexing: 2,000 of 5,000\nindexing: 5,000 of 5,000\n"
+    times = [0.0]
+    move = progress_lines("indexing", lambda: times[-1])
+    for second, done in ((1, 1), (2.5, 2), (3, 3), (17, 4), (18, 5), (40, 6), (41, 6)):
+        times.append(second)
+        move(done * 1000, 6000)
+    assert capsys.readouterr().err == "indexing: 2,000 of 6,000\nindexing: 5,000 of 6,000\n"
 
 
 def test_a_rebuild_says_what_it_rebuilt(treering: Treering) -> None:

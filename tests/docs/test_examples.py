@@ -27,9 +27,6 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
 
 
 def test_the_examples_of_the_readme_run(reader: Reader) -> None:
-    notes = reader.folder / "notes"
-    notes.mkdir()
-    (notes / "boiler.md").write_text("The boiler's pressure should be 1.5 bar.")
     assert reader.read(ROOT / "README.md") >= 8
 
 

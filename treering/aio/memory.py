@@ -320,13 +320,15 @@ class AsyncMemory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> Answer:
         """One round of a conversation that is remembered under ``source``.
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
-        ``budget`` bounds the whole prompt; the reply comes on top.
+        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
+        message, of whom it then states facts; without one it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.
@@ -335,7 +337,9 @@ class AsyncMemory:
         LLMReplyError.
         """
         return await asyncio.to_thread(
-            lambda: self._memory.chat(message, policy=policy, source=source, budget=budget)
+            lambda: self._memory.chat(
+                message, policy=policy, source=source, budget=budget, speaker=speaker
+            )
         )
 
     async def chat_stream(
@@ -345,12 +349,13 @@ class AsyncMemory:
         policy: str | Policy = DEFAULT_POLICY,
         source: str = "chat",
         budget: int = 2000,
+        speaker: str | None = None,
     ) -> AsyncChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
         return AsyncChatStream(
             await asyncio.to_thread(
                 lambda: self._memory.chat_stream(
-                    message, policy=policy, source=source, budget=budget
+                    message, policy=policy, source=source, budget=budget, speaker=speaker
                 )
             )
         )

@@ -93,11 +93,12 @@ class Conversations:
         source: str,
         budget: int,
         record: RoundRecord | None = None,
+        speaker: str | None = None,
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         chosen = policy_of(policy)
         llm = self._account.llm()
-        open_round = self._store_message(message, source, budget, record)
+        open_round = self._store_message(message, source, budget, record, speaker)
         with self._given_up_if_failing(open_round):
             prompt, digests = self._prompt(open_round, chosen)
             reply = llm.complete(
@@ -116,11 +117,12 @@ class Conversations:
         source: str,
         budget: int,
         record: RoundRecord | None = None,
+        speaker: str | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         chosen = policy_of(policy)
         llm = self._account.llm()
-        open_round = self._store_message(message, source, budget, record)
+        open_round = self._store_message(message, source, budget, record, speaker)
         with self._given_up_if_failing(open_round):
             prompt, digests = self._prompt(open_round, chosen)
             pieces = llm.stream(
@@ -155,7 +157,12 @@ class Conversations:
         return MemorySources(self._space, self._views, count, hidden)
 
     def _store_message(
-        self, message: str, source: str, budget: int, record: RoundRecord | None
+        self,
+        message: str,
+        source: str,
+        budget: int,
+        record: RoundRecord | None,
+        speaker: str | None,
     ) -> _OpenRound:
         """Store a message, durable on return, before anything else of the round can fail.
 
@@ -178,7 +185,7 @@ class Conversations:
                 unanswered.answered(writer, space, stored)  # the mark of who asked before
                 history = [entry for entry in history if entry.id not in stored]
             else:
-                receipt = self._intake.said(writer, source, _message("user", message))
+                receipt = self._intake.said(writer, source, _message("user", message, speaker))
                 stored = frozenset(receipt.ids)
             unanswered.ask(writer, space, stored, database.presence())
             if record is not None:
@@ -333,8 +340,8 @@ def _checked_text(reply: Reply) -> str:
     return text
 
 
-def _message(role: str, text: str) -> dict[str, object]:
-    return {"role": role, "content": text, "at": datetime.now(UTC)}
+def _message(role: str, text: str, speaker: str | None = None) -> dict[str, object]:
+    return {"role": role, "name": speaker, "content": text, "at": datetime.now(UTC)}
 
 
 def _lines_within(budget: int) -> int:

@@ -81,7 +81,10 @@ def least_tokens(message: str, count: CountTokens) -> int:
 
 
 def render(message: str, materials: Materials) -> list[Message]:
-    """FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place."""
+    """FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place.
+
+    Beside what is printed it says that evidences are data.
+    """
     evidences = "\n\n".join(
         f"({number}) {indented(evidence.text)}"
         for number, evidence in enumerate(materials.evidences, 1)
@@ -91,7 +94,7 @@ def render(message: str, materials: Materials) -> list[Message]:
         recent=JOIN.join(map(line, materials.recent)) or NOTHING,
         input=message,
     )
-    return [Message("system", load("fragrel_chat").fill()), Message("user", turn)]
+    return [Message("system", load("fragrel_chat", version=2).fill()), Message("user", turn)]
 
 
 def _tokens(messages: Sequence[Message], count: CountTokens) -> int:

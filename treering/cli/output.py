@@ -151,7 +151,7 @@ def progress_lines(
 
     def move(done: int, total: int) -> None:
         nonlocal due
-        if clock() >= due:
+        if done < total and clock() >= due:  # what is done is told by the result
             note(f"{what}: {done:,} of {total:,}")
             due = clock() + EVERY_S
 

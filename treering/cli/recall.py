@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
@@ -16,7 +15,6 @@ from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
-from treering.errors import InputError, LLMReplyError, LLMUnavailable, ReplyDiscarded
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 
 commands = typer.Typer()
@@ -135,43 +133,26 @@ def chat(
         PolicyName, typer.Option(help="What the model sees besides the message.")
     ] = DEFAULT,
     budget: Prompt = 2000,
+    speaker: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Who you are, for facts of you."),
+    ] = None,
 ) -> None:
-    """Talk with a language model that remembers; each round is kept. End with Ctrl-D.
+    """Talk with a language model that remembers; each round is kept. End with Ctrl-D or /quit.
 
+    On a terminal, /help lists commands: what the model was shown, forgetting a round, your name.
     Piped in, every line is a message and every reply is printed as it is written.
     """
+    from treering.cli.talk import Talk
+
     talking = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
     with run.memory(create=True, talks=True) as memory:
-        for message in _typed() if talking else stdin.piped_lines():
-            if not message.strip():
-                continue
-            try:
-                with memory.chat_stream(
-                    message.strip(), policy=policy, source=source, budget=budget
-                ) as reply:
-                    run.out.stream(reply)
-            except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
-                if not talking:
-                    raise
-                note(f"{error}\nWhat you said was kept; say it again to have it answered.")
-                continue
-            except InputError as error:
-                if not talking:
-                    raise
-                note(str(error))
-                continue
-            if run.out.as_json and reply.answer is not None:
-                run.out.emit(replace(reply.answer, context=None))
-
-
-def _typed() -> Iterator[str]:
-    with suppress(ImportError):  # it gives input() editing and a history, where there is one
-        import readline  # noqa: F401
-    while True:
-        try:
-            yield input("> ")
-        except EOFError:
+        talk = Talk(run, memory, source, policy, budget, speaker)
+        if talking:
+            talk.hold()
             return
+        for line in stdin.piped_lines():
+            talk.answer(line)
 
 
 def _head(number: int, hit: Hit) -> Iterator[Part]:

@@ -7,7 +7,6 @@ because other users of the machine can reach it too.
 
 from __future__ import annotations
 
-import os
 import secrets
 import signal
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
+from treering.llm import processors
 from treering.llm.contract import Message, Reply, ReplyStream
 from treering.llm.gguf import existing_gguf
 from treering.llm.wire import defuse
@@ -46,11 +46,18 @@ class LocalLLM:
     the main thread take it back.
     """
 
-    def __init__(self, path: str | Path, *, context_window: int = DEFAULT_CONTEXT_WINDOW) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        context_window: int = DEFAULT_CONTEXT_WINDOW,
+        threads: int | None = None,
+    ) -> None:
+        """``threads`` compute; by default as many as there are processors that may be kept busy."""
         self._path = existing_gguf(Path(path))
         self._window = context_window
         key = secrets.token_urlsafe()
-        self._server = _serve(self._path, context_window, key)
+        self._server = _serve(self._path, context_window, key, threads or processors.usable())
         self._address = self._server.listening_address
         self._tokenizer = httpx2.Client(
             base_url=self._address, headers={"Authorization": f"Bearer {key}"}, trust_env=False
@@ -125,13 +132,13 @@ class LocalLLM:
         self._server = None
 
 
-def _serve(path: Path, context_window: int, key: str) -> Any:
+def _serve(path: Path, context_window: int, key: str, threads: int) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.model_alias = {path.stem}
     params.n_ctx = context_window
     params.n_parallel = 1
-    params.cpuparams.n_threads = os.cpu_count() or 1
+    params.cpuparams.n_threads = threads
     params.api_keys = [key]
     params.ui = False
     params.warmup = False

@@ -23,6 +23,7 @@ BASE_URL = "TREERING_LLM_BASE_URL"
 MODEL = "TREERING_LLM_MODEL"
 API_KEY = "TREERING_LLM_API_KEY"
 CONTEXT_WINDOW = "TREERING_LLM_CONTEXT_WINDOW"
+THREADS = "TREERING_LLM_THREADS"
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
 OPENAI_API_KEY = "OPENAI_API_KEY"
 
@@ -92,10 +93,11 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
 
 def _local(path: str, environ: Mapping[str, str]) -> LLM:
     file = existing_gguf(Path(path).expanduser())  # before a package is asked for that loads it
+    threads = _count(environ, THREADS, "threads; set one such as 4")
     from treering.llm.local import DEFAULT_CONTEXT_WINDOW, LocalLLM
 
     window = _context_window(environ) or DEFAULT_CONTEXT_WINDOW
-    return LocalLLM(file, context_window=window)
+    return LocalLLM(file, context_window=window, threads=threads)
 
 
 def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
@@ -128,14 +130,17 @@ def _key_for(base_url: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _context_window(environ: Mapping[str, str]) -> int | None:
-    tokens = environ.get(CONTEXT_WINDOW)
-    if not tokens:
+    return _count(environ, CONTEXT_WINDOW, "tokens; set one such as 8192")
+
+
+def _count(environ: Mapping[str, str], name: str, what: str) -> int | None:
+    """The number that a variable holds, from 1 on; None if it is not set."""
+    value = environ.get(name)
+    if not value:
         return None
-    if not tokens.isdecimal() or int(tokens) == 0:
-        raise LLMNotConfigured(
-            f"{CONTEXT_WINDOW}={tokens!r} is not a number of tokens; set one such as 8192"
-        )
-    return int(tokens)
+    if not value.isdecimal() or int(value) == 0:
+        raise LLMNotConfigured(f"{name}={value!r} is not a number of {what}")
+    return int(value)
 
 
 def _registered(name: str) -> LLMFactory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -18,6 +19,8 @@ CountTokens = Callable[[str], int]
 DUPLICATE_COSINE = 0.97
 """From here on two fragments say the same: a quoted or re-sent message, not a paraphrase."""
 
+_CITATION = re.compile(r"^\[(?=\d+\])", re.MULTILINE)
+"""What begins a passage. In a text it is broken up, so that no text passes for another passage."""
 LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
 SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
 MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
@@ -204,7 +207,7 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
     hit = members[0].hit
     date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
-    return f"[{number}] {label}{date}\n{_body(members)}"
+    return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', _body(members))}"
 
 
 def _label(source: str) -> str:

@@ -14,7 +14,7 @@ from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.journal.space import Space
 from treering.llm.contract import LLM
-from treering.llm.settings import open_llm
+from treering.llm.settings import NONE, open_llm
 from treering.memory import Memory
 from treering.serve.metrics import Metrics
 from treering.serve.settings import ServerSettings
@@ -75,7 +75,7 @@ class Spaces:
         left = self._threads.close()
         if left:
             log.warning("stopped without waiting longer for %d calls, such as of a model", left)
-        elif self._llm is not None and self._closes_llm:
+        elif self._closes_llm and self._llm is not None and not isinstance(self._llm, str):
             self._llm.close()
         self.database.close()
 
@@ -97,8 +97,13 @@ class Spaces:
         return self._embedders[spec]
 
 
-def _opened_llm(spec: str | LLM | None) -> LLM | None:
-    """The language model, once for all spaces; None where none is configured."""
+def _opened_llm(spec: str | LLM | None) -> str | LLM | None:
+    """The language model, once for all spaces; None where none is configured.
+
+    ``none`` stays, so that no memory takes the environment's.
+    """
+    if spec == NONE:
+        return spec
     try:
         return open_llm(spec)
     except LLMNotConfigured:

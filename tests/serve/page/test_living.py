@@ -144,9 +144,9 @@ def test_a_chat_is_remembered_and_shown_again(visit: Visit, life: Path) -> None:
 
 
 def test_without_a_model_the_prompt_is_shown_and_the_error_says_what_to_do(
-    visit: Visit, life: Path, no_llm: None
+    visit: Visit, life: Path
 ) -> None:
-    with serving(url=life) as url:
+    with serving(url=life, llm="none") as url:
         page = visit(url, "chat")
         page.get_by_label("Your question or message").fill("What does the boat need?")
         page.get_by_role("button", name="Send").click()

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_TAG = re.compile(r"</?([a-z_]+)\b", re.IGNORECASE)
+_TAG = re.compile(r"<\s*/?\s*([a-z_]+)\b", re.IGNORECASE)
+_HEADING = re.compile(r"^\[\s*([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)*)", re.MULTILINE)
+_FENCE = re.compile("`{3,}")
 _NUMBER_MARK = re.compile(r"\[(?=\d+(?:\s*[,;]\s*\d+)*\])")
 _RATING_MARK = re.compile(r"\[(?=\[)|\](?=\])")
 
@@ -40,6 +42,10 @@ class Prompt:
     def _neutralised(self, text: str) -> str:
         tags = set(_TAG.findall(self.template))
         text = _TAG.sub(lambda tag: f"< {tag[0][1:]}" if tag[1].lower() in tags else tag[0], text)
+        for heading in _HEADING.findall(self.template):
+            text = re.sub(rf"\[(?=\s*{heading}\b)", "(", text, flags=re.IGNORECASE)
+        if "```" in self.template:
+            text = _FENCE.sub(lambda fence: " ".join(fence[0]), text)
         if "[[" in self.template:
             text = _RATING_MARK.sub(lambda mark: f"{mark[0]} ", text)
         if "[" in self.template:

@@ -13,10 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from treering.ingest.where import to_filter
-from treering.journal import entries
-from treering.journal.listing import LAST, EntryNames, names, page_back
-from treering.memory import Memory, space_of
-from treering.records import Filter, Page
+from treering.journal.listing import EntryNames, names
+from treering.memory import Memory, page_back, space_of
+from treering.records import Page
 from treering.serve.page.branches import TreePart, part
 from treering.serve.page.markdown import MarkdownNode, parsed
 from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
@@ -55,16 +54,8 @@ async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
 @router.get("/newest")
 async def newest(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
     """The entries that meet a filter, the newest first; ``next`` is the cursor of older ones."""
-    return await tenant.call(_newest, tenant.memory, to_filter(body.filters()), body)
-
-
-def _newest(memory: Memory, condition: Filter, body: EntryListRequest) -> Page:
-    before = entries.after(body.cursor) or LAST
-    with space_of(memory).read() as reader:
-        rows = page_back(reader, reader.id, condition, before, body.limit + 1)
-    shown = rows[: body.limit]
-    more = str(shown[-1][0]) if len(rows) > body.limit else None
-    return Page(tuple(entry for _, entry in shown), more)
+    condition = to_filter(body.filters())
+    return await tenant.call(page_back, tenant.memory, condition, body.cursor, body.limit)
 
 
 @router.get("/names")

@@ -47,6 +47,7 @@ class ChatRequest(Body):
     policy: str = Field(DEFAULT_POLICY, description="What the model is shown besides the message.")
     source: str = Field("chat", description="The conversation.")
     budget: Budget = 2000
+    speaker: str | None = Field(None, description="Who says the message.")
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
@@ -74,7 +75,7 @@ async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
 
     def work(record: RoundRecord | None) -> Answer:
         talk = conversations(tenant.memory)
-        return talk.reply(asked.message, policy, asked.source, asked.budget, record)
+        return talk.reply(asked.message, policy, asked.source, asked.budget, record, asked.speaker)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
@@ -94,7 +95,9 @@ async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: On
 
     def work(record: RoundRecord | None) -> Answer:
         talk = conversations(tenant.memory)
-        stream = talk.stream(asked.message, policy, asked.source, asked.budget, record)
+        stream = talk.stream(
+            asked.message, policy, asked.source, asked.budget, record, asked.speaker
+        )
         return _read(stream, put, left)
 
     reading = asyncio.create_task(

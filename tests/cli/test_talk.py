@@ -1,0 +1,105 @@
+"""A chat on a terminal: what is typed with a slash is for treering, and neither sent nor kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Treering, records
+from tests.cli.test_process import on_a_terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+
+
+def chat(tmp_path: Path, replies: list[str], typed: list[str], *options: str) -> str:
+    """What is shown while somebody types lines, of which the last leaves."""
+    script = tmp_path / "script"
+    script.write_text("\n".join(replies) + "\n")
+    reply = "".join(f"{line}\n" for line in typed).encode()
+    shown = on_a_terminal("chat", "--llm", f"scripted#{script}", *options, reply=reply)
+    return " ".join(shown.split())
+
+
+def texts(treering: Treering) -> list[str]:
+    return [entry["text"] for entry in records(treering("list", "--json"))]
+
+
+def test_a_banner_says_what_talks_where_and_how_to_leave(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    shown = chat(tmp_path, [], ["/quit"], "--name", "Ana")
+    assert "a chat with scripted" in shown
+    assert "as Ana" in shown
+    assert "Conversation 'chat' in space 'default' of life.db." in shown
+    assert "/help lists commands, /quit or Ctrl-D leaves." in shown
+
+
+def test_commands_are_neither_sent_nor_remembered(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    typed = [
+        "/help",
+        "/context",
+        "/nonsense x",
+        "/name",
+        "I am here.",
+        "/context What now?",
+        "/quit",
+    ]
+    shown = chat(tmp_path, ["Welcome."], typed)
+    assert "/forget erase your last message and its reply for good" in shown
+    assert "nothing was sent yet" in shown
+    assert "there is no command /nonsense, and nothing was sent" in shown
+    assert "you have no name yet" in shown
+    assert "What now?" in shown
+    assert "tokens; nothing was sent" in shown
+    assert texts(treering) == ["I am here.", "Welcome."]
+
+
+def test_the_prompt_of_the_last_message_is_shown(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    treering("add", "The boat lies in Faro.", "--source", "notes")
+    shown = chat(tmp_path, ["In Faro."], ["Where is the boat?", "/context", "/quit"])
+    after = shown.partition("In Faro.")[2]
+    assert "The boat lies in Faro." in after
+    assert "Where is the boat?" in after
+
+
+def test_a_round_is_forgotten_after_a_question(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    typed = ["One.", "The code is 4471.", "/forget", "n", "/forget", "y", "/quit"]
+    shown = chat(tmp_path, ["First.", "Noted."], typed)
+    assert "“The code is 4471.” and its reply will be erased for good." in shown
+    assert "nothing was erased" in shown
+    assert "forgot 2 messages" in shown
+    assert texts(treering) == ["One.", "First."]
+    assert b"4471" not in (tmp_path / "life.db").read_bytes()
+
+
+def test_what_is_said_belongs_to_who_has_a_name(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    typed = ["Hello.", "/name Ana", "I live in Porto.", "/quit"]
+    shown = chat(tmp_path, ["Hi.", "Nice."], typed)
+    assert "you are Ana" in shown
+    speakers = [entry["speaker"] for entry in records(treering("list", "--json"))]
+    assert speakers == ["user", "assistant", "Ana", "assistant"]
+    assert "ana" in treering("facts").stdout
+
+
+def test_a_message_that_begins_with_a_slash_is_sent_with_a_space_before_it(
+    treering: Treering, settings: dict[str, str], tmp_path: Path
+) -> None:
+    chat(tmp_path, ["It lists names."], [" /etc/hosts is what?", "/quit"])
+    assert texts(treering) == ["/etc/hosts is what?", "It lists names."]
+
+
+def test_a_piped_line_with_a_slash_is_a_message(treering: Treering, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("Fine.\n")
+    treering("chat", "--llm", f"scripted#{script}", "--name", "Ana", stdin="/help\n")
+    assert texts(treering) == ["/help", "Fine."]

@@ -1,0 +1,79 @@
+"""How many threads a model in a file gets: as many processors as it may keep busy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from treering.errors import LLMNotConfigured
+from treering.llm import processors
+from treering.llm.settings import open_llm
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Control groups in a folder, on a machine of which 16 processors may be used."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    return tmp_path
+
+
+def usable(groups: Path) -> int:
+    return processors.usable(groups / "cgroup", groups / "membership")
+
+
+def test_without_a_quota_all_processors_that_may_be_used_are(groups: Path) -> None:
+    assert usable(groups) == 16
+    write(groups / "membership", "0::/\n")
+    write(groups / "cgroup/cpu.max", "max 100000\n")
+    assert usable(groups) == 16
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"), [("400000 100000", 4), ("250000 100000", 2), ("50000 100000", 1)]
+)
+def test_a_quota_bounds_them(groups: Path, quota: str, expected: int) -> None:
+    write(groups / "membership", "0::/\n")
+    write(groups / "cgroup/cpu.max", quota)
+    assert usable(groups) == expected
+
+
+def test_the_least_quota_of_the_groups_above_counts(groups: Path) -> None:
+    write(groups / "membership", "0::/machine/job\n")
+    write(groups / "cgroup/machine/cpu.max", "300000 100000")
+    write(groups / "cgroup/machine/job/cpu.max", "800000 100000")
+    assert usable(groups) == 3
+
+
+def test_quotas_of_the_first_version_are_read(groups: Path) -> None:
+    write(groups / "membership", "5:cpuset:/\n4:cpu,cpuacct:/docker/x\n1:memory:/m\n")
+    write(groups / "cgroup/cpu/docker/x/cpu.cfs_quota_us", "200000\n")
+    write(groups / "cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n")
+    assert usable(groups) == 2
+    write(groups / "cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n")
+    assert usable(groups) == 16
+
+
+def test_what_cannot_be_read_bounds_nothing(groups: Path) -> None:
+    write(groups / "membership", "nonsense\n0::/\n")
+    write(groups / "cgroup/cpu.max", "a lot")
+    assert usable(groups) == 16
+
+
+def test_affinity_bounds_them(groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
+    assert usable(groups) == 1
+
+
+@pytest.mark.parametrize("threads", ["all", "0", "-1"])
+def test_a_number_of_threads_that_is_none_is_refused(threads: str, tmp_path: Path) -> None:
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"GGUF")
+    with pytest.raises(LLMNotConfigured, match=r"TREERING_LLM_THREADS=.* is not a number of thr"):
+        open_llm(str(model), environ={"TREERING_LLM_THREADS": threads})
