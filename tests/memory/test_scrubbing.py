@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.memory.test_forget import SECRET, bytes_of
 from treering import Memory
 from treering.errors import UnknownName
-from treering.journal import scrub
+from treering.journal import scrub, storage
 from treering.views import erase
 
 TIMEOUT_S = 30.0
@@ -149,3 +149,16 @@ def test_tenants_that_forget_at_once_share_one_scrubbing(
         assert all(pool.map(forget, tenants, secrets))
     assert len(emptied) < len(tenants)
     assert b"flowerpot" not in bytes_of(path)
+
+
+def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: Path) -> None:
+    memory, other = open_memory(), open_memory(space="another")
+    memory.add(SECRET, source="gardenia: a bed", speaker="Zebediah", metadata={"by": "night"})
+    other.add("Ben keeps bees.")
+    with memory._space.write() as writer:
+        storage.blank_space(writer, writer.id)
+        memory._eraser.queue_scrub(writer)
+    assert other.forget(other.add("Cleo rows.").ids[0]).scrubbed
+    for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
+        assert trace.encode() not in bytes_of(path)
+    assert [hit.text for hit in other.search("bees")] == ["Ben keeps bees."]

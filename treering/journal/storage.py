@@ -22,6 +22,16 @@ _USED: Final = {
 }
 """The rows in use of each table whose rows are blanked instead of deleted."""
 
+_OF_SPACE: Final = {
+    "body": (
+        ("text", "speaker", "role", "session", "metadata"),
+        "SELECT body FROM entry WHERE space = ?",
+    ),
+    "term_list": (("data",), "SELECT terms FROM fragment WHERE space = ?"),
+    "vector_data": (("data",), "SELECT id FROM vector WHERE space = ?"),
+}
+"""The columns of such a table that are blanked, and the rows that a space has in it."""
+
 _BLANKED: Final = "blanked"
 _REWRITE: Final = "rewrite"
 
@@ -84,3 +94,13 @@ def _set(writer: Writer, name: str, value: int) -> None:
         " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (name, value),
     )
+
+
+def blank_space(writer: Writer, space: int) -> None:
+    """Overwrite what the rows of a space say, before these are deleted as a whole."""
+    for table, (columns, rows) in _OF_SPACE.items():
+        ids = [int(row[0]) for row in writer.rows(rows, (space,))]
+        writer.blank(table, columns, ids)
+    for column in ("name", "path", "document"):
+        labels = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
+        writer.blank("label", ("text",), [int(row[0]) for row in labels if row[0] is not None])
