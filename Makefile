@@ -48,7 +48,7 @@ audit: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply || true
 	$(VENV)/bin/python -m tools.audit $(LOCK)
 
-# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/reliability.md.
+# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/explanation/reliability.md.
 faults: $(STAMP)
 	$(VENV)/bin/python -m tools.faults
 
@@ -61,7 +61,9 @@ lint: $(STAMP)
 $(CORE): pyproject.toml
 	@echo "installing treering and what it needs into $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+ifndef LOCKED
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+endif
 	@touch $(CORE)
 
 $(STAMP): $(CORE)
@@ -79,7 +81,7 @@ endif
 # thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
-		--no-peers --against benchmarks/results/perf/baseline --tolerance 2
+		--no-peers --patience 2 --against benchmarks/results/perf/baseline --tolerance 2
 
 # The pages as a site, in site/. They are plain Markdown, and docs/index.md lists them.
 docs: $(STAMP)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,16 @@ def test_events_are_read_as_they_were_written_however_they_are_cut(
 def test_comments_are_passed_over_and_line_ends_of_windows_read() -> None:
     read = EventReader().feed(b": at work\n\nevent: done\r\ndata:{}\r\n\r\ndata: 1\n")
     assert read == [ServerEvent("done", b"{}"), ServerEvent("", b"1")]
+
+
+@pytest.mark.timeout(60)
+def test_a_line_of_120_mb_takes_no_square_of_its_length() -> None:
+    reader, chunk = EventReader(), b"x" * 4_096
+    assert reader.feed(b"data: ") == []
+    for _ in range(30_000):
+        assert reader.feed(chunk) == []
+    [event] = reader.feed(b"\n")
+    assert len(event.data) == 30_000 * 4_096
 
 
 def test_a_waiting_time_is_read_where_it_is_one() -> None:

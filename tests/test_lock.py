@@ -31,7 +31,11 @@ def test_every_dependency_that_is_installed_for_tests_is_locked() -> None:
     extras = project["project"]["optional-dependencies"]
     declared = [
         *project["project"]["dependencies"],
-        *(name for extra in ("code", "llm", "serve", "mcp") for name in extras[extra]),
+        *(
+            name
+            for extra in ("code", "docs", "documents", "llm", "mcp", "serve")
+            for name in extras[extra]
+        ),
         *project["dependency-groups"]["dev"],
         *project["build-system"]["requires"],
     ]

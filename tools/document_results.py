@@ -42,6 +42,27 @@ _MATCHED = {
     "summary_bert_score": "summaries, by BERTScore",
     "choice": "choices among memos",
 }
+_LIVE_N = 1_000_000
+_LIVE = {
+    "warm context": "a warm search of 1,000,000 turns by words, meaning and context",
+    "warm semantic": "… with the semantic relation too",
+    "after-add": "the search after one add",
+    "after-add worst": "… the worst of 100",
+    "after-forget": "the search after one forget",
+    "by-source": "a search of one source",
+    "by-speaker": "… of one speaker",
+    "by-time": "… of a tenth of the time",
+    "by-metadata": "… by metadata",
+    "first": "the first search of a process",
+    "peak": "main memory a turn, the most it ever takes",
+    "store": "storing a turn, vectors given",
+    "forget-source": "forgetting a source of 15 lines, gone from the file's bytes",
+    "forget-wait reader": "what another reader waits for a forget at most",
+    "forget-wait writer": "… another writer",
+    "forgets": "100 forgets asked for at once by different tenants",
+    "import-wait writer": "what another writer waits for an import of as many lines at most",
+    "text-wait writer": "… for a text of 100 MB",
+}
 _SPEED = (
     ("rank", "rank context", 1_000_000, "ranking 1,000,000 × 384 with the context relation"),
     ("rank", "rank context+semantic", 1_000_000, "… with the semantic relation too"),
@@ -50,10 +71,12 @@ _SPEED = (
     ("memory", "resident", 100_000, "main memory a turn, of that one"),
     ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
     ("upkeep", "forget", 100_000, "forgetting a turn, gone from the file's bytes"),
+    *(("live", operation, _LIVE_N, what) for operation, what in _LIVE.items()),
     ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
 )
-"""What the README tells of speed: file, operation, size, and what that is."""
+"""What the README tells of speed: file, operation, size, and what that is. What was not measured
+has no row."""
 _MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
 
 
@@ -139,8 +162,11 @@ def _code() -> str:
 
 def _speed() -> str:
     rows = ["| what | takes | against |", "| --- | --- | --- |"]
+    timings = {path.stem: speed.read(path).by_key for path in (RESULTS / "perf").glob("*.jsonl")}
     for file, operation, n, what in _SPEED:
-        ours = speed.read(RESULTS / "perf" / f"{file}.jsonl").by_key[operation, n, OURS]
+        ours = timings.get(file, {}).get((operation, n, OURS))
+        if ours is None:
+            continue
         told = f"{speed.ratio(ours)} × {speed.limits([operation]).partition(': ')[2]}"
         rows.append(f"| {what} | {speed.value(ours)} | {told} |")
     return "\n".join(rows) + "\n"
@@ -167,6 +193,8 @@ def draw(folder: Path) -> None:
         for operation in timings.operations:
             if (file.stem, operation) in GROWTH:
                 speed.plot(timings, operation, folder / f"perf-{operation}.svg")
+        if file.stem == "live":
+            speed.plot_live(timings, folder / "perf-live.svg")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """How often a real model obeys what an entry says: measured by hand, with a local model.
 
-``python -m tools.injection llamacpp:MODEL.gguf``; the figure stands in docs/reliability.md.
+``python -m tools.injection MODEL.gguf``; docs/explanation/reliability.md says what it is for.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
                             right[way] = right.get(way, 0) + hit
                         else:
                             plain[way] = plain.get(way, 0) + hit
-                        print(f"{way:<5} {order[:24]!r:<28} {text[:90]!r}")
+                        print(f"{way:<5} {order[:24]!r:<28} {text[:90]!r}", flush=True)
     count = len(FACTS) * len(ORDERS)
     for way in obeyed:
         print(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>[A-Z][\w./-]*)\)")
+_OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>[A-Z][\w./-]*(?:#[\w-]+)?)\)")
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:

@@ -63,7 +63,7 @@ def main() -> int:
     for python in pythons():
         try:
             attempt(python, wheel)
-        except (RuntimeError, subprocess.CalledProcessError) as error:
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
             failed += 1
             print(f"{python}: {error}")
         else:
@@ -79,7 +79,9 @@ def _answers(python: str) -> bool:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
 if __name__ == "__main__":

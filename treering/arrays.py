@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Codes = NDArray[np.int64]
+
+T = TypeVar("T", bound=np.generic)
+
+FEW = 256
+"""Gaps up to which copying the stretches between them is faster than a mask over all."""
+
+
+def without(
+    values: NDArray[T], gone: NDArray[np.integer[Any]], out: NDArray[T] | None = None
+) -> NDArray[T]:
+    """``values`` without the rows ``gone``, which ascend; itself if there are none.
+
+    The result is written to ``out``, if that is given, which has its shape.
+    """
+    if not len(gone) and out is None:
+        return values
+    breaks = np.flatnonzero(np.diff(gone) > 1)
+    if len(breaks) > FEW or not len(gone):
+        keep = np.ones(len(values), dtype=np.bool_)
+        keep[gone] = False
+        return np.compress(keep, values, axis=0, out=out)
+    firsts = [0, *(gone[breaks] + 1).tolist(), int(gone[-1]) + 1]
+    stops = [int(gone[0]), *gone[breaks + 1].tolist(), len(values)]
+    return np.concatenate([values[a:b] for a, b in zip(firsts, stops, strict=True)], out=out)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
@@ -25,14 +27,14 @@ from treering.errors import (
 )
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake, Message
+from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, listing
+from treering.journal import check, entries, ledger, listing, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space
+from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
 from treering.llm.tokens import estimate_tokens
@@ -59,7 +61,12 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
-from treering.search.searcher import check_choice, check_confidence, check_queries
+from treering.search.searcher import (
+    check_choice,
+    check_confidence,
+    check_queries,
+    known_until,
+)
 from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
@@ -82,18 +89,27 @@ class Memory:
     """
 
     def __init__(
-        self, database: Database, space: str, embedder: Embedder, llm: str | LLM | None
+        self,
+        database: Database,
+        space: str,
+        embedder: Embedder,
+        llm: str | LLM | None,
+        exact: bool = False,
     ) -> None:
         self._database = database
         self._space = Space(database, space)
+        self._exact = exact
+        # Not of a server: what its callers send says nothing of its own disk.
+        self._warns_of_paths = False
         self._begin(embedder, llm)
+        self._intake.recover()
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
-        self._views = Views(self._space, embedder, self._account)
+        self._views = Views(self._space, embedder, self._account, self._exact)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser)
 
@@ -106,12 +122,21 @@ class Memory:
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
         api_key: str | None = None,
+        create: bool | None = None,
+        exact: bool = False,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
-        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        ``space`` keeps tenants apart. It is made by the first ``add``; until then reading it raises
+        UnknownName in a file that has other spaces, since its name may be mistyped. With
+        ``create=True`` it is made now, with ``create=False`` a file or space that is not there is
+        an error now. ``embedder`` (default: what the space was built with, else
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
+
+        A space of over 20,000 fragments keeps their vectors in main memory in eight bits, and
+        scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
+        much memory, and the same hits but for one place in some hundreds.
 
         ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
         ``api_key`` (default: ``TREERING_API_KEY``) is for that.
@@ -122,18 +147,22 @@ class Memory:
         if isinstance(url, str) and url.startswith(REMOTE):
             if embedder is not None or llm is not None:
                 raise InputError(f"{url} is a server, which has its own embedder and llm")
+            if exact:
+                raise InputError(f"{url} is a server; how it keeps vectors is its own affair")
             from treering.client.memory import open_remote
 
-            return cast(Self, open_remote(url, name, api_key))
-        database = open_database(url)
+            return cast(Self, open_remote(url, name, api_key, create))
+        database = open_database(url, create=create is not False)
         try:
+            begin(Space(database, name), create)
             model = space_embedder(Space(database, name), embedder)
-            memory = cls(database, name, model, llm)
+            memory = cls(database, name, model, llm, exact)
             retry(database)  # a process that was killed may have left erased text in the file
-            return memory
         except BaseException:
             database.close()
             raise
+        memory._warns_of_paths = True
+        return memory
 
     @property
     def _conversations(self) -> Conversations:
@@ -176,6 +205,9 @@ class Memory:
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
         mask: bool = False,
+        expires: Any = None,
+        pin: bool = False,
+        sync: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -191,13 +223,23 @@ class Memory:
         ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
         place of keys, tokens and passwords; the receipt counts them.
 
+        From ``expires`` on, a time, it is not found any more; then it is erased like what is
+        forgotten. What has a ``pin`` comes before all else in contexts and briefs.
+
+        Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
+        was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
+        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
+        its modification time.
+
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
         Raises InputError (and then nothing was added), MissingExtra and JournalError.
         """
-        envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
-        receipt = counted(self._intake.add(content, source, envelope), envelope.cleaner)
+        if self._warns_of_paths:
+            warn_of_path(content)
+        envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
+        receipt = counted(self._intake.add(content, source, envelope, sync), envelope.cleaner)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 
@@ -212,12 +254,30 @@ class Memory:
         self._views.build()
         return self.get(entry_id)
 
+    def pin(self, entry_id: str, pinned: bool = True) -> Entry:
+        """Let an entry come before all others in contexts and briefs, or no longer.
+
+        Raises UnknownName.
+        """
+        self._intake.pin(entry_id, pinned)
+        return self.get(entry_id)
+
+    def supersede(self, old: str, new: str | None) -> None:
+        """Say that the entry ``new`` holds instead of ``old``, by their ids.
+
+        Both stay; the older one is marked wherever it is shown, as if a rule had found it. With
+        None for ``new`` it is taken back. Raises UnknownName, and InputError for a circle.
+        """
+        self._intake.supersede(old, new)
+
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
 
         ``upgrade`` has the language model rewrite the summaries that were made without one, and the
         memos that no reply could be read for.
         """
+        self._intake.recover()
+        self._views.erase_expired()
         scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
@@ -225,7 +285,7 @@ class Memory:
                 f"{self._database.url} is still being read or written, so that what was forgotten "
                 "may be in its bytes; close other readers and call settle() again"
             )
-        return self.stats()
+        return self._views.stats(self._database.size())
 
     def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
         """Make the rows of views again from the journal; of all that can be, if none is named.
@@ -439,20 +499,23 @@ class Memory:
         if limit < 1:
             raise InputError(f"limit is {limit}; it must be at least 1")
         condition, after = to_filter(where), entries.after(cursor)
-        with self._space.read() as reader:
+        with self._reading() as reader:
             # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
+            reader.as_of = known_until(condition)
             shown = self._views.marked(reader, rows[:limit])
         more = str(rows[limit - 1][0]) if len(rows) > limit else None
         return Page(tuple(shown), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
-        with self._space.read() as reader:
+        with self._reading() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
             [entry] = self._views.marked(reader, [entries.find(reader, reader.id, entry_id)])
-            return entry
+        if entry.expires is not None and entry.expires <= datetime.now(UTC):
+            raise UnknownName(f"entry {entry_id!r} has expired and is erased with the next change")
+        return entry
 
     # ------------------------------------------------------------------ forgetting
 
@@ -468,10 +531,12 @@ class Memory:
         without any condition; nothing is erased then.
         """
         condition = to_filter(where)
+        if condition.as_of is not None:
+            raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
         try:
-            with self._space.read() as reader:
+            with self._reading() as reader:
                 seqs = matching(reader, entry_ids, condition) if reader.id else []
             if not seqs:
                 raise UnknownName(
@@ -482,11 +547,20 @@ class Memory:
             raise
         return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
+    def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of this file: all it holds, its name, and the keys that open only it.
+
+        It goes from everything derived and from the file's bytes. The space of this memory may be
+        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        """
+        return self._eraser.forget_space(checked_name(name, "space") or "")
+
     # ------------------------------------------------------------------ looking after it
 
     @property
     def memos(self) -> MemoView:
         """What has been talked about, by topic: read it, search it, correct it."""
+        self._views.erase_expired()
         return self._views.memos
 
     @property
@@ -525,14 +599,17 @@ class Memory:
 
         What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
         """
-        with self._space.read() as reader:
+        self._views.erase_expired()
+        with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
             sources = list(entries.file_sources(reader, reader.id))
+            superseded = list(supersession.ids(reader, reader.id))
         yield exchange.header(settings)
         yield from (exchange.source_line(source) for source in sources)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
+        yield from (exchange.superseded_line(*pair) for pair in superseded)
         if damaged:
             raise exchange.incomplete(damaged)
 
@@ -575,11 +652,15 @@ class Memory:
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
         with self._database.read() as reader:
-            return [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY name")]
+            return names(reader)
 
     def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
-        return self._views.stats(self._database.size())
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost.
+
+        Raises UnknownName for a space that is not there.
+        """
+        with self._reading():
+            return self._views.stats(self._database.size())
 
     def check(self, progress: Progress | None = None) -> list[str]:
         """Problems found in the file, of all spaces; empty if it is sound.
@@ -587,6 +668,13 @@ class Memory:
         Reads everything: each entry is compared with the digest that was stored with it.
         """
         return check.problems(self._database, progress)
+
+    @contextmanager
+    def _reading(self) -> Iterator[SpaceReader]:
+        """A read transaction of a space that is there. Raises UnknownName."""
+        with self._space.read() as reader:
+            reader.ensure_there()
+            yield reader
 
 
 def conversations(memory: Memory) -> Conversations:
@@ -602,7 +690,7 @@ def language_model(memory: Memory) -> str:
 def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int) -> Page:
     """As ``Memory.page``, the newest entries first."""
     before = entries.after(cursor) or listing.LAST
-    with memory._space.read() as reader:
+    with memory._reading() as reader:
         rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
         shown = memory._views.marked(reader, rows[:limit])
     more = str(rows[limit - 1][0]) if len(rows) > limit else None

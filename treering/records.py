@@ -37,6 +37,9 @@ class Entry:
     order of ``position`` their texts are the text that was added, to the character. Of a document
     or a table they are what was read of it.
 
+    From ``expires`` on it is not found any more, and is erased. A ``pinned`` one comes before all
+    others in contexts and briefs.
+
     Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
     and may be out of date since ``stale`` if that is.
     """
@@ -52,6 +55,8 @@ class Entry:
     role: str | None = None
     session: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    expires: datetime | None = None
+    pinned: bool = False
     superseded_by: Newer | None = None
     stale: Newer | None = None
 
@@ -182,6 +187,8 @@ class Receipt:
 
     ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
     the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
+    Of a folder, ``moved`` counts the files that were only moved, and ``gone`` names the sources
+    whose files are there no more.
     """
 
     ids: tuple[str, ...] = ()
@@ -192,6 +199,8 @@ class Receipt:
     omitted: Mapping[str, int] = field(default_factory=dict)
     masked: int = 0
     private: int = 0
+    moved: int = 0
+    gone: tuple[str, ...] = ()
 
     @property
     def added(self) -> int:
@@ -213,6 +222,8 @@ class Receipt:
             omitted=dict(omitted),
             masked=sum(receipt.masked for receipt in receipts),
             private=sum(receipt.private for receipt in receipts),
+            moved=sum(receipt.moved for receipt in receipts),
+            gone=tuple(name for receipt in receipts for name in receipt.gone),
         )
 
 
@@ -271,8 +282,10 @@ class Filter:
     A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
     of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
-    ``metadata`` names top-level keys and the values they must equal; ``omit`` the ids of entries
-    that are left out.
+    ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
+    list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. ``omit`` are
+    the ids of entries that are left out. ``as_of`` leaves out what was not known then: what was
+    said later or, without a time of its own, added later.
     """
 
     source: str | None = None
@@ -283,3 +296,4 @@ class Filter:
     until: datetime | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     omit: frozenset[str] = frozenset()
+    as_of: datetime | None = None

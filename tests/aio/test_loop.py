@@ -59,6 +59,8 @@ async def context_memory(memory: AsyncMemory) -> None:
 MEMORY: Mapping[str, Call] = {
     "add": lambda memory: memory.add(SAID, source="talk"),
     "replace": lambda memory: memory.replace("none", "text"),
+    "pin": lambda memory: memory.pin("none"),
+    "supersede": lambda memory: memory.supersede("none", "other"),
     "settle": lambda memory: memory.settle(upgrade=True),
     "rebuild": lambda memory: memory.rebuild("fragments", "facts"),
     "search": lambda memory: memory.search("Porto", level="all"),
@@ -80,6 +82,7 @@ MEMORY: Mapping[str, Call] = {
     "check": lambda memory: memory.check(),
     "forget": lambda memory: memory.forget(source="chat"),
     "reembed": lambda memory: memory.reembed(HashingEmbedder("other")),
+    "forget_space": lambda memory: memory.forget_space("none"),
 }
 TREE: Mapping[str, Call] = {
     "settle": lambda memory: memory.tree.settle(),

@@ -10,7 +10,7 @@ import pytest
 from tests.bench.conftest import Bench
 from tests.bench.test_suites import write
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
-from treering.bench.fact_changes import by_model, by_rules, found_in
+from treering.bench.fact_changes import by_model, by_rules, found_in, of_statements
 from treering.bench.task import Document, DocumentPiece, Task
 from treering.llm.scripted import ScriptedLLM
 
@@ -31,6 +31,23 @@ def test_a_model_that_calls_every_pair_a_change_is_not_to_be_believed() -> None:
 def test_a_verdict_that_cannot_be_read_is_no_change() -> None:
     figures = by_model(ScriptedLLM(lambda _: "I could not say."))
     assert (figures["recall"], figures["false alarms"]) == (0.0, 0)
+
+
+def test_statements_that_somebody_else_wrote_are_measured() -> None:
+    rows = [
+        {"text": "I moved to Porto.", "value": "porto"},
+        {"text": "Where I dwell is a secret.", "value": "secret"},
+        {"older": "I live in Porto.", "newer": "I love Rome."},
+        {"older": "I live in Porto.", "newer": "I moved to Rome."},
+    ]
+    figures = of_statements([json.dumps(row) for row in rows] + [""])
+    assert figures == {
+        "statements": 2,
+        "recall": 0.5,
+        "missed": ["Where I dwell is a secret."],
+        "misleading": 2,
+        "false alarms": [("I live in Porto.", "I moved to Rome.")],
+    }
 
 
 def test_changes_in_chats_are_listed_to_be_read() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.conftest import SAID, BagOfWords
-from treering.bench.peers.contract import Peer
+from treering.bench.peers.contract import LivePeer, Peer
 from treering.bench.peers.registry import PEERS, peer
 from treering.errors import MissingExtra, UnknownName
 
@@ -34,6 +34,16 @@ def test_a_peer_numbers_texts_in_their_order_over_several_adds(system: Peer) -> 
     system.add(TEXTS[4:])
     for number, text in enumerate(TEXTS):
         assert system.search(text, 3)[0] == number
+
+
+def test_a_live_peer_filters_by_speaker_and_forgets_one_text(system: Peer) -> None:
+    if not isinstance(system, LivePeer):
+        pytest.skip("it has no filter, or cannot forget")
+    system.add_said(TEXTS, ["Ana", *("Ben" for _ in TEXTS[1:])])
+    assert system.search_said(TEXTS[1], 3, "Ana") == [0]
+    assert system.search(TEXTS[1], 1) == [1]
+    system.forget(1)
+    assert 1 not in system.search(TEXTS[1], len(TEXTS))
 
 
 def test_an_unknown_peer_is_named_along_with_those_there_are() -> None:

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from tests.bench.conftest import BagOfWords
-from treering.bench.perf import operations
+from treering.bench.perf import tenants
 from treering.bench.perf.report import (
     Slowdown,
     Timings,
@@ -18,6 +18,7 @@ from treering.bench.perf.report import (
     goes_on,
     limits,
     plot,
+    plot_live,
     read,
     slower,
     summary,
@@ -25,9 +26,28 @@ from treering.bench.perf.report import (
     usual,
     write,
 )
-from treering.bench.perf.run import LIMITS, OPERATIONS, again, run, sizes
+from treering.bench.perf.run import (
+    LIMITS,
+    OF_MEMORIES,
+    OPERATIONS,
+    PART_OF,
+    again,
+    done_as,
+    run,
+    sizes,
+)
+from treering.bench.perf.tenants import ManySpaces
 from treering.bench.perf.texts import RandomVectors, questions, sentences, turns
-from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, in_turn
+from treering.bench.perf.timing import (
+    LIMIT,
+    OURS,
+    Bounds,
+    Timing,
+    compared,
+    in_turn,
+    many_rounds,
+    spread,
+)
 from treering.bench.perf.world import World, vectors_in
 from treering.bench.results import this_run
 from treering.embed.contract import Embedder
@@ -37,7 +57,7 @@ HEADER = this_run("perf", "", 0, {"max_n": 1000})
 
 
 class Shelf:
-    """A peer that finds what it took in last."""
+    """A live peer that finds what it took in last."""
 
     def __init__(self, folder: Path, embedder: Embedder) -> None:
         self.texts: list[str] = []
@@ -48,13 +68,22 @@ class Shelf:
     def search(self, query: str, k: int) -> list[int]:
         return list(range(len(self.texts)))[-k:]
 
+    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
+        self.texts += texts
+
+    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
+        return self.search(query, k)
+
+    def forget(self, number: int) -> None:
+        assert number == len(self.texts) - 1
+
     def close(self) -> None:
         self.texts.clear()
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with World(BagOfWords(), {"shelf": Shelf}) as opened:
+    with World(BagOfWords(), {"shelf": Shelf}, bounds=Bounds(patience=0.0)) as opened:
         yield opened
 
 
@@ -101,14 +130,43 @@ def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> N
     assert shelf.texts == [entry.text for entry in world.memory.entries()]
 
 
-@pytest.mark.parametrize("name", ["search", "opening", "ingest", "forget", "size", "resident"])
+@pytest.mark.parametrize("name", sorted(OF_MEMORIES.keys() - {"forgets"}))
 def test_every_operation_of_a_memory_is_timed_against_its_limit(world: World, name: str) -> None:
     world.grow(30)
-    found = {one.system: one for one in getattr(operations, name)(world)}
-    assert found[LIMIT].ratio == 1.0
-    assert found[OURS].value > 0
-    assert ("shelf" in found) == (name == "search")
+    timed = OF_MEMORIES[name](world)
+    by_operation: dict[str, dict[str, Timing]] = {one.operation: {} for one in timed}
+    for one in timed:
+        assert done_as(one.operation, one.n) == (name, 30)
+        by_operation[one.operation][one.system] = one
+    for systems in by_operation.values():
+        assert systems[LIMIT].ratio == 1.0
+        assert systems[OURS].value > 0
+        assert ("shelf" in systems) == (name in ("search", "life"))
     assert world.memory.stats().fragments == 30
+
+
+def test_tenants_who_forget_at_once_are_timed_beside_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenants, "TENANTS", 3)
+    world.grow(30)
+    assert [one.operation for one in tenants.forgets(world)] == ["forgets", "forgets"]
+
+
+def test_the_worst_is_beside_the_limits_median() -> None:
+    found = spread("x", 7, {LIMIT: [1.0, 2.0, 9.0], OURS: [2.0, 4.0, 6.0]})
+    assert found == [
+        Timing("x", 7, LIMIT, 2.0, 1.0),
+        Timing("x", 7, OURS, 4.0, 2.0),
+        Timing("x worst", 7, LIMIT, 2.0, 1.0),
+        Timing("x worst", 7, OURS, 6.0, 3.0),
+    ]
+
+
+def test_what_takes_long_is_done_fewer_times_but_three() -> None:
+    done: list[int] = []
+    assert many_rounds(lambda: done.append(1), patience=0.0) == len(done) == 3
+    assert many_rounds(lambda: done.append(1), patience=60.0) == 100
 
 
 def test_parts_are_timed_without_a_memory() -> None:
@@ -117,6 +175,20 @@ def test_parts_are_timed_without_a_memory() -> None:
     ranks = {"rank dense", "rank context", "rank context+semantic"}
     assert {one.operation for one in found} == ranks | {"tree", "code"}
     assert {one.n for one in found} == {1_000}
+
+
+def test_what_is_taken_in_at_once_is_timed_with_what_others_wait() -> None:
+    timed = run(["import", "text", "book"], 1_000, BagOfWords(), {}, bounds=Bounds(patience=0.0))
+    ratios = {one.operation: one.ratio for each in timed for one in each if one.system == OURS}
+    waited = {"import-wait writer", "text-wait writer"}
+    assert ratios.keys() == {"import", "text", "book text", "book messages"} | waited
+    assert min(ratios.values()) > 0
+    assert {done_as(name, 1) for name in waited} == {("import", 1), ("text", 1)}
+
+
+def test_opening_one_of_many_spaces_is_timed() -> None:
+    found = ManySpaces(RandomVectors("bag", 8), Bounds(patience=0.0))(100)
+    assert {one.operation for one in found} == {"spaces", "spaces worst"}
 
 
 def test_a_world_that_was_cut_short_grows_on_from_what_is_whole(tmp_path: Path) -> None:
@@ -183,7 +255,7 @@ def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
 
 
 def test_every_operation_says_what_its_limit_is() -> None:
-    assert set(LIMITS) == set(OPERATIONS)
+    assert set(LIMITS) == {*OPERATIONS, *PART_OF}
     assert limits(["rank dense", "rank context"]) == "rank: the matrix-vector product"
 
 
@@ -212,6 +284,7 @@ def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> No
     assert slower(timings(3.1), old) == [Slowdown("search", 1000, 2.0, 3.1)]
     assert slower(timings(3.1), old, tolerance=2.0) == []
     assert slower(timings(9.0, operation="open"), old) == []
+    assert slower(timings(9.0, "x worst"), timings(2.0, "x worst")) == []
     assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
     longer = tuple(replace(one, value=100 * one.value) for one in old.timed)
     assert slower(Timings(HEADER, longer), old) == []
@@ -259,5 +332,9 @@ def test_the_summary_names_what_got_slower() -> None:
 
 
 def test_growth_is_drawn(tmp_path: Path) -> None:
+    plot_live(timings(2.0), tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
+    plot_live(timings(2.0, "after-add"), tmp_path / "live.svg")
+    assert b"<svg" in (tmp_path / "live.svg").read_bytes()
     plot(timings(2.0), "search", tmp_path / "search.svg")
     assert b"<svg" in (tmp_path / "search.svg").read_bytes()

@@ -12,7 +12,10 @@ def told(treering: Treering) -> None:
 
 def test_the_newest_statements_are_listed(treering: Treering) -> None:
     told(treering)
-    assert treering("facts").stdout == "2026-05-03  ana · home: Porto  I moved to Porto.\n"
+    assert (
+        treering("facts").stdout
+        == "2026-05-03  ana · home, last stated: Porto  I moved to Porto.\n"
+    )
     [fact] = records(treering("facts", "--json", "--subject", "Ana"))
     assert (fact["subject"], fact["slot"], fact["value"]) == ("ana", "home", "Porto")
 

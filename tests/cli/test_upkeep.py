@@ -134,6 +134,53 @@ def test_a_space_that_is_not_there_is_an_error_and_not_an_empty_answer(
     assert records(treering("spaces", "--json", "--space", "defualt")) == [{"space": "default"}]
 
 
+def test_entries_are_pinned_superseded_and_kept_for_a_while(treering: Treering) -> None:
+    for arguments in (
+        ["The party is in the garden.", "--at", "2026-01-01", "--meta", "year=2025"],
+        ["The party is in the barn.", "--at", "2026-02-01", "--meta", "year=2026"],
+        ["A code for the door.", "--expires", "2090-01-01", "--pin"],
+    ):
+        assert treering("add", *arguments).exit_code == 0
+    old, new, code = (entry["id"] for entry in records(treering("list", "--json")))
+    assert treering("supersede", old, new).stdout == f"{old} is superseded by {new}\n"
+    assert "party is in the barn" in treering("facts", "--changes").stdout
+    assert "nothing found" in treering("facts", "--changes", "--as-of", "2026-01-15").stderr
+    assert treering("supersede", old, "--undo").stdout == f"{old} holds again\n"
+    assert treering("supersede", old).exit_code == 2
+    assert treering("pin", code, "--off").stdout == f"unpinned {code} in notes\n"
+    [hit] = records(treering("search", "party", "--as-of", "2026-01-15", "--json"))
+    assert hit["entry_id"] == old
+    for condition, which in (
+        ("year>=2026", [new]),
+        ("year<2026", [old]),
+        ("year!=2026", [old, code]),
+        ('year={"$in": [2025, 2026]}', [old, new]),
+    ):
+        listed = records(treering("list", "--meta", condition, "--json"))
+        assert [entry["id"] for entry in listed] == which
+    both = records(treering("list", "--meta", "year>2024", "--meta", "year<2026", "--json"))
+    assert [entry["id"] for entry in both] == [old]
+
+
+def test_a_space_is_removed_with_its_keys_and_its_name(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    treering("add", "Ana has a boat.", "--space", "ana-de-almeida")
+    treering("serve", "key", "add", "--space", "ana-de-almeida")
+    result = treering("spaces", "remove", "ana-de-almieda", "--yes")
+    assert result.exit_code == 2
+    assert "there is 'ana-de-almeida'" in result.stderr
+    result = treering("spaces", "remove", "ana-de-almeida")
+    assert result.exit_code == 2
+    assert "--yes" in result.stderr
+    result = treering("spaces", "remove", "ana-de-almeida", "-y")
+    assert result.stdout == "removed ana-de-almeida with 1 entry and 1 key\n"
+    assert "1 entry and its keys will be erased" in result.stderr
+    assert treering("spaces").stdout == "default\n"
+    assert b"ana-de-almeida" not in (tmp_path / "life.db").read_bytes()
+    assert treering("serve", "key", "list").stdout == ""
+
+
 def test_spaces_are_apart(treering: Treering, identity: str) -> None:
     treering("--space", "ana", "add", "Hello.")
     assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]

@@ -136,6 +136,37 @@ def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
     assert (hit.text, hit.at) == ("Ana moved to Porto.", datetime(2026, 3, 1, tzinfo=UTC))
 
 
+def test_a_space_is_begun_missed_and_removed_over_a_server(url: str, remote: Memory) -> None:
+    remote.add("Ana moved to Porto.")
+    missing = pytest.raises(UnknownName, match="no space 'defualt', but there is 'default'")
+    with Memory.open(url, space="defualt") as typo, missing:
+        typo.search("Porto")
+    with pytest.raises(UnknownName, match="no space 'defualt'"):
+        Memory.open(url, space="defualt", create=False)
+    with Memory.open(url, space="ana/maria", create=True) as ana:
+        assert ana.search("Porto") == []
+        ana.add("A boat.")
+    assert remote.spaces() == ["ana/maria", "default"]
+    assert len(remote.forget_space("ana/maria").entries) == 1
+    assert remote.spaces() == ["default"]
+
+
+def test_what_is_pinned_superseded_and_looked_back_at_is_so_over_a_server(remote: Memory) -> None:
+    later = datetime(2090, 1, 1, tzinfo=UTC)
+    [old] = remote.add("A party in the garden.", at="2026-01-01", metadata={"year": 2026}).ids
+    [new] = remote.add("A party in the barn.", at="2026-02-01", expires=later, pin=True).ids
+    assert (remote.get(new).pinned, remote.get(new).expires) == (True, later)
+    assert not remote.pin(new, pinned=False).pinned
+    remote.supersede(old, new)
+    assert [change.made_by for change in remote.facts.changes()] == ["person"]
+    assert remote.facts.changes(as_of="2026-01-15") == []
+    [hit] = remote.search("party", as_of=datetime(2026, 1, 15, tzinfo=UTC))
+    assert (hit.entry_id, hit.superseded_by) == (old, None)
+    assert [entry.id for entry in remote.entries(metadata={"year": {"$gte": 2026}})] == [old]
+    remote.supersede(old, None)
+    assert remote.facts.changes() == []
+
+
 def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     talk: Memory, open_memory: Open
 ) -> None:

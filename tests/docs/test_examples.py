@@ -99,6 +99,11 @@ def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
         assert str(reader.names["context"]) == ""
 
 
+def test_the_page_on_keeping_a_memory_runs(reader: Reader) -> None:
+    reader.only = {"python"}
+    assert reader.read(DOCS / "how-to" / "keeping.md")
+
+
 def test_the_page_on_the_server_runs(reader: Reader) -> None:
     reader.only = {"python"}
     with serving(url=reader.folder / "life.db", embedder=None) as address:

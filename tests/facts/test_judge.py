@@ -23,9 +23,9 @@ def told(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM, str]:
     llm = ScriptedLLM([*RIGHT, *lines])
     memory = open_memory(llm=llm)
     [older] = memory.add(
-        "Berlin is my home and I love it.", speaker="Ana", kind="chat", at="2025-01-10"
+        "Berlin keeps me warm, I love it.", speaker="Ana", kind="chat", at="2025-01-10"
     ).ids
-    memory.add("Porto is my home now and I love it.", speaker="Ana", kind="chat", at="2026-05-03")
+    memory.add("Porto keeps me warm now, I love it.", speaker="Ana", kind="chat", at="2026-05-03")
     return memory, llm, older
 
 
@@ -35,7 +35,7 @@ def test_a_change_that_no_rule_sees_is_judged(open_memory: Open) -> None:
     assert memory.facts.judge() == 1
     [change] = memory.facts.changes()
     assert (change.entry_id, change.made_by) == (older, "scripted")
-    assert change.newer.text == "Porto is my home now and I love it."
+    assert change.newer.text == "Porto keeps me warm now, I love it."
     [hit] = [one for one in memory.search("Berlin") if one.entry_id == older]
     assert hit.superseded_by == change.newer
     assert [spent.operation for spent in memory.stats().spent] == ["fact"]
@@ -61,8 +61,8 @@ def test_a_model_that_cannot_tell_known_pairs_is_not_believed(
 ) -> None:
     llm = ScriptedLLM(lambda _: always)
     memory = open_memory(llm=llm)
-    memory.add("Berlin is my home and I love it.", speaker="Ana", kind="chat", at="2025-01-10")
-    memory.add("Porto is my home now and I love it.", speaker="Ana", kind="chat", at="2026-05-03")
+    memory.add("Berlin keeps me warm, I love it.", speaker="Ana", kind="chat", at="2025-01-10")
+    memory.add("Porto keeps me warm now, I love it.", speaker="Ana", kind="chat", at="2026-05-03")
     with pytest.raises(LLMReplyError, match=r"scripted told [04] of 8 control pairs right"):
         memory.facts.judge()
     assert memory.facts.changes() == []
@@ -90,8 +90,8 @@ def test_a_model_that_is_down_is_asked_again_the_next_time(open_memory: Open) ->
 def test_only_the_same_speaker_is_compared(open_memory: Open) -> None:
     llm = ScriptedLLM([])
     memory = open_memory(llm=llm)
-    memory.add("Berlin is my home and I love it.", speaker="Ben", kind="chat", at="2025-01-10")
-    memory.add("Berlin is my home now and I love it.", speaker="Ana", kind="chat", at="2026-05-03")
+    memory.add("Berlin keeps me warm, I love it.", speaker="Ben", kind="chat", at="2025-01-10")
+    memory.add("Berlin keeps me warm now, I love it.", speaker="Ana", kind="chat", at="2026-05-03")
     assert memory.facts.judge() == 0
     assert llm.requests == []
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import permutations
+from time import process_time
 
 import pytest
 
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
 from treering.records import Entry, Kind
 from treering.views.facts.change import DatedStatement, superseded
+from treering.views.facts.forms import FORMS, Form
 from treering.views.facts.statement import statements
 
 
@@ -45,6 +47,53 @@ def test_what_can_both_hold_supersedes_nothing(older: str, newer: str) -> None:
 @pytest.mark.parametrize(("older", "newer"), MISSED)
 def test_what_is_known_to_be_missed_is_not_claimed(older: str, newer: str) -> None:
     assert found(older, newer) == []
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+def test_a_form_reads_its_example(form: Form) -> None:
+    read = statements(entry(form.example))
+    values = [one.value for one in read if one.sense in (form.sense, "begins")]
+    assert any(value.endswith(form.value) for value in values), read
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+def test_a_form_is_the_first_that_matches_its_example(form: Form) -> None:
+    assert form.pattern.search(form.example) is not None
+    before = FORMS[: FORMS.index(form)]
+    assert [other.example for other in before if other.pattern.search(form.example)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I no longer care.",
+        "I moved to Python.",
+        "I'm German.",
+        "It is not true that I moved from Porto to Lisbon.",
+        "I would have moved from Porto to Lisbon.",
+        "Did I tell you that I left Siemens and joined Bosch?",
+    ],
+)
+def test_what_states_nothing_is_not_read(text: str) -> None:
+    assert statements(entry(text)) == []
+
+
+def test_a_name_ends_before_the_nickname() -> None:
+    [one] = statements(entry("My name is Ana but call me Nina."))
+    assert (one.slot, one.value) == ("name", "Ana")
+
+
+def test_each_clause_is_read_by_itself() -> None:
+    text = "I used to work at Siemens, but now I work at Bosch, and my locker code is 4471."
+    read = {one.slot: one.value for one in statements(entry(text))}
+    assert read == {"employer": "Bosch", "locker code": "4471"}
+
+
+def test_a_long_sentence_is_read_in_no_time() -> None:
+    for text in ("I " + "now " * 70, "my " * 90, "I moved from " + "a " * 140, "My " + "a-b " * 70):
+        start = process_time()
+        statements(entry(text[:290]))
+        assert process_time() - start < 1
 
 
 def test_a_statement_that_holds_again_is_not_superseded() -> None:

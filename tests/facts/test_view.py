@@ -177,3 +177,26 @@ def test_one_more_habit_of_many_is_read_without_the_others(memory: Memory) -> No
     assert change.text == "I like river 7."
     memory.add("I like river 7 again.", speaker="Ana", kind="chat")
     assert memory.facts.changes() == []
+
+
+def test_the_user_of_a_chat_is_called_by_the_name_that_they_give(memory: Memory) -> None:
+    memory.add(
+        [
+            {"role": "user", "content": "Hi! I'm Ana."},
+            {"role": "assistant", "content": "I'm Bot. I live in Berlin."},
+            {"role": "user", "content": "I live in Porto. My sister lives in Rome."},
+        ]
+    )
+    about = {(fact.subject, fact.value) for fact in memory.facts.current("ana")}
+    assert about == {("ana", "Ana"), ("ana", "Porto")}
+    assert [fact.value for fact in memory.facts.current("Ana's sister")] == ["Rome"]
+    assert {fact.value for fact in memory.facts.current("user")} == {"Ana", "Porto"}
+
+
+def test_facts_of_a_chat_belong_to_its_speaker(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM(["Nice."] * 3))
+    memory.chat("I live in Porto.", speaker="Ana")
+    with memory.chat_stream("I moved to Lisbon.", speaker="Ana") as stream:
+        list(stream)
+    assert [(fact.subject, fact.value) for fact in memory.facts.current()] == [("ana", "Lisbon")]
+    assert [entry.speaker for entry in memory.entries()] == ["Ana", "assistant"] * 2

@@ -25,10 +25,15 @@ from hypothesis.stateful import (
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from treering import Memory
+from treering.arrays import Floats
+from treering.embed.quantised import quantised, restored
 from treering.journal import entries
 from treering.journal.space import NOWHERE
+from treering.search.relations.combine import Relations
+from treering.search.relations.decay import ContextRelation
 from treering.search.snapshot import Snapshot
 from treering.search.terms import terms
+from treering.search.vectors import VectorBlocks
 from treering.views.fragments.table import Table
 
 WORDS = ("ana", "moved", "to", "porto", "her", "sister", "rows", "on", "the", "river", "daily")
@@ -53,7 +58,9 @@ def assert_equal(found: Snapshot, expected: Snapshot) -> None:
     np.testing.assert_array_equal(found.entry, expected.entry)
     np.testing.assert_array_equal(found.kind, expected.kind)
     np.testing.assert_array_equal(found.embedded, expected.embedded)
-    for name in ("document", "position", "at", "vectors"):
+    np.testing.assert_array_equal(floats(found), in_as_many_bits(floats(expected), found))
+    assert_same_order(found, expected)
+    for name in ("document", "position", "at"):
         np.testing.assert_array_equal(getattr(found.items, name), getattr(expected.items, name))
     for name in ("session", "speaker"):
         one, other = getattr(found.items, name), getattr(expected.items, name)
@@ -62,6 +69,40 @@ def assert_equal(found: Snapshot, expected: Snapshot) -> None:
     np.testing.assert_allclose(
         found.lexical.score(terms(QUERY)), expected.lexical.score(terms(QUERY)), rtol=1e-5
     )
+
+
+def floats(snapshot: Snapshot) -> Floats:
+    return np.asarray(snapshot.items.vectors)
+
+
+def in_as_many_bits(vectors: Floats, snapshot: Snapshot) -> Floats:
+    """What a snapshot's matrix makes of vectors."""
+    matrix = snapshot.items.vectors
+    assert isinstance(matrix, VectorBlocks)
+    return vectors if matrix.is_exact else restored(*quantised(vectors))
+
+
+def assert_same_order(found: Snapshot, expected: Snapshot) -> None:
+    order, right = found.items.reading, expected.items.reading
+    assert order is not None
+    assert right is not None
+    for name in ("rows", "follows", "continues", "sources", "firsts"):
+        np.testing.assert_array_equal(getattr(order, name), getattr(right, name), err_msg=name)
+    plain = np.array_equal(order.rows, np.arange(len(order)))
+    assert not order.is_plain or plain
+
+
+CONTEXTS = [ContextRelation(0.6, within="session"), ContextRelation(0.3), ContextRelation(0.0)]
+
+
+def assert_same_environment(found: Snapshot, relations: Relations) -> None:
+    """Operators that were brought up to date do as those that are bound anew."""
+    own = np.random.default_rng(len(found)).normal(size=len(found)).astype(np.float32)
+    for context in CONTEXTS:
+        bound = relations.bound(context, found.items, found.version, found.change)
+        fresh = Relations().bound(context, found.items, found.version)
+        np.testing.assert_allclose(bound.share, fresh.share, rtol=1e-6)
+        np.testing.assert_array_equal(bound.operator.propagate(own), fresh.operator.propagate(own))
 
 
 class IncrementalTable(RuleBasedStateMachine):
@@ -79,7 +120,9 @@ class IncrementalTable(RuleBasedStateMachine):
         self.embedder = HashingEmbedder()
         self.memory = Memory.open(path, embedder=self.embedder)
         self.other = Memory.open(path, space="other", embedder=HashingEmbedder())
-        self.table = Table(self.memory._space)
+        sizes = (0, 4, 1_000)  # rows from which a table has eight bits: always, soon, never
+        self.tables = [Table(self.memory._space, exact_rows=rows) for rows in sizes]
+        self.relations = [Relations() for _ in sizes]
         self.models = 0
 
     def teardown(self) -> None:
@@ -139,8 +182,13 @@ class IncrementalTable(RuleBasedStateMachine):
     def the_table_equals_one_freshly_loaded(self) -> None:
         with self.memory._space.read() as reader:
             is_there = reader.id != NOWHERE
-        if is_there:
-            assert_equal(loaded(self.memory, self.table), loaded(self.memory))
+        if not is_there:
+            return
+        fresh = loaded(self.memory)
+        for table, relations in zip(self.tables, self.relations, strict=True):
+            snapshot = loaded(self.memory, table)
+            assert_equal(snapshot, fresh)
+            assert_same_environment(snapshot, relations)
 
 
 TestIncrementalTable = IncrementalTable.TestCase

@@ -10,7 +10,7 @@ from pathlib import Path
 VERSION = 13
 OLD = ("source", "entry", "fragment", "vector")
 NEW = ("body", "label", "term_list", "vector_data", "work_error", "storage")
-LATER = ("serve_closed", "reply_shown")
+LATER = ("serve_closed", "reply_shown", "supersession", "intake_slice", "intake")
 
 ROWS = {
     "source": "SELECT s.id, s.space, n.text, s.digest, p.text FROM new_source s"

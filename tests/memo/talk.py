@@ -7,9 +7,9 @@ from typing import Any
 from treering import Memory
 from treering.journal import entries
 from treering.views.memos import store
-from treering.views.memos.claims import claims_of
 from treering.views.memos.record import Claim, Memo
 from treering.views.memos.store import NewVersion
+from treering.views.support import claims_of
 
 LINES = (
     ("user", "My sister Ines moved to Porto last week."),

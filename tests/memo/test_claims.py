@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.embedders import HashingEmbedder, down
-from treering.views.memos.claims import Check, claims_of, names_of, numbers_of
+from treering.views.memos.claims import Check
+from treering.views.support import claims_of, names_of, numbers_of
 
 LINES = (
     "user: My sister Ines moved to Porto two weeks ago.",

@@ -54,7 +54,7 @@ def left(open_memory: Open, path: Path) -> str:
 def test_whoever_opens_the_file_does_what_is_left_in_any_space(
     left: str, open_memory: Open, path: Path
 ) -> None:
-    memory = open_memory(space="another")
+    memory = open_memory(space="another", create=True)
     assert b"flowerpot" not in bytes_of(path)
     assert open_memory().stats().pending == {}
     assert memory.stats().pending == {}

@@ -11,7 +11,8 @@ from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.search.lexical import Lexical
-from treering.search.relations.combine import Relations, relation_terms
+from treering.search.related import relate, summed
+from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Items, Relation
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import DEFAULTS, Weighted
@@ -57,7 +58,12 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
         "chat": [Weighted(ContextRelation(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
         "code": [],
     }
-    terms = relation_terms(Relations(), weighted, snapshot, own)
+    related = relate(snapshot, Relations(), weighted, own)
+    total = summed(own, related)
+    terms = {
+        name: np.sum([part.values for part in term.parts], axis=0) for name, term in related.items()
+    }
+    np.testing.assert_allclose(total, sum(terms.values(), own), rtol=1e-5, atol=1e-6)
     relations = Relations()
     for code, kind in enumerate(KINDS):
         expected = {

@@ -168,7 +168,7 @@ def operations(client: TestClient) -> Iterator[tuple[str, str]]:
 
 def filled(path: str, entry_id: str) -> str:
     """A path with what another space has in it."""
-    known = {"entry_id": entry_id, "memo_id": entry_id, "number": "1"}
+    known = {"entry_id": entry_id, "memo_id": entry_id, "number": "1", "name": "ana"}
     return path.format_map(known)
 
 
@@ -176,6 +176,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/entries": {"text": "mine"},
     "/v1/entries/{entry_id}": {"text": "mine"},
     "/v1/forget": {"source": "notes"},
+    "/v1/supersede": {"old": "a", "new": "b"},
     "/v1/search": {"query": "spare key flowerpot"},
     "/v1/search-many": {"queries": ["spare key flowerpot"]},
     "/v1/context": {"query": "spare key flowerpot"},
@@ -213,6 +214,8 @@ def test_no_route_shows_or_changes_another_space(serve: Serve, make_key: MakeKey
         found = client.request(method, where, json=body, headers=ben)
         assert "third" not in found.text, (method, path)
         assert '"ana"' not in found.text, (method, path)
+        if path == "/v1/spaces/{name}":
+            assert found.status_code == 403
         for space in ("ana", "default"):
             claim = {"X-Treering-Space": space}
             found = client.request(method, where, json=body, headers=ben | claim)

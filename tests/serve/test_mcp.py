@@ -53,6 +53,33 @@ def talk(
     anyio.run(session)
 
 
+def test_a_model_recalls_what_was_known_then(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add("I live in Porto.", speaker="Ana", kind="chat", at="2026-01-01")
+    memory.add("I moved to Berlin.", speaker="Ana", kind="chat", at="2026-02-01")
+
+    async def act(client: Client) -> None:
+        then = await said(client, "recall", query="Where does Ana live?", as_of="2026-01-15")
+        assert "Porto" in then
+        assert "Berlin" not in then
+
+    talk(memory, act)
+
+
+def test_a_space_that_is_not_there_is_told_to_the_model(open_memory: Open) -> None:
+    open_memory(space="home").add("I live in Porto.")
+
+    async def act(client: Client) -> None:
+        for tool, arguments in (("recall", {"query": "Porto"}), ("list", {})):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert "but there is 'home'" in result.content[0].text  # type: ignore[union-attr]
+        await client.call_tool("remember", {"text": "I work in Braga."})
+        assert "Braga" in (await client.call_tool("recall", {"query": "Braga"})).content[0].text  # type: ignore[union-attr]
+
+    talk(open_memory(space="hoem"), act)
+
+
 async def said(client: Client, tool: str, **arguments: Any) -> str:
     """What a tool answers; the call must succeed."""
     result = await client.call_tool(tool, arguments)

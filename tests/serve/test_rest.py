@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.code.working import repository
 from tests.conftest import Open
-from tests.serve.conftest import Serve
+from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import ScriptedLLM
 
@@ -154,7 +154,7 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "detail"),
+    ("route", "body", "detail"),
     [
         ("search", {}, "query is missing"),
         ("search", {"query": 5}, "query must be a string"),
@@ -177,9 +177,9 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
     ],
 )
 def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(
-    client: TestClient, path: str, body: object, detail: str
+    client: TestClient, route: str, body: object, detail: str
 ) -> None:
-    answer = client.post(f"/v1/{path}", json=body)
+    answer = client.post(f"/v1/{route}", json=body)
     assert answer.status_code == 422
     assert answer.json()["detail"] == detail
     assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
@@ -248,10 +248,58 @@ def test_what_is_no_export_changes_nothing(client: TestClient, content: bytes) -
     assert ids(client) == []
 
 
+def test_a_space_that_is_not_there_is_told(talk: TestClient) -> None:
+    typo = {"X-Treering-Space": "defualt"}
+    for method, path, body in (
+        ("POST", "/v1/search", {"query": "Porto"}),
+        ("POST", "/v1/context", {"query": "Porto"}),
+        ("GET", "/v1/stats", None),
+        ("GET", "/v1/entries", None),
+        ("GET", "/v1/facts", None),
+        ("GET", "/v1/memos", None),
+        ("GET", "/v1/tree", None),
+    ):
+        found = talk.request(method, path, json=body, headers=typo)
+        assert "but there is 'default'" in detail(found, 404, "UnknownName")
+    assert talk.get("/v1/spaces", headers=typo).json() == ["default"]
+
+
+def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:
+    ana = {"X-Treering-Space": "ana/maria braga"}
+    assert talk.put("/v1/spaces/ana/maria braga").json() == ["ana/maria braga", "default"]
+    assert talk.post("/v1/search", json={"query": "Porto"}, headers=ana).json() == []
+    talk.post("/v1/entries", json={"text": "A boat in the harbour."}, headers=ana)
+    assert len(talk.post("/v1/search", json={"query": "boat"}, headers=ana).json()) == 1
+
+    gone = talk.delete("/v1/spaces/ana%2Fmaria braga").json()
+    assert (len(gone["entries"]), gone["scrubbed"]) == (1, True)
+    found = talk.post("/v1/search", json={"query": "boat"}, headers=ana)
+    detail(found, 404, "UnknownName")
+    detail(talk.delete("/v1/spaces/ana%2Fmaria braga"), 404, "UnknownName")
+    assert talk.get("/v1/spaces").json() == ["default"]
+    assert b"ana/maria braga" not in path.read_bytes()
+    talk.post("/v1/entries", json={"text": "Another boat."}, headers=ana)
+    [hit] = talk.post("/v1/search", json={"query": "boat"}, headers=ana).json()
+    assert hit["text"] == "Another boat."
+
+
+def test_a_key_removes_its_own_space_and_opens_nothing_then(
+    serve: Serve, make_key: MakeKey
+) -> None:
+    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
+    client = serve()
+    client.post("/v1/entries", json={"text": "A boat."}, headers=ana)
+    assert client.delete("/v1/spaces/ana", headers=ben).status_code == 403
+    assert client.delete("/v1/spaces/ana", headers=ana).json()["views"]["keys"] == 1
+    found = client.post("/v1/entries", json={"text": "A boat again."}, headers=ana)
+    assert found.status_code == 401
+    assert client.get("/v1/spaces", headers=ben).json() == ["ben"]
+
+
 def test_the_space_is_named_in_utf8(client: TestClient) -> None:
     header = {b"X-Treering-Space": "Öl café".encode()}
     client.post("/v1/entries", json={"text": "Coffee."}, headers=header)
-    assert client.get("/v1/spaces").json() == ["Öl café"]
+    assert client.get("/v1/spaces").json() == ["default", "Öl café"]
     found = client.get("/v1/stats", headers={"X-Treering-Space": "x" * 1_001})
     assert "at most 1000" in detail(found, 422, "InputError")
 

@@ -17,7 +17,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Memory.open(file) as memory:
         for text in ("Ana sails her boat.", "Ana sails a small boat.", "Ben bakes [red]bread."):
             memory.add(text, source=text.split()[0].lower())
-        memory.settle()
+        memory.tree.settle()
     return file
 
 

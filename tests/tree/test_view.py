@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Open
 from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
-from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName
+from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName, ViewError
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -70,6 +71,7 @@ def test_pending_summaries_do_not_make_an_entry_count_as_not_searchable(memory: 
 
 def test_without_a_model_settle_extracts_sentences_and_marks_them_so(memory: Memory) -> None:
     fill(memory)
+    memory.tree.settle()
     assert memory.settle().pending == {}
     for node in summaries(memory):
         assert node.made_by == "extractive"
@@ -95,9 +97,9 @@ def test_closed_and_opened_after_every_text_the_same_tree_grows(
         with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
             other.add(sentence, source=f"note {number}")
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
-        other.settle()
+        other.tree.settle()
         assert other.tree.draw() == memory.tree.draw()
 
 
@@ -115,13 +117,13 @@ def test_a_model_is_asked_once_a_summary_however_many_inserts_touched_it(path: P
     llm = ScriptedLLM(echo)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         fill(memory)
-        memory.settle()
+        memory.tree.settle()
         made = summaries(memory)
         assert len(llm.requests) == len(made)
         assert all(node.made_by == "scripted" for node in made)
         memory.add("Ana sells her boat at the harbour", source="new")
         touched = [node for node in summaries(memory) if node.pending]
-        memory.settle()
+        memory.tree.settle()
         assert len(llm.requests) == len(made) + len(touched)
         assert memory.tree.stats().calls_per_leaf == len(llm.requests) / (len(SENTENCES) + 1)
 
@@ -130,10 +132,10 @@ def test_a_summary_grows_from_its_last_version_and_the_news(path: Path) -> None:
     llm = ScriptedLLM(echo)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         fill(memory, SENTENCES[:3])
-        memory.settle()
+        memory.tree.settle()
         (before,) = [node for node in memory.tree.roots() if not node.leaf]
         memory.add("Ana sells her boat at the harbour", source="new")
-        memory.settle()
+        memory.tree.settle()
         after = memory.tree.node(before.number)
         assert after.text == f"{before.text} Ana sells her boat at the harbour"
 
@@ -153,7 +155,7 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
         for topic in range(6):
             for half in ("first", "second"):
                 memory.add(f"topic{topic} word{topic} thing{topic} {half}", source="notes")
-        settling = threading.Thread(target=memory.settle)
+        settling = threading.Thread(target=memory.tree.settle)
         settling.start()
         together.wait(WAIT_S)
         memory.add("topic0 word0 thing0 third", source="notes")
@@ -162,7 +164,7 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
         assert not settling.is_alive()
         memory.tree._grow()
         assert memory.stats().pending.get("tree")  # what arrived meanwhile is not forgotten
-        memory.settle()
+        memory.tree.settle()
         assert any("third" in node.text for node in summaries(memory))
 
 
@@ -176,7 +178,7 @@ def test_a_model_that_fails_delays_a_summary_and_loses_nothing(path: Path) -> No
     with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(sometimes)) as memory:
         fill(memory)
         with pytest.raises(LLMUnavailable, match="down"):
-            memory.settle()
+            memory.tree.settle()
         assert len([node for node in everything(memory) if node.leaf]) == len(SENTENCES)
         down.clear()
         assert memory.settle().pending == {}
@@ -197,12 +199,12 @@ def test_failing_half_way_and_settling_again_is_as_settling_at_once(
     ):
         fill(broken)
         fill(whole)
-        whole.settle()
+        whole.tree.settle()
         with pytest.raises(LLMUnavailable):
-            broken.settle()
+            broken.tree.settle()
         while broken.stats().pending:
             try:
-                broken.settle()
+                broken.tree.settle()
             except LLMUnavailable:
                 continue
         assert broken.tree.draw() == whole.tree.draw()
@@ -214,7 +216,7 @@ def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
     llm = ScriptedLLM(echo)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         fill(memory)
-        memory.settle()
+        memory.tree.settle()
         entry = next(one for one in memory.entries() if "anchor" in one.text)
         (leaf,) = memory.tree.find(entry.id)
         above = {node.number for node in memory.tree.path(leaf.number)}
@@ -224,7 +226,7 @@ def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
         assert receipt.views["summaries"] == len(above)
         assert receipt.scrubbed
         assert b"anchor" not in path.read_bytes()
-        memory.settle()
+        memory.tree.settle()
         after = {node.number: node.text for node in summaries(memory)}
         assert not any("anchor" in text for text in after.values())
         assert set(before) - set(after) <= above
@@ -246,7 +248,7 @@ def settling_while_asked_about(
 
     def settle() -> None:
         with suppress(LLMUnavailable):
-            opened.settle()
+            opened.tree.settle()
 
     with memory(ScriptedLLM(answer, before_reply=hold)) as opened:
         fill(opened)
@@ -316,10 +318,10 @@ def test_forgetting_one_of_two_equal_texts_keeps_the_leaf(memory: Memory) -> Non
 
 def test_replacing_an_entry_changes_its_leaf_and_the_summaries_above(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     entry = next(one for one in memory.entries() if "anchor" in one.text)
     memory.replace(entry.id, "Ana found a compass near the harbour")
-    memory.settle()
+    memory.tree.settle()
     (leaf,) = memory.tree.find(entry.id)
     assert leaf.text == "Ana found a compass near the harbour"
     assert not any("anchor" in node.text for node in everything(memory))
@@ -327,7 +329,7 @@ def test_replacing_an_entry_changes_its_leaf_and_the_summaries_above(memory: Mem
 
 def test_everything_can_be_forgotten(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     for entry in list(memory.entries()):
         memory.forget(entry.id)
     assert memory.tree.roots() == []
@@ -336,11 +338,11 @@ def test_everything_can_be_forgotten(memory: Memory) -> None:
 
 def test_an_upgrade_lets_the_model_rewrite_what_was_extracted(path: Path, memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     with pytest.raises(LLMNotConfigured, match="without upgrade"):
         memory.settle(upgrade=True)
     with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as better:
-        better.settle()
+        better.tree.settle()
         assert {node.made_by for node in summaries(better)} == {"extractive"}
         better.settle(upgrade=True)
         assert {node.made_by for node in summaries(better)} == {"scripted"}
@@ -350,10 +352,10 @@ def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
     memory: Memory,
 ) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     before = memory.tree.draw()
     memory.reembed(WordEmbedder("others", salt="x"))
-    memory.settle()
+    memory.tree.settle()
     assert memory.tree.draw() == before
     found = memory.tree.search("boat harbour", k=5, method="collapsed")
     assert any(not node.leaf for node in found)
@@ -364,7 +366,7 @@ def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
 @pytest.mark.parametrize("method", ["related", "collapsed", "traversal"])
 def test_a_search_finds_summaries_and_leaves(memory: Memory, method: str) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     found = memory.tree.search("Ana boat harbour", k=6, method=method)  # type: ignore[arg-type]
     assert {node.leaf for node in found} == {True, False}
     assert "boat" in found[0].text
@@ -372,7 +374,7 @@ def test_a_search_finds_summaries_and_leaves(memory: Memory, method: str) -> Non
 
 def test_a_related_score_is_the_sum_of_its_terms_with_the_tree_among_them(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     for node in memory.tree.search("Ana boat harbour", k=4):
         assert node.why is not None
         assert node.score == pytest.approx(sum(node.why.terms.values()), rel=1e-4)
@@ -399,7 +401,7 @@ def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
 
 def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     found = memory.tree.search("Ana boat harbour", k=50, method="collapsed", least=0.4)
     assert 0 < len(found) < len(everything(memory))
     assert all(node.score is not None and node.score >= 0.4 for node in found)
@@ -418,7 +420,7 @@ def terse(tmp_path: Path) -> Iterator[Memory]:
         for hour in ("dawn", "six", "noon", "four", "dusk", "night"):
             opened.add(f"Ana paints her old red boat at the quiet harbour from {hour}", source=hour)
         fill(opened)
-        opened.settle()
+        opened.tree.settle()
         yield opened
 
 
@@ -460,14 +462,14 @@ def test_where_not_even_one_text_fits_a_mixed_context_shows_its_beginning(path: 
 def test_a_mixed_context_holds_what_stands_in_no_tree(memory: Memory) -> None:
     fill(memory)
     memory.add("def harbour(boat):\n    return boat\n", kind="code", source="harbour.py")
-    memory.settle()
+    memory.tree.settle()
     context = memory.context("def harbour boat", budget=500, altitude="mixed")
     assert "harbour.py" in {passage.source for passage in context.passages}
 
 
 def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     texts = memory.search("Ana boat harbour", k=50, level="all")
     own = {hit.entry_id: hit.score for hit in texts if hit.node is None}
     hits = memory.search("Ana boat harbour", k=20, level="summaries")
@@ -485,7 +487,7 @@ def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memo
 
 def test_a_search_at_all_levels_ranks_summaries_among_texts(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     hits = memory.search("Ana boat harbour", k=50, level="all")
     assert len(hits) == len(everything(memory))
     assert {hit.text for hit in hits if hit.node is None} == set(SENTENCES)
@@ -501,7 +503,7 @@ def test_every_hit_tells_its_level_in_the_tree(memory: Memory) -> None:
 
 def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     for source in ("note 0", "note 3"):
         hits = memory.search("Ana boat harbour", k=50, level="all", source=source)
         assert {hit.source for hit in hits} == {source}
@@ -515,7 +517,7 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
 def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) -> None:
     memory.add([{"role": "user", "content": text} for text in SENTENCES[:3]], source="boats")
     memory.add([{"role": "user", "content": text} for text in SENTENCES[3:6]], source="bread")
-    memory.settle()
+    memory.tree.settle()
     for source in ("boats", "bread"):
         hits = memory.search("Ana Ben", k=50, level="summaries", source=source)
         found = {leaf.source for hit in hits for leaf in memory.tree.leaves(hit.node or 0)}
@@ -525,7 +527,7 @@ def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) ->
 def test_an_equal_text_of_a_source_that_is_left_out_hides_nothing(memory: Memory) -> None:
     fill(memory)
     memory.add(SENTENCES[0], source="again")
-    memory.settle()
+    memory.tree.settle()
     context = memory.context("Ana sails", budget=100, altitude="mixed", source="again")
     assert [passage.source for passage in context.passages] == ["again"]
 
@@ -551,7 +553,7 @@ def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:
 
 def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     stats, quality = memory.tree.stats(), memory.tree.quality()
     assert stats.shape.leaves == len(SENTENCES)
     assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
@@ -589,14 +591,14 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
     path: Path, memory: Memory, tmp_path: Path
 ) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     topics = memory.tree.stats().shape.topics
     assert memory.tree.replant(base=0.05, max_depth=4).threshold.base == 0.05
     deep = memory.tree.draw()
     assert memory.tree.stats().shape.topics < topics
     assert memory.tree.stats().shape.max_depth <= 4
     assert {node.made_by for node in summaries(memory)} == {None}
-    memory.settle()
+    memory.tree.settle()
     with Memory.open(path, embedder=WordEmbedder()) as again:
         assert again.tree.settings() == memory.tree.settings()
         again.add("Ana moors the boat", source="more")
@@ -613,10 +615,10 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
 
 def test_what_is_erased_while_the_tree_grows_anew_stays_away(memory: Memory) -> None:
     fill(memory)
-    memory.settle()
+    memory.tree.settle()
     memory.forget(source="note 11")
     memory.tree.replant(base=0.1)
-    memory.settle()
+    memory.tree.settle()
     assert not any("anchor" in node.text for node in everything(memory))
     assert memory.stats().pending == {}
 
@@ -634,3 +636,37 @@ def test_settings_travel_with_an_export_and_nonsense_is_refused(
             other.import_([lines[0].replace('"route"', '"rout"'), *lines[1:]])
     with pytest.raises(InputError, match="max_depth is 0"):
         memory.tree.replant(max_depth=0)
+
+
+def test_a_tree_that_nobody_uses_costs_no_call(open_memory: Open) -> None:
+    llm = ScriptedLLM([])
+    memory = open_memory(llm=llm)
+    fill(memory)
+    assert memory.settle().pending == {}
+    assert llm.requests == []
+    assert memory.tree.stats().pending  # used from now on
+    with pytest.raises(ViewError, match="one more than scripted"):
+        memory.settle()
+
+
+def test_what_the_texts_do_not_support_is_left_out_of_a_summary(open_memory: Open) -> None:
+    said = "Ana is saving for a boat. The boat costs 9000 euros and was built in Trieste."
+    memory = open_memory(llm=ScriptedLLM(lambda _: said))
+    memory.add("Ana is saving for a boat with a red sail.", source="a")
+    memory.add("Ana is saving for a boat, a small one.", source="b")
+    memory.tree.settle()
+    [summary] = summaries(memory)
+    assert summary.text == "Ana is saving for a boat."
+    assert summary.made_by == "scripted"
+
+
+def test_a_summary_that_no_text_supports_is_drawn_from_the_texts(open_memory: Open) -> None:
+    llm = ScriptedLLM(lambda _: "A critical issue in Trieste necessitates 3 committees.")
+    memory = open_memory(llm=llm)
+    memory.add("Ana is saving for a boat with a red sail.", source="a")
+    memory.add("Ana is saving for a boat, a small one.", source="b")
+    memory.tree.settle()
+    [summary] = summaries(memory)
+    assert "Trieste" not in summary.text
+    assert summary.made_by == "extractive"
+    assert [(cost.operation, cost.model) for cost in memory.stats().spent] == [("tree", "scripted")]

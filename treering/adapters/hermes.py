@@ -80,7 +80,8 @@ class TreeringProvider(MemoryProvider):
         if self._memory is None:
             home = Path(str(kwargs.get("hermes_home") or Path.home() / ".hermes"))
             url = os.environ.get(MEMORY) or str(home / "treering.db")
-            self._memory = Memory.open(url, space=str(kwargs.get("user_id") or DEFAULT_SPACE))
+            space = str(kwargs.get("user_id") or DEFAULT_SPACE)
+            self._memory = Memory.open(url, space=space, create=True)
         self._worker = ThreadPoolExecutor(1, "treering-hermes")
 
     def system_prompt_block(self) -> str:

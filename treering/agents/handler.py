@@ -126,7 +126,10 @@ class HookHandler:
         if request["event"] == "session-start" and request.get("source") == "resume":
             return recall.Recollection()  # its brief is in the conversation that goes on
         spaces = [str(request["space"]), *filter(None, [request.get("beside")])]
-        memories = [self._memory(space) for space in spaces]
+        there = self._memory(spaces[0]).spaces()
+        memories = [self._memory(space) for space in spaces if space in there]
+        if not memories:
+            return recall.Recollection()  # nothing was said in this project yet
         if request["event"] == "session-start":
             return recall.brief_of(memories)
         return recall.lines_for(memories, str(request["prompt"]), self._sessions.of(request))

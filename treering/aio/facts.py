@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from treering.views.facts.view import Change, Fact, FactView
+from treering.views.facts.view import Change, Fact, FactView, When
 
 
 class AsyncFacts:
@@ -24,17 +24,18 @@ class AsyncFacts:
         """
         return await asyncio.to_thread(lambda: self._view().judge())
 
-    async def all(self, subject: str | None = None) -> list[Fact]:
+    async def all(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
         """Statements of slots like home or number, in the order they were said.
 
-        A habit is listed only if it is superseded or ends.
+        A habit is listed only if it is superseded or ends. ``as_of`` gives what had been said by
+        then, and what held.
         """
-        return await asyncio.to_thread(lambda: self._view().all(subject))
+        return await asyncio.to_thread(lambda: self._view().all(subject, as_of))
 
-    async def current(self, subject: str | None = None) -> list[Fact]:
-        """The statements of ``all`` that are not superseded."""
-        return await asyncio.to_thread(lambda: self._view().current(subject))
+    async def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
+        """The statements of ``all`` that are not superseded: each as it was last stated."""
+        return await asyncio.to_thread(lambda: self._view().current(subject, as_of))
 
-    async def changes(self) -> list[Change]:
+    async def changes(self, as_of: When = None) -> list[Change]:
         """The superseded statements, each with the newer one, in the order of the newer ones."""
-        return await asyncio.to_thread(lambda: self._view().changes())
+        return await asyncio.to_thread(lambda: self._view().changes(as_of))

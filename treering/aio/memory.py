@@ -79,12 +79,21 @@ class AsyncMemory:
         embedder: str | Embedder | None = None,
         llm: str | LLM | None = None,
         api_key: str | None = None,
+        create: bool | None = None,
+        exact: bool = False,
     ) -> Self:
         """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
 
-        ``space`` keeps tenants apart. ``embedder`` (default: what the space was built with, else
+        ``space`` keeps tenants apart. It is made by the first ``add``; until then reading it raises
+        UnknownName in a file that has other spaces, since its name may be mistyped. With
+        ``create=True`` it is made now, with ``create=False`` a file or space that is not there is
+        an error now. ``embedder`` (default: what the space was built with, else
         the bundled model) and ``llm`` (default: from the environment, when first needed) are
         specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
+
+        A space of over 20,000 fragments keeps their vectors in main memory in eight bits, and
+        scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
+        much memory, and the same hits but for one place in some hundreds.
 
         ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
         ``api_key`` (default: ``TREERING_API_KEY``) is for that.
@@ -93,7 +102,15 @@ class AsyncMemory:
         """
         return cls(
             await asyncio.to_thread(
-                lambda: Memory.open(url, space=space, embedder=embedder, llm=llm, api_key=api_key)
+                lambda: Memory.open(
+                    url,
+                    space=space,
+                    embedder=embedder,
+                    llm=llm,
+                    api_key=api_key,
+                    create=create,
+                    exact=exact,
+                )
             )
         )
 
@@ -117,6 +134,9 @@ class AsyncMemory:
         session: str | None = None,
         metadata: Mapping[str, JSON] | None = None,
         mask: bool = False,
+        expires: Any = None,
+        pin: bool = False,
+        sync: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -131,6 +151,14 @@ class AsyncMemory:
 
         ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
         place of keys, tokens and passwords; the receipt counts them.
+
+        From ``expires`` on, a time, it is not found any more; then it is erased like what is
+        forgotten. What has a ``pin`` comes before all else in contexts and briefs.
+
+        Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
+        was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
+        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
+        its modification time.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
@@ -147,6 +175,9 @@ class AsyncMemory:
                 session=session,
                 metadata=metadata,
                 mask=mask,
+                expires=expires,
+                pin=pin,
+                sync=sync,
                 progress=progress,
             )
         )
@@ -159,6 +190,21 @@ class AsyncMemory:
         Raises UnknownName, EmptyText, TextEncodingError.
         """
         return await asyncio.to_thread(lambda: self._memory.replace(entry_id, text))
+
+    async def pin(self, entry_id: str, pinned: bool = True) -> Entry:
+        """Let an entry come before all others in contexts and briefs, or no longer.
+
+        Raises UnknownName.
+        """
+        return await asyncio.to_thread(lambda: self._memory.pin(entry_id, pinned))
+
+    async def supersede(self, old: str, new: str | None) -> None:
+        """Say that the entry ``new`` holds instead of ``old``, by their ids.
+
+        Both stay; the older one is marked wherever it is shown, as if a rule had found it. With
+        None for ``new`` it is taken back. Raises UnknownName, and InputError for a circle.
+        """
+        return await asyncio.to_thread(lambda: self._memory.supersede(old, new))
 
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises what stood in its way; the rest stays queued.
@@ -414,6 +460,14 @@ class AsyncMemory:
             lambda: self._memory.forget(*entry_ids, replies=replies, **where)
         )
 
+    async def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of this file: all it holds, its name, and the keys that open only it.
+
+        It goes from everything derived and from the file's bytes. The space of this memory may be
+        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        """
+        return await asyncio.to_thread(lambda: self._memory.forget_space(name))
+
     @property
     def memos(self) -> AsyncMemos:
         """What has been talked about, by topic: read it, search it, correct it."""
@@ -487,7 +541,10 @@ class AsyncMemory:
         return await asyncio.to_thread(lambda: self._memory.spaces())
 
     async def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, outdated views, and what models have cost."""
+        """Counts, sizes, the model, pending work, outdated views, and what models have cost.
+
+        Raises UnknownName for a space that is not there.
+        """
         return await asyncio.to_thread(lambda: self._memory.stats())
 
     async def check(self, progress: Progress | None = None) -> list[str]:

@@ -216,10 +216,13 @@ def without(base: Snapshot, gone: NDArray[np.bool_]) -> Snapshot:
         fragment=fragment,
         entry=base.entry[keep],
         kind=base.kind[keep],
-        items=replace(items, **columns, vectors=vectors, fragment=fragment),
+        items=replace(items, **columns, vectors=vectors, fragment=fragment, reading=None),
         lexical=base.lexical.kept(keep),
         embedded=base.embedded[keep],
         version=next(_versions),
+        change=None,
+        named=None if base.named is None else base.named[keep],
+        metadata=base.metadata.without(np.flatnonzero(gone)),
     )
 
 

@@ -6,6 +6,7 @@ listed for a person to read: a pair that is not a contradiction is a false alarm
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -26,6 +27,32 @@ _SPEAKER = "Ana"  # of the pairs written by hand
 def by_rules() -> dict[str, float]:
     """Precision and recall of the rules on the pairs written by hand."""
     return _scores(lambda pair: bool(_pairs([_entry(text, _SPEAKER) for text in pair])))
+
+
+def of_statements(lines: Iterable[str]) -> dict[str, Any]:
+    """Recall on statements that somebody else wrote, and false alarms on pairs made to mislead.
+
+    A line is JSON: ``{"text": …, "value": …}``, read if a statement's value holds that value, or
+    ``{"older": …, "newer": …}``, of which neither supersedes the other.
+    """
+    rows = [json.loads(line) for line in lines if line.strip()]
+    stated = [row for row in rows if "text" in row]
+    missed = [row["text"] for row in stated if not _is_read(row)]
+    misleading = [(row["older"], row["newer"]) for row in rows if "older" in row]
+    alarms = [pair for pair in misleading if _pairs([_entry(text, _SPEAKER) for text in pair])]
+    return {
+        "statements": len(stated),
+        "recall": round(1 - len(missed) / max(len(stated), 1), 3),
+        "missed": missed,
+        "misleading": len(misleading),
+        "false alarms": alarms,
+    }
+
+
+def _is_read(row: dict[str, str]) -> bool:
+    value = row["value"].casefold()
+    entry = _entry(row["text"], _SPEAKER)
+    return any(value in statement.value.casefold() for statement in statements(entry))
 
 
 def by_model(llm: LLM) -> dict[str, Any]:

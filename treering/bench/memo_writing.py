@@ -31,10 +31,11 @@ from treering.embed.contract import Embedder
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM
 from treering.memory import Memory
-from treering.views.memos.claims import Check, Support, claims_of, names_of
+from treering.views.memos.claims import Check
 from treering.views.memos.lines import shown
 from treering.views.memos.record import Memo
 from treering.views.memos.write import Wording, partition
+from treering.views.support import Support, claims_of, names_of
 
 WINDOW = 8192  # tokens that a model is taken to have, so that batches are alike with all of them
 MEMOS_SHOWN = 8

@@ -172,7 +172,7 @@ class Conversations:
         llm = self._account.llm()
         within = min(budget, llm.context_window - REPLY_TOKENS)
         check_message(message, within, llm.count_tokens)
-        self._views.catch_up()
+        self._views.catch_up(begins=True)
         database = self._space.database
         with self._space.write() as writer:
             space = writer.id

@@ -22,7 +22,7 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.errors import InputError, JournalError, TreeringError
+from treering.errors import InputError, JournalError, TreeringError, UnknownName
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -163,7 +163,11 @@ def _space(run: Run) -> Iterator[Checkup]:
     if not _is_there(run):
         return
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=run.llm) as memory:
-        stats = memory.stats()
+        try:
+            stats = memory.stats()
+        except UnknownName as error:
+            yield Checkup("space", "warn", str(error))
+            return
     with _database(run) as database, Space(database, run.space).read() as reader:
         errors = {kind: work.last_error(reader, reader.id, kind) for kind in stats.pending}
     counted = f"{stats.space!r}: {stats.entries:,} entries, {stats.fragments:,} fragments"

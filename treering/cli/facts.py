@@ -31,6 +31,10 @@ def facts(
     changes: Annotated[
         bool, typer.Option("--changes", help="What was superseded, and by what.")
     ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="What had been said by then, and held (ISO 8601)."),
+    ] = None,
     judge: Annotated[
         bool,
         typer.Option(help="First let the language model decide where the patterns cannot."),
@@ -45,9 +49,9 @@ def facts(
     with run.memory() as memory:
         if judge:
             note(f"{memory.facts.judge()} messages were superseded by newer ones")
-        superseded = memory.facts.changes() if changes else []
+        superseded = memory.facts.changes(as_of) if changes else []
         listed = memory.facts.all if everything else memory.facts.current
-        statements = listed(subject) if not changes else []
+        statements = listed(subject, as_of) if not changes else []
     for change in superseded:
         run.out.emit(change, *_change(change))
     for fact in statements:
@@ -59,8 +63,9 @@ def facts(
 def _fact(fact: Fact) -> Iterator[Part]:
     yield _date(fact.at)
     about = "does" if fact.slot.startswith(DOES) else fact.slot
-    ended = " no longer" if fact.ends else ""
-    yield f"{fact.subject} · {about}{ended}: {fact.value}  ", "cyan"
+    # No more is known than that nothing later contradicts it: that need not hold.
+    how = " no longer" if fact.ends else "" if fact.superseded_by else ", last stated"
+    yield f"{fact.subject} · {about}{how}: {fact.value}  ", "cyan"
     yield fact.text, "dim" if fact.superseded_by else ""
     if fact.superseded_by:
         yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"

@@ -25,5 +25,5 @@ def mcp(
     from treering.serve.mcp.server import serve_stdio
 
     chosen = run.for_agent() if file is None else run.at(file)
-    with chosen.memory(create=True) as memory:
+    with chosen.memory(create=True, begins=True) as memory:
         serve_stdio(memory)

@@ -11,10 +11,13 @@ A command asks for a group of options by a parameter with the group's type:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -23,6 +26,9 @@ from treering.cli.output import long_path
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import JSON, Kind
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
 
 _EVERYWHERE = "Options of every command"
 _FILTERS = "Filters (all that are given must hold)"
@@ -112,8 +118,8 @@ class Filters:
     source: Annotated[
         str | None,
         typer.Option(
-            help="Only from this source, as `treering list --sources` shows it. If it ends in /, "
-            "everything below that folder.",
+            help="Only from this source, as `treering list --sources` shows it, or a file or "
+            "folder that was added. If it ends in /, everything below that folder.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -142,15 +148,52 @@ class Filters:
             rich_help_panel=_FILTERS,
         ),
     ] = None
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what was known then (ISO 8601), and as it was marked then.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
     meta: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only with this metadata; may be repeated. A value is read as JSON if it is "
-            "valid JSON: 7 is a number, '\"7\"' a text.",
+            help="Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, "
+            "KEY<VALUE. A value is read as JSON if it is valid JSON: 7 is a number, '\"7\"' a "
+            "text, '{\"$in\": [7, 8]}' one of several.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
+
+    def of(self, memory: Memory) -> dict[str, Any]:
+        """The filters as ``where``, for one memory.
+
+        What was typed to add a file or folder selects it: it stands for the path that it means
+        here, unless a source is called so.
+        """
+        given = self.where()
+        source = given.get("source")
+        if source and _is_path(source) and not memory.page(limit=1, source=source).entries:
+            path = Path(source).resolve()
+            given["source"] = f"{path}/" if path.is_dir() else str(path)
+        return given
+
+    def why_nothing(self, memory: Memory) -> Iterator[str]:
+        """What may be the reason that nothing meets these filters."""
+        source = self.of(memory).get("source")
+        if source and not memory.page(limit=1, source=source).entries:
+            sources = {entry.source for entry in memory.entries()}
+            near = get_close_matches(source, sources, 1)
+            meant = f", but {near[0]!r} has some" if near else ""
+            every = "`treering list --sources` shows all"
+            yield f"no entry has the source {self.source!r}{meant}; {every}"
+        if self.since or self.until:
+            untimed = sum(entry.at is None for entry in memory.entries())
+            if untimed:
+                have = "entry has" if untimed == 1 else "entries have"
+                yield f"{untimed:,} {have} no time: --since and --until leave out what has none"
 
     def where(self) -> dict[str, Any]:
         """The filters that are given, as ``Memory`` takes them."""
@@ -165,7 +208,7 @@ class Filters:
             "until": moment(self.until),
         }
         given = {key: value for key, value in plain.items() if value is not None}
-        return given | ({"metadata": metadata(self.meta)} if self.meta else {})
+        return given | ({"metadata": _conditions(self.meta)} if self.meta else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +284,31 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
+
+
+_CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
+_SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
+
+
+def _conditions(pairs: list[str]) -> dict[str, JSON]:
+    """Values and conditions by key. Several conditions on one key must all hold."""
+    by_key: dict[str, JSON] = {}
+    for pair in pairs:
+        match = _CONDITION.fullmatch(pair)
+        if match is None:
+            by_key |= metadata([pair])
+            continue
+        condition: dict[str, JSON] = {_SIGNS[match["sign"]]: _value(match["value"])}
+        before = by_key.get(match["key"])
+        by_key[match["key"]] = condition | (before if isinstance(before, dict) else {})
+    return by_key
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

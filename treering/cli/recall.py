@@ -53,12 +53,13 @@ def search(
 
     asked = stdin.argument(query)
     with run.memory() as memory:
-        hits = memory.search(asked, k=k, level=level, **ranking.chosen(), **where.where())
+        hits = memory.search(asked, k=k, level=level, **ranking.chosen(), **where.of(memory))
+        reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
         text = snippets.shown(hit, asked, whole)
         run.out.emit(hit, *_head(number, hit), *text, *(_why(hit) if explain else ()))
     if not hits:
-        note("nothing found")
+        note("\n".join(["nothing found", *reasons]))
     elif not any(map(_is_scored, hits)):
         note("– is no score: a score compares texts, and there is nothing to compare with yet")
 
@@ -79,7 +80,7 @@ def context(
             budget=budget,
             altitude=altitude,
             **ranking.chosen(),
-            **where.where(),
+            **where.of(memory),
         )
     run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
@@ -116,7 +117,7 @@ def ask(
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
         answer = memory.ask(
-            stdin.argument(question), budget=budget, altitude=altitude, **where.where()
+            stdin.argument(question), budget=budget, altitude=altitude, **where.of(memory)
         )
     cited = [part for passage in answer.citations for part in _citation(passage)]
     run.out.emit(replace(answer, context=None), answer.text, *cited)

@@ -76,13 +76,19 @@ class Run:
 
     @contextmanager
     def memory(
-        self, *, create: bool = False, talks: bool = False, whole: bool = False
+        self,
+        *,
+        create: bool = False,
+        talks: bool = False,
+        whole: bool = False,
+        begins: bool = False,
     ) -> Iterator[Memory]:
         """The open memory.
 
         ``create`` makes a memory or space that is not there. Without it, either is an error:
         raises UnknownName. ``whole`` is for commands on the whole file: there a space that is not
-        there counts as empty.
+        there counts as empty. ``begins`` is for those that read a space before they add to it: it
+        is made at once.
 
         ``talks`` is for commands that need a language model. Without one they raise
         LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
@@ -96,7 +102,13 @@ class Run:
                 from treering.llm.settings import open_llm
 
                 llm = stack.enter_context(closing(open_llm(llm)))
-            opened = Memory.open(self.url, space=self.space, embedder=self.embedder, llm=llm)
+            opened = Memory.open(
+                self.url,
+                space=self.space,
+                embedder=self.embedder,
+                llm=llm,
+                create=True if begins else None,
+            )
             memory = stack.enter_context(opened)
             if not create and not whole:
                 self._ensure_space(memory)

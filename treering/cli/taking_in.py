@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -55,6 +56,17 @@ def add(
     mask: Annotated[
         bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
     ] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Keep it until then (ISO 8601), then erase it."),
+    ] = None,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Put it before all else in contexts and briefs.")
+    ] = False,
+    sync: Annotated[
+        bool,
+        typer.Option("--sync", help="Erase what was read from files of the folder that are gone."),
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
     ] = False,
@@ -70,7 +82,12 @@ def add(
     """
     contents = [_content(argument, text) for argument in content or [_piped()]]
     receipts: list[Receipt] = []
-    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
+    with (
+        run.memory(create=True) as memory,
+        run.out.progress("indexing") as progress,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # what is a path and what a text was decided above
         try:
             for item in contents:
                 receipt = memory.add(
@@ -82,13 +99,16 @@ def add(
                     session=session,
                     metadata=metadata(meta),
                     mask=mask,
+                    expires=expires,
+                    pin=pin,
+                    sync=sync,
                     progress=progress,
                 )
                 receipts.append(receipt)
         except TreeringError:
             _say_what_was_added(receipts, len(contents))
             raise
-    _show(run, Receipt.total(receipts))
+    _show(run, Receipt.total(receipts), sync)
 
 
 @command(commands)
@@ -243,13 +263,24 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
         note(f"treering: {len(receipts)} of {arguments} arguments were added before this failed:")
 
 
-def _show(run: Run, receipt: Receipt) -> None:
+def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
+    for name in receipt.gone[:SKIPPED_SHOWN]:
+        note(f"gone: {name}")
+    more = len(receipt.gone) - SKIPPED_SHOWN
+    if more > 0:
+        note(f"… and {more} more; --json lists all")
+    if not erased:
+        note("what was read from them is still found; add --sync to erase it")
+
+
+def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
     changes = {
         "unchanged": receipt.unchanged,
         "removed": receipt.removed,
         "skipped": len(receipt.skipped),
         "masked": receipt.masked,
         "private": receipt.private,
+        "moved": receipt.moved,
     }
     others = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
@@ -257,6 +288,8 @@ def _show(run: Run, receipt: Receipt) -> None:
         note(f"skipped {skipped.path}: {skipped.reason}")
     if len(receipt.skipped) > SKIPPED_SHOWN:
         note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    if receipt.gone:
+        _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():
         note(f"left out: {reason} ({count:,})")
     if receipt.pending:

@@ -29,6 +29,10 @@ commands = typer.Typer()
 
 EXCERPT_CHARS = 80
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
+STILL_READ = (
+    "another process is reading the file, or much is to be rewritten: erased text may still be in "
+    "its bytes; run `treering settle` when that process is done"
+)
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
 
 
@@ -43,7 +47,10 @@ def list_(
 ) -> None:
     """List entries in the order they were added."""
     with run.memory() as memory:
-        entries = memory.entries(**where.where())
+        conditions = where.of(memory)
+        entries = memory.entries(**conditions)
+        if not memory.page(limit=1, **conditions).entries:
+            note("\n".join(["nothing found", *where.why_nothing(memory)]))
         if sources:
             counts = Counter(entry.source for entry in entries)
             for name, count in islice(counts.items(), limit):
@@ -66,6 +73,36 @@ def show(run: Run, entry_id: EntryId) -> None:
 
 
 @command(commands)
+def pin(
+    run: Run,
+    entry_id: EntryId,
+    off: Annotated[bool, typer.Option("--off", help="Pin it no longer.")] = False,
+) -> None:
+    """Put an entry before all others in contexts and briefs."""
+    with run.memory() as memory:
+        entry = memory.pin(entry_id, not off)
+    run.out.emit(entry, f"{'unpinned' if off else 'pinned'} {entry.id} in {entry.source}")
+
+
+@command(commands)
+def supersede(
+    run: Run,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The entry that holds no longer.")],
+    new: Annotated[
+        str | None, typer.Argument(metavar="[NEW]", help="The entry that holds instead.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Let the old one hold again.")] = False,
+) -> None:
+    """Say that an entry holds instead of another; both stay, and the older one is marked."""
+    if undo == (new is not None):
+        raise InputError("give the entry that holds instead, or --undo")
+    with run.memory() as memory:
+        memory.supersede(old, new)
+    done = f"{old} holds again" if undo else f"{old} is superseded by {new}"
+    run.out.emit({"old": old, "new": new}, done)
+
+
+@command(commands)
 def forget(
     run: Run,
     where: Filters,
@@ -82,8 +119,8 @@ def forget(
     with run.memory() as memory:
         _say_what_will_go(memory, entry_ids or [], where)
         if not yes:
-            _confirm()
-        done = memory.forget(*(entry_ids or []), replies=replies, **where.where())
+            confirm()
+        done = memory.forget(*(entry_ids or []), replies=replies, **where.of(memory))
     views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
@@ -92,10 +129,7 @@ def forget(
             f"give --replies, or now: treering forget {' '.join(left)}"
         )
     if not done.scrubbed:
-        note(
-            "another process is reading the file, or much is to be rewritten: erased text may "
-            "still be in its bytes; run `treering settle` when that process is done"
-        )
+        note(STILL_READ)
 
 
 @command(commands)
@@ -192,14 +226,6 @@ def stats(run: Run) -> None:
     run.out.emit(figures, *_stats(figures))
 
 
-@command(commands)
-def spaces(run: Run) -> None:
-    """List the spaces of the file."""
-    with run.memory(whole=True) as memory:
-        for name in memory.spaces():
-            run.out.emit({"space": name}, name)
-
-
 def _brief(entry: Entry) -> Iterator[Part]:
     yield entry.id, "dim"
     yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
@@ -219,7 +245,7 @@ def _mark(entry: Entry) -> str:
 
 def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) -> None:
     """List on stderr what will be erased. Raises UnknownName, InputError without a condition."""
-    conditions = where.where()
+    conditions = where.of(memory)
     if not entry_ids and not conditions:
         raise InputError("forget what? Give an id or a filter such as --source novel.txt")
     matching = (
@@ -243,7 +269,8 @@ def _say_which(matching: Iterator[Entry]) -> None:
         note(f"  … and {count - len(first):,} more")
 
 
-def _confirm() -> None:
+def confirm() -> None:
+    """Ask whether to erase; end the command if not. Raises InputError if nobody can answer."""
     if stdin.is_piped():
         raise InputError("nobody is there to confirm; give --yes to erase without being asked")
     if not typer.confirm("Erase?", err=True):

@@ -33,14 +33,22 @@ from treering.records import (
 PAGE = 500
 
 
-def open_remote(url: str, space: str, api_key: str | None) -> RemoteMemory:
-    """The memory behind a server's address; nothing is sent yet.
+def open_remote(
+    url: str, space: str, api_key: str | None, create: bool | None = None
+) -> RemoteMemory:
+    """The memory behind a server's address; nothing is sent yet, unless ``create`` is given.
 
     A key opens one space, which need not be named; without a key the space is asked for by name.
     """
     key = api_key or os.environ.get(API_KEY)
     named = None if key and space == DEFAULT_SPACE else space
-    return RemoteMemory(Connection(url, named, key))
+    memory = RemoteMemory(Connection(url, named, key))
+    try:
+        memory._begin_space(space if named is None else named, create)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
 
 class RemoteStream(ChatStream):
@@ -123,9 +131,11 @@ class RemoteMemory(Memory):
     # ------------------------------------------------------------------ taking in
 
     add = calls.post(
-        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | sent
+        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | _text(sent)
     )
     replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
+    pin = calls.post(Memory.pin, "/entries/{entry_id}/pin", method="PUT")
+    supersede = calls.post(Memory.supersede, "/supersede")
 
     @override
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
@@ -165,6 +175,7 @@ class RemoteMemory(Memory):
     forget = calls.post(
         Memory.forget, "/forget", body_of=lambda sent: {"ids": sent.pop("entry_ids"), **sent}
     )
+    forget_space = calls.post(Memory.forget_space, "/spaces/{name}", method="DELETE")
 
     # ------------------------------------------------------------------ looking after it
 
@@ -190,7 +201,21 @@ class RemoteMemory(Memory):
         return self._connection.upload(Receipt, "/import", lines)
 
     spaces = calls.get(Memory.spaces, "/spaces")
+
+    def _begin_space(self, name: str, create: bool | None) -> None:
+        """Make the space, or see that it is there. Raises UnknownName."""
+        if create:
+            self._connection.send(list[str], "PUT", f"/spaces/{calls.step(name)}")
+        elif create is False:
+            self.stats()
+
     stats = calls.get(Memory.stats, "/stats")
+
+
+def _text(sent: dict[str, Any]) -> dict[str, Any]:
+    if sent.pop("sync"):
+        raise InputError("sync is for a folder, which cannot be added over HTTP by its path")
+    return sent
 
 
 def _content(content: str | Path | Message | Iterable[Message]) -> dict[str, Any]:

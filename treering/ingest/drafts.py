@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from treering.errors import EmptyText, InputError
@@ -13,7 +13,7 @@ from treering.ingest.secrets import Cleaner
 from treering.journal.entries import Draft
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.records import JSON, KINDS, Kind
-from treering.split.stream import pieces
+from treering.split.stream import MAX_ENTRY_CHARS, pieces
 from treering.text import check_text
 
 PRIVATE_ONLY = "[private]"
@@ -33,6 +33,8 @@ class Envelope:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     cleaner: Cleaner | None = None
     """Takes secrets out of texts; None where they are stored as they are."""
+    expires: datetime | None = None
+    pinned: bool = False
 
     @classmethod
     def of(
@@ -43,6 +45,8 @@ class Envelope:
         session: str | None,
         metadata: Mapping[str, JSON] | None,
         mask: bool = False,
+        expires: object = None,
+        pin: bool = False,
     ) -> Envelope:
         """Checked values. Raises InputError."""
         metadata_json(metadata or {})
@@ -53,6 +57,8 @@ class Envelope:
             session=checked_name(session, "session"),
             metadata=metadata or {},
             cleaner=Cleaner() if mask else None,
+            expires=None if expires is None else _future(expires),
+            pinned=pin,
         )
 
     def clean(self, text: str) -> str:
@@ -69,6 +75,10 @@ class Envelope:
         fields = [self.kind, at, self.speaker, self.session, metadata_json(self.metadata)]
         if self.cleaner is not None:
             fields.append("mask")
+        if self.expires is not None:
+            fields.append(f"expires {self.expires.isoformat()}")
+        if self.pinned:
+            fields.append("pinned")
         return json.dumps(fields, ensure_ascii=False)
 
 
@@ -81,6 +91,8 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         speaker=envelope.speaker,
         session=envelope.session,
         metadata=metadata_json(envelope.metadata),
+        expires=envelope.expires,
+        pinned=envelope.pinned,
     )
     if envelope.cleaner is not None:
         blocks = [envelope.clean("".join(blocks))]  # whole: a private passage may be of any length
@@ -105,6 +117,9 @@ def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) ->
         if not isinstance(message, Mapping):
             raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
         draft = _message(message, envelope, what)
+        if len(draft.text) <= MAX_ENTRY_CHARS:  # nearly all are
+            yield draft
+            continue
         for piece in pieces([draft.text]):
             yield replace(draft, text=piece)
     if number < 0:
@@ -127,6 +142,8 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         role=role,
         session=checked_name(message.get("session", envelope.session), f"{what}: session"),
         metadata=metadata_json({**envelope.metadata, **extra, **given}),
+        expires=envelope.expires,
+        pinned=envelope.pinned,
     )
 
 
@@ -184,6 +201,14 @@ def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
     """The drafts of one source with their keys."""
     numbering = Numbering()
     return (numbering.number(draft, source) for draft in drafts)
+
+
+def _future(expires: object) -> datetime:
+    """The end of what is to be kept for a while. Raises InputError for one that has passed."""
+    end = parse_time(expires, "expires")
+    if end <= datetime.now(UTC):
+        raise InputError(f"expires: {end.isoformat()} has passed; give a time to come")
+    return end
 
 
 def _kind(kind: Kind | None) -> Kind | None:

@@ -46,6 +46,11 @@ def source_line(file: FileSource) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
+def superseded_line(older: str, newer: str) -> str:
+    """That an entry holds instead of another one, by their ids, as a person has said."""
+    return json.dumps({"superseded": older, "by": newer})
+
+
 def line(entry: Entry) -> str:
     """An entry as a line of JSON; empty fields are left out."""
     fields: dict[str, Any] = {
@@ -59,6 +64,8 @@ def line(entry: Entry) -> str:
         "role": entry.role,
         "session": entry.session,
         "metadata": dict(entry.metadata) or None,
+        "expires": entry.expires.isoformat() if entry.expires else None,
+        "pinned": entry.pinned or None,
         "text": entry.text,
     }
     filled = {key: value for key, value in fields.items() if value is not None}
@@ -74,7 +81,7 @@ def incomplete(damaged: Sequence[JournalCorrupt]) -> JournalCorrupt:
 
 
 def is_entry(text: str) -> bool:
-    """Whether a line of an export is an entry, not the header or the digest of a file."""
+    """Whether a line of an export is an entry, not the header or about a file or two entries."""
     return "id" in json.loads(text)
 
 
@@ -103,8 +110,16 @@ def read_header(lines: Iterator[str]) -> ExportHeader:
     return ExportHeader(settings, fields.get("existing") == KEEP)
 
 
-def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | FileSource]]:
-    """Source and draft, or file, of each line after the header.
+@dataclass(frozen=True, slots=True)
+class SupersededLine:
+    """What a line says of two entries, by their ids."""
+
+    older: str
+    newer: str
+
+
+def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | FileSource] | SupersededLine]:
+    """Source and draft, or file, of each line after the header, or what it says of two entries.
 
     Raises InputError naming the line.
     """
@@ -131,7 +146,9 @@ def _parse(text: str, number: int) -> dict[str, Any]:
     return fields
 
 
-def _read(fields: dict[str, Any]) -> tuple[str, Draft | FileSource]:
+def _read(fields: dict[str, Any]) -> tuple[str, Draft | FileSource] | SupersededLine:
+    if "superseded" in fields:
+        return SupersededLine(_named(fields, "superseded"), _named(fields, "by"))
     source = _named(fields, "source")
     if "digest" not in fields:
         return source, _draft(fields)
@@ -161,6 +178,8 @@ def _draft(fields: dict[str, Any]) -> Draft:
         # What another program said has no place here yet: it goes to the end, added now.
         position=position if "position" in fields else None,
         added=parse_time(fields["added"], "added") if "added" in fields else None,
+        expires=parse_time(fields["expires"], "expires") if fields.get("expires") else None,
+        pinned=_checked(bool, fields.get("pinned", False), "pinned"),
     )
 
 

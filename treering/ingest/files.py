@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from treering import files
 from treering.errors import EmptyText, InputError, TextEncodingError
+from treering.ingest.dates import written_at
 from treering.ingest.documents import table
 from treering.ingest.documents.formats import READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
@@ -120,19 +122,23 @@ def read_file(
             raise InputError(f"{path} is {_BINARY}; treering reads {READABLE}")
         return FileContent((FilePart(source, None, partial(_file_drafts, path)),))
     document = documents.read(path)
+    at = _dated(path, envelope).at
     skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
-    return FileContent(tuple(_document_parts(document, source)), tuple(skipped))
+    return FileContent(tuple(_document_parts(document, source, at)), tuple(skipped))
 
 
-def _document_parts(document: DocumentText, source: str) -> Iterator[FilePart]:
+def _document_parts(document: DocumentText, source: str, at: datetime | None) -> Iterator[FilePart]:
     """The parts of a document by place; those of a place follow each other."""
     for place, parts in groupby(document.parts, key=lambda part: part.place):
         name = source if place is None else f"{source}#{place}"
-        drafts = partial(_part_drafts, tuple(parts), name)
+        drafts = partial(_part_drafts, tuple(parts), name, at)
         yield FilePart(name, None if place is None else source, drafts)
 
 
-def _part_drafts(parts: Sequence[DocumentPart], name: str, envelope: Envelope) -> Iterator[Draft]:
+def _part_drafts(
+    parts: Sequence[DocumentPart], name: str, at: datetime | None, envelope: Envelope
+) -> Iterator[Draft]:
+    envelope = replace(envelope, at=at)
     for part in parts:
         metadata = {**(part.metadata or {}), **envelope.metadata}
         yield from text_drafts([storable(part.text)], replace(envelope, metadata=metadata), name)
@@ -144,14 +150,21 @@ def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     Raises TextEncodingError, EmptyText, InputError.
     """
     if _is_table(path, envelope):
-        return _table_drafts(path, envelope)
+        return _table_drafts(path, _dated(path, envelope))
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
         messages = _messages(path)
         if messages is not None:
             return message_drafts(messages, envelope)
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
-    return text_drafts(read_text(path), envelope, str(path))
+    return text_drafts(read_text(path), _dated(path, envelope), str(path))
+
+
+def _dated(path: Path, envelope: Envelope) -> Envelope:
+    """The envelope with the time of a file's content, if none was given; code has none."""
+    if envelope.at is not None or envelope.kind not in (None, "text"):
+        return envelope
+    return replace(envelope, at=written_at(path))
 
 
 def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from treering.errors import InputError, MissingExtra, UnknownName
-from treering.ingest import exchange, files
+from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
 from treering.ingest.files import FileContent, FilePart
-from treering.journal import entries, ledger
-from treering.journal.contract import Writer
+from treering.ingest.folder import KnownFolder
+from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
+from treering.ingest.staging import Staging
+from treering.journal import entries
+from treering.journal.contract import Reader
 from treering.journal.entries import Draft, FileSource
-from treering.journal.fields import checked_name
+from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
 from treering.search.relations import settings as fitted
 from treering.text import check_text
 from treering.views.erase import Eraser
+from treering.views.facts import store as facts
 from treering.views.memos import changes
 from treering.views.tree import planting
 
@@ -33,29 +39,38 @@ class Intake:
     def __init__(self, space: Space, eraser: Eraser) -> None:
         self._space = space
         self._eraser = eraser
+        self._staging = Staging(space)
+
+    def recover(self) -> None:
+        """Finish or remove what processes that are gone were taking in. Raises JournalError."""
+        self._staging.recover()
 
     def add(
         self,
         content: str | Path | Message | Iterable[Message],
         source: str | None,
         envelope: Envelope,
+        sync: bool = False,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
+
+        With ``sync`` what was read from files of a folder that are gone is erased.
 
         Raises InputError, UnknownName, JournalError.
         """
         checked_name(source, "source")
         changes.refuse(source)
         if isinstance(content, Path):
-            return self._path(content, source, envelope)
+            return self._path(content, source, envelope, sync)
+        if sync:
+            raise InputError("sync is for a folder; give its Path")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
             return self._append(source or "notes", drafts)
         if isinstance(content, Mapping):
             content = [content]
         if isinstance(content, Iterable) and not isinstance(content, bytes):
-            # As a list: the caller's generator must not run inside the write transaction.
-            return self._append(source or "chat", list(message_drafts(content, envelope)))
+            return self._append(source or "chat", message_drafts(content, envelope))
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
@@ -65,7 +80,9 @@ class Intake:
         """
         checked_name(source, "source")
         changes.refuse(source)
-        return self._appended(writer, source, message_drafts([message], Envelope()))
+        drafts = numbered(message_drafts([message], Envelope()), source)
+        items = [(source, draft) for draft in drafts]
+        return slices.store(writer, items, Plan(appends=True))
 
     def rewrite(self, entry_id: str, text: str) -> None:
         """Give an entry another text; everything derived from the old one goes.
@@ -87,6 +104,19 @@ class Intake:
                 draft = replace(draft, key=old.id)
             self._eraser.redraft(writer, seq, draft, scrub=True)
 
+    def supersede(self, old: str, new: str | None) -> None:
+        """Let an entry hold instead of another; with None, let the other hold again.
+
+        Raises UnknownName, InputError.
+        """
+        with self._space.write() as writer:
+            supersede(writer, old, new)
+
+    def pin(self, entry_id: str, pinned: bool) -> None:
+        """Pin an entry, or pin it no longer. Raises UnknownName."""
+        with self._space.write() as writer:
+            entries.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
+
     def restore(self, lines: Iterable[str]) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
 
@@ -97,58 +127,85 @@ class Intake:
         settings = header.settings
         fitted.load(settings)  # refuses what a later search would stumble over
         planting.load(settings)
-        numbering = Numbering()
-        receipts: list[Receipt] = []
-        with self._space.write() as writer:
-            space = writer.id
-            for source, item in exchange.read_entries(stream):
-                if isinstance(item, Draft):
-                    if header.keeps and entries.seqs_of(writer, space, [item.id or ""]):
-                        receipts.append(Receipt(unchanged=1))
-                        continue
-                    # A message with an id of its own is told apart from its like by that.
-                    own = replace(item, key=item.id or "")
-                    draft = own if header.keeps else numbering.number(item, source)
-                    receipts.append(_store(writer, space, source, [draft]))
-                else:
-                    entries.source_id(writer, space, source)
-                    entries.set_file(writer, space, item)
-            changes.apply(writer, space)
-            if settings:
-                ledger.save_settings(writer, space, settings)
-        return Receipt.total(receipts)
+        plan = Plan(keeps=header.keeps, settings=settings)
+        return self._take_in(_restored(stream, header.keeps), plan)
 
-    def _path(self, path: Path, source: str | None, envelope: Envelope) -> Receipt:
+    def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
         if path.is_dir():
             with DocumentReader() as documents:
-                return self._folder(path, source, envelope, documents)
+                return self._folder(path, source, envelope, documents, sync)
+        if sync:
+            raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
             raise UnknownName(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
-            return self._file(path, source or str(path.resolve()), envelope, documents)
+            return self._file(path, source or self._name_of(path.resolve()), envelope, documents)
+
+    def _name_of(self, path: Path) -> str:
+        """What the source of a file is called: as when its folder was read, else its path."""
+        with self._space.read() as reader:
+            sources = entries.file_sources(reader, reader.id)
+            names = [file.whole for file in sources if file.path == str(path)]
+        return min(names, key=len, default=str(path))
 
     def _folder(
-        self, folder: Path, source: str | None, envelope: Envelope, documents: DocumentReader
+        self,
+        folder: Path,
+        source: str | None,
+        envelope: Envelope,
+        documents: DocumentReader,
+        sync: bool,
     ) -> Receipt:
+        with self._space.read() as reader:
+            known = KnownFolder.read(reader, reader.id, folder, source)
         receipts = []
         for path in files.walk(folder):
             if isinstance(path, Skipped):
                 receipts.append(Receipt(skipped=(path,)))
                 continue
-            base = source if source is not None else str(folder.resolve())
-            name = f"{base}/{path.relative_to(folder).as_posix()}"
             try:
-                receipts.append(self._file(path, name, envelope, documents))
+                receipts.append(self._file_of(known, path.resolve(), envelope, documents))
             except (InputError, MissingExtra, OSError) as error:
-                reason = str(error).removeprefix(str(path)).lstrip(": ")
-                receipts.append(Receipt(skipped=(Skipped(str(path), reason),)))
+                reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
+                receipts.append(Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),)))
+        receipts.append(self._gone(known, sync))
         return Receipt.total(receipts)
+
+    def _file_of(
+        self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
+    ) -> Receipt:
+        """Take in a file of a folder. One that has only moved keeps its entries."""
+        name = known.name(path)
+        checked_name(name, "source")
+        moved = known.moved(path, files.digest(path, envelope))
+        with self._space.write() as writer:
+            if moved is None or entries.parts_of(writer, writer.id, name):
+                moved = None
+            else:
+                seqs = entries.of_source(writer, writer.id, moved.whole)
+                entries.rename_file(writer, writer.id, moved.whole, name, str(path))
+                facts.rename(writer, writer.id, moved.whole, name, seqs)
+        receipt = self._file(path, name, envelope, documents)
+        return replace(receipt, moved=1) if moved else receipt
+
+    def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
+        """What was read from files that are gone: named, and with ``sync`` erased."""
+        with self._space.read() as reader:
+            names = list(dict.fromkeys(file.whole for file in known.gone(reader, reader.id)))
+        if not sync or not names:
+            return Receipt(gone=tuple(names))
+        with self._space.write() as writer:
+            seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
+            self._eraser.remove(writer, seqs)
+            entries.drop_empty_sources(writer, writer.id)
+            self._eraser.queue_scrub(writer)
+        return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(
         self, path: Path, source: str, envelope: Envelope, documents: DocumentReader
     ) -> Receipt:
-        """Take in a file in one transaction; what an earlier version of it left and it no longer
-        holds, or holds in another place, goes.
+        """Take in a file; what an earlier version of it left and it no longer holds, or holds in
+        another place, goes, in one transaction with what is new.
         """
         checked_name(source, "source")
         digest = files.digest(path, envelope)
@@ -160,30 +217,79 @@ class Intake:
                 sizes = (entries.size(reader, reader.id, part.name) for part in before)
                 return Receipt(unchanged=sum(sizes))
         content = files.read_file(path, source, envelope, documents)
-        receipts = []
+        lists = sliced(_of_file(content, digest, resolved, envelope))
+        first = list(islice(lists, SLICES_AT_ONCE + 1))
+        with self._space.read() as reader:
+            gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
+        if len(first) > SLICES_AT_ONCE and not gone:
+            receipt = self._staging.take_in(chain(first, lists), Plan())
+            return replace(receipt, skipped=content.skipped)
         with self._space.write() as writer:
-            space = writer.id
-            gone = _outdated(writer, space, source, path, content, envelope.uncounted())
+            gone = _outdated(writer, writer.id, source, path, content, envelope.uncounted())
             self._eraser.remove(writer, gone)
-            for part in content.parts:
-                drafts = _placed(part, envelope)
-                receipts.append(_store(writer, space, part.source, drafts))
-                file = FileSource(part.source, digest, resolved, part.document)
-                entries.set_file(writer, space, file)
+            receipts = [slices.store(writer, items, Plan()) for items in chain(first, lists)]
             if gone:
-                entries.drop_empty_sources(writer, space)
+                entries.drop_empty_sources(writer, writer.id)
                 self._eraser.queue_scrub(writer)
         return replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
-        with self._space.write() as writer:
-            return self._appended(writer, source, drafts)
+        items = ((source, draft) for draft in numbered(drafts, source))
+        return self._take_in(items, Plan(appends=True))
 
-    def _appended(self, writer: SpaceWriter, source: str, drafts: Iterable[Draft]) -> Receipt:
-        receipt = _store(writer, writer.id, source, numbered(drafts, source))
-        if receipt.ids:
-            entries.set_source_digest(writer, writer.id, source, None)
-        return receipt
+    def _take_in(self, items: Iterable[Item], plan: Plan) -> Receipt:
+        """Take in entries in one transaction, or slice by slice if they are many.
+
+        The items are read outside of transactions: they may come from a generator of the caller.
+        """
+        lists = sliced(items)
+        first = list(islice(lists, SLICES_AT_ONCE + 1))
+        if len(first) > SLICES_AT_ONCE:
+            return self._staging.take_in(chain(first, lists), plan)
+        with self._space.write() as writer:
+            receipts = [slices.store(writer, slice_, plan) for slice_ in first]
+            plan.finish(writer)
+        return Receipt.total(receipts)
+
+
+def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
+    """The entries of an export, the files of its sources, and what holds instead of what."""
+    numbering = Numbering()
+    for line in exchange.read_entries(stream):
+        if isinstance(line, exchange.SupersededLine):
+            yield "", line
+            continue
+        source, item = line
+        if not isinstance(item, Draft):
+            yield source, item
+        elif keeps:
+            # A message with an id of its own is told apart from its like by that.
+            yield source, replace(item, key=item.id or "")
+        else:
+            yield source, numbering.number(item, source)
+
+
+def _of_file(content: FileContent, digest: bytes, path: str, envelope: Envelope) -> Iterator[Item]:
+    """The entries of the parts of a file, and after those of each that it was read."""
+    for part in content.parts:
+        yield from ((part.source, draft) for draft in _placed(part, envelope))
+        yield part.source, FileSource(part.source, digest, path, part.document)
+
+
+def warn_of_path(content: object) -> None:
+    """Warn if a text is the name of a file: its content was meant, if anything."""
+    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS or content.isspace():
+        return
+    try:
+        there = bool(content) and "\n" not in content and Path(content).exists()
+    except (OSError, ValueError):  # a text that cannot be a name
+        return
+    if there:
+        warnings.warn(
+            f"{content!r} is remembered as a text; to take in the file or folder of that name, "
+            "give Path(...)",
+            stacklevel=3,
+        )
 
 
 def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) -> None:
@@ -196,17 +302,17 @@ def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) ->
 
 
 def _outdated(
-    writer: Writer, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
+    reader: Reader, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}
-    before = {part.name: part for part in entries.parts_of(writer, space, source)}
+    before = {part.name: part for part in entries.parts_of(reader, space, source)}
     for name in part_by_name.keys() - before.keys():
-        if (other := entries.file_source(writer, space, name)) is not None:
+        if (other := entries.file_source(reader, space, name)) is not None:
             before[name] = other
     gone: list[int] = []
     for name, old in before.items():
-        seq_by_place = entries.places(writer, space, name)
+        seq_by_place = entries.places(reader, space, name)
         part = part_by_name.get(name)
         if seq_by_place and (old.digest is None or (part and part.document != old.document)):
             brought = "no file brought" if old.digest is None else f"{old.path} brought"
@@ -224,10 +330,3 @@ def _placed(part: FilePart, envelope: Envelope) -> Iterator[Draft]:
     """The drafts of a part of a file, each in its place."""
     drafts = numbered(part.drafts(envelope), part.source)
     return (replace(draft, position=place) for place, draft in enumerate(drafts))
-
-
-def _store(writer: Writer, space: int, source: str, drafts: Iterable[Draft]) -> Receipt:
-    place = entries.source_id(writer, space, source)
-    queue = changes.VIEW if source == changes.SOURCE else None
-    done = entries.append(writer, space, place, drafts, queue)
-    return Receipt(ids=tuple(done.ids), unchanged=done.unchanged)

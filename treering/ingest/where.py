@@ -15,7 +15,9 @@ from treering.text import check_text
 class Where(TypedDict, total=False):
     """Conditions that must all hold. Times may be ISO 8601 texts; ``until`` is exclusive.
 
-    ``omit`` are ids of entries to leave out, such as those that a prompt holds already.
+    ``metadata`` are values or conditions by key: see ``Filter``. ``omit`` are ids of entries to
+    leave out, such as those that a prompt holds already. With ``as_of``, a time, only what was
+    known then is given back, and as it was marked then.
     """
 
     source: str | None
@@ -26,6 +28,7 @@ class Where(TypedDict, total=False):
     until: date | str | None
     metadata: Mapping[str, JSON] | None
     omit: Collection[str] | None
+    as_of: date | str | None
 
 
 def to_filter(where: Where) -> Filter:
@@ -39,7 +42,7 @@ def to_filter(where: Where) -> Filter:
     for key in ("source", "speaker", "session"):
         if key in given:
             given[key] = _text(given[key], key)
-    for key in ("since", "until"):
+    for key in ("since", "until", "as_of"):
         if key in given:
             given[key] = parse_time(given[key], key)
     metadata = given.get("metadata", {})

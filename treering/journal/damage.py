@@ -22,6 +22,8 @@ HELP: Final = (
 ANEW: Final = "`treering export` and `treering import` into a new file make it anew"
 """What helps where only something derived is damaged."""
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+_NO_KEY: Final = ', ""]'
 _MIN_KEYS: Final = 1 << 12  # imports may have counted lines that were there already
 _UNREADABLE: Final = (
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError),
@@ -57,7 +59,7 @@ def is_content(stored: bytes, content: Content, identity: str, seq: int) -> bool
     """
     # Many keys may have to be tried: the content is hashed once, and only the keys differ.
     begun = hashlib.sha256(_head(content).encode())
-    if stored in (_ended(begun, ""), _ended(begun, identity)):
+    if stored == _ended(begun, "") or stored == _ended(begun, identity):
         return True
     return _repetitions.has_number(begun, stored, max(seq, _MIN_KEYS))
 
@@ -187,8 +189,8 @@ def _ended(begun: _Hash, key: str) -> bytes:
 
 
 def _head(content: Content) -> str:
-    return json.dumps(content, ensure_ascii=False)[:-1]
+    return _encode(content)[:-1]
 
 
 def _tail(key: str) -> str:
-    return f", {json.dumps(key, ensure_ascii=False)}]"
+    return f", {_encode(key)}]" if key else _NO_KEY

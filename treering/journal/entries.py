@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
-from treering.journal import damage, labels, stored
+from treering.journal import damage, labels, stored, supersession
+from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
-from treering.records import JSON, KINDS, Entry, Filter, Kind
+from treering.records import KINDS, Entry, Filter, Kind
 
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
-MAX_INTEGER_BITS = 63  # beyond it SQLite compares rounded numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Draft:
     id: str | None = None
     position: int | None = None
     added: datetime | None = None
+    expires: datetime | None = None
+    pinned: bool = False
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""
@@ -73,6 +75,15 @@ def _named(space: int, name: str) -> tuple[int, bytes]:
     return space, labels.hash_of(name)
 
 
+def sources_named(reader: Reader, space: int, name: str) -> list[int]:
+    """The numbers of the sources that a filter's ``source`` stands for; see ``Filter``."""
+    clause, params = _source_clause(name)
+    rows = reader.rows(
+        f"SELECT s.id FROM source s WHERE s.space = ? AND {clause}", (space, *params)
+    )
+    return [int(row[0]) for row in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class FileSource:
     """A source that was read from a file: the digest of that, which changes with its content.
@@ -85,6 +96,11 @@ class FileSource:
     digest: bytes | None
     path: str | None = None
     document: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """What the whole file is called, of which this may be a part."""
+        return self.document or self.name
 
 
 _FILE_SOURCE = (
@@ -133,11 +149,22 @@ def set_file(writer: Writer, space: int, file: FileSource) -> None:
         path = labels.replace(writer, path, file.path)
     if file.document != row[4]:
         document = labels.replace(writer, document, file.document)
+    path_hash = None if file.path is None else labels.hash_of(file.path)
     whole = None if file.document is None else labels.hash_of(file.document)
     writer.execute(
-        "UPDATE source SET digest = ?, path = ?, document = ?, whole = ? WHERE id = ?",
-        (file.digest, path, document, whole, row[0]),
+        "UPDATE source SET digest = ?, path = ?, path_hash = coalesce(?, path_hash), document = ?,"
+        " whole = ? WHERE id = ?",
+        (file.digest, path, path_hash, document, whole, row[0]),
     )
+
+
+def source_names(reader: Reader, space: int) -> list[str]:
+    """The names of the sources of a space, in the order they were made."""
+    rows = reader.rows(
+        "SELECT n.text FROM source s JOIN label n ON n.id = s.name WHERE s.space = ? ORDER BY s.id",
+        (space,),
+    )
+    return [str(row[0]) for row in rows]
 
 
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
@@ -165,6 +192,43 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
         _named(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
+
+
+def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
+    """Give the source of a file, or the parts of a document, another name and path."""
+    identity = labels.hash_of(name)
+    rows = list(
+        writer.rows(
+            "SELECT s.id, s.name, n.text, s.path, s.document FROM source s"
+            " JOIN label n ON n.id = s.name WHERE s.space = ? AND (s.hash = ? OR s.whole = ?)",
+            (space, identity, identity),
+        )
+    )
+    for source, label, old, old_path, document in rows:
+        renamed = new + str(old)[len(name) :]
+        whole = None if document is None else new
+        writer.execute(
+            "UPDATE source SET hash = ?, family = ?, name = ?, path = ?, path_hash = ?,"
+            " document = ?, whole = ? WHERE id = ?",
+            (
+                *(labels.hash_of(renamed), labels.family_of(renamed)),
+                labels.replace(writer, label, renamed),
+                *(labels.replace(writer, old_path, path), labels.hash_of(path)),
+                labels.replace(writer, document, whole),
+                *(None if whole is None else labels.hash_of(whole), source),
+            ),
+        )
+
+
+def of_source(reader: Reader, space: int, name: str) -> list[int]:
+    """The sequence numbers of the entries of a source, or of a document's parts."""
+    identity = labels.hash_of(name)
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        " WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY e.seq",
+        (space, identity, identity),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def append(
@@ -205,35 +269,49 @@ def _insert(
         return None
     identity = draft.id or secrets.token_hex(8)
     seq = writer.insert(
-        "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
+        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(space, identity, source, position, digest, draft.kind),
             micros(draft.at) if draft.at else None,
             micros(draft.added) if draft.added else now,
             _put_body(writer, draft),
+            micros(draft.expires) if draft.expires else None,
+            int(draft.pinned),
         ),
     )
     return identity, seq
 
 
+def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
+    """Raise InputError if the id of a draft is here with another text."""
+    here = digests(reader, space, [draft.id for draft in drafts if draft.id is not None])
+    for draft in drafts:
+        if draft.id in here:
+            _is_id_there(reader, space, draft)
+
+
 def _is_there(writer: Writer, space: int, source: int, draft: Draft, digest: bytes) -> bool:
     """Whether the source holds the content, or the space the id. Raises InputError."""
     row = writer.row("SELECT 1 FROM entry WHERE source = ? AND digest = ?", (source, digest))
-    if draft.id is None:
-        return row is not None
     # An import gives ids: an id may also stand for another text here.
-    named = writer.row(
+    is_id_there = draft.id is not None and _is_id_there(writer, space, draft)
+    return row is not None or is_id_there
+
+
+def _is_id_there(reader: Reader, space: int, draft: Draft) -> bool:
+    """Whether the space has the id of a draft. Raises InputError if it has another text."""
+    row = reader.row(
         "SELECT b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
         " WHERE e.space = ? AND e.id = ?",
         (space, draft.id),
     )
-    if named is not None and named[0] != draft.text:
+    if row is not None and row[0] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
             "import into an empty space, or forget that entry first"
         )
-    return row is not None or named is not None
+    return row is not None
 
 
 def _put_body(writer: Writer, draft: Draft) -> int:
@@ -294,6 +372,26 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
     return [int(row[0]) for row in rows]
 
 
+def metadata_values(
+    reader: Reader, space: int, key: str, seqs: Collection[int] | None
+) -> Iterator[tuple[int, str, Value]]:
+    """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
+
+    They are those of ``seqs``, or all. SQLite says what a value is, as it does in a filter.
+    """
+    sql = (
+        "SELECT e.seq, m.type, m.value FROM entry e JOIN body b ON b.id = e.body,"
+        " json_each(b.metadata) m"
+        " WHERE e.space = ? AND m.key = ?"
+    )
+    params: list[Value] = [space, key]
+    if seqs is not None:
+        sql += " AND e.seq IN (SELECT value FROM json_each(?))"
+        params.append(json.dumps(list(seqs)))
+    rows = reader.rows(f"{sql} ORDER BY e.seq", params)
+    return ((int(row[0]), str(row[1]), row[2]) for row in rows)
+
+
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:
     """The digests of the ids that a space has; a digest changes when its entry is rewritten."""
     rows = reader.rows(
@@ -352,6 +450,17 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
+def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
+    """The digests of entries by sequence number, not compared with what they are of; those that
+    have gone are left out. A digest changes when its entry is rewritten.
+    """
+    rows = reader.rows(
+        "SELECT seq, digest FROM entry WHERE seq IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(seqs)),),
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
+
+
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
     entry_by_seq = by_seq(reader, seqs)
@@ -406,8 +515,29 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Delete entries; their derived rows must have gone before. What they said is overwritten."""
+    supersession.erase(writer, seqs)
     _blank_bodies(writer, seqs)
     writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
+
+
+def expired(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are not to be kept any longer."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND expires <= ? ORDER BY seq",
+        (space, micros(datetime.now(UTC))),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def pinned(reader: Reader, space: int) -> list[int]:
+    """The sequence numbers of the entries that are pinned."""
+    rows = reader.rows("SELECT seq FROM entry WHERE space = ? AND pinned ORDER BY seq", (space,))
+    return [int(row[0]) for row in rows]
+
+
+def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
+    """Pin an entry, or pin it no longer."""
+    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (int(pinned), seq))
 
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
@@ -437,17 +567,20 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        _source_clause(condition.source),
         ("b.speaker = ?", condition.speaker),
         ("b.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
         ("e.at >= ?", since),
         ("e.at < ?", until),
+        ("coalesce(e.at, e.added) <= ?", micros(condition.as_of) if condition.as_of else None),
+        ("(e.expires IS NULL OR e.expires > ?)", micros(datetime.now(UTC))),
     ]
     clauses: list[tuple[str, list[Value]]] = [
         (clause, [value]) for clause, value in columns if value is not None
     ]
-    clauses += [_metadata_clause(key, value) for key, value in condition.metadata.items()]
+    if condition.source is not None:
+        clauses.append(_source_clause(condition.source))
+    clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
@@ -455,28 +588,13 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     return sql, [param for _, params in clauses for param in params]
 
 
-def _source_clause(source: str | None) -> tuple[str, Value]:
-    """The condition for a source name; one that ends in ``/`` stands for all sources below it.
+def _source_clause(source: str) -> tuple[str, list[Value]]:
+    """The condition for the name of a source or the file it was read from.
 
-    The name of a document stands for its parts, such as pages.
+    One that ends in ``/`` stands for all below it; the name of a document stands for its parts,
+    such as pages.
     """
-    if source is not None and source.endswith("/"):
-        return "instr(n.text, ?) = 1", source
-    return "? IN (s.hash, s.whole)", None if source is None else labels.hash_of(source)
-
-
-def _metadata_clause(key: str, value: JSON) -> tuple[str, list[Value]]:
-    """Equality of one top-level key, by JSON text: type and value must agree (1 is not true)."""
-    if not isinstance(key, str) or not key:
-        raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
-    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    clause = (
-        "EXISTS (SELECT 1 FROM json_each(b.metadata) m WHERE m.key = ? AND"
-        " CASE m.type WHEN 'text' THEN json_quote(m.value) WHEN 'true' THEN 'true'"
-        " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE m.value END"
-        " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
-        " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END)"
-    )
-    return clause, [key, literal, literal, literal, literal, literal]
+    if source.endswith("/"):
+        begins = "instr((SELECT text FROM label WHERE id = {}), ?) = 1"
+        return f"({begins.format('s.name')} OR {begins.format('s.path')})", [source, source]
+    return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]

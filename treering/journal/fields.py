@@ -14,6 +14,9 @@ from treering.text import check_text
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?")
+_canonical = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+).encode
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
@@ -55,7 +58,7 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
     if len(value) > MAX_NAME_CHARS:
         raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
-    if any(category(character) in UNNAMEABLE for character in value):
+    if not value.isprintable() and any(category(c) in UNNAMEABLE for c in value):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return value
 
@@ -66,10 +69,7 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         for key in metadata:
             if not isinstance(key, str):
                 raise TypeError(f"key {key!r} is not a text")
-        text = json.dumps(
-            dict(metadata), ensure_ascii=False, sort_keys=True, separators=(",", ":"),
-            allow_nan=False,
-        )  # fmt: skip
+        text = _canonical(dict(metadata)) if metadata else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
     if _ESCAPED_NUL.search(text):

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from treering.errors import DimensionMismatch
+from treering.errors import DimensionMismatch, UnknownName
 from treering.journal.contract import Database, Reader, Row, Value, Writer
 
 NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
+
+UNNAMED = "\n"
+"""Begins the name of what is left of a removed space; no name that is given has a line break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,9 @@ class SpaceReader:
         self._reader = reader
         self._read_state: SpaceState | None = None
         self.name = name
+        self.as_of: int | None = None
+        """What came to be known later, in microseconds since the epoch, is to marks as if it had
+        not been said; None for now."""
 
     @property
     def id(self) -> int:
@@ -79,6 +86,25 @@ class SpaceReader:
     def model(self) -> EmbeddingModel | None:
         """The embedding model that answers; None before one has embedded something."""
         return self.state.model
+
+    def ensure_there(self) -> None:
+        """Raise UnknownName if the file has spaces, but not this one.
+
+        "Nothing found" would hide a slip of the pen. A file without any space is a new one, and
+        what a key opens was named on purpose.
+        """
+        if self.id != NOWHERE:
+            return
+        there = names(self)
+        keyed = "SELECT 1 FROM serve_key WHERE space = ?"
+        if not there or self.row(keyed, (self.name,)) is not None:
+            return
+        near = get_close_matches(self.name, there, 1)
+        meant = f", but there is {near[0]!r}" if near else ""
+        raise UnknownName(
+            f"there is no space {self.name!r}{meant}; spaces() lists all, add() makes one, and so "
+            "does opening with create=True"
+        )
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
@@ -102,6 +128,13 @@ class SpaceWriter(SpaceReader):
         if self.state.id == NOWHERE:
             self._writer.execute(
                 "INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING", (self.name,)
+            )
+            # Numbers are not given twice. So no process takes rows that it has in memory of a
+            # removed space for those of a later one of the same name.
+            self._writer.execute(
+                "UPDATE space SET revision = id << 32, edition = id << 32"
+                " WHERE name = ? AND revision = 0 AND edition = 0",
+                (self.name,),
             )
             self._read_state = None
         return self.state.id
@@ -168,6 +201,26 @@ class Space:
         """
         with self.database.write() as writer:
             yield SpaceWriter(writer, self.name)
+
+
+def begin(space: Space, create: bool | None) -> None:
+    """Make a space if ``create`` says so; if it says no, raise UnknownName unless it is there."""
+    with space.read() as reader:
+        there = reader.id != NOWHERE
+        if not there and create is False:
+            reader.ensure_there()
+            raise UnknownName(
+                f"there is no space {space.name!r}; leave create=False out to make it"
+            )
+    if not there and create:
+        with space.write() as writer:
+            _ = writer.id  # a space gets its row when its number is first asked for
+
+
+def names(reader: Reader) -> list[str]:
+    """The names of all spaces of the database."""
+    rows = reader.rows("SELECT name FROM space WHERE instr(name, ?) <> 1 ORDER BY name", (UNNAMED,))
+    return [str(row[0]) for row in rows]
 
 
 def read_state(reader: Reader, name: str) -> SpaceState:

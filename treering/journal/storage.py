@@ -19,6 +19,7 @@ _USED: Final = {
     " UNION SELECT document FROM source WHERE document IS NOT NULL",
     "term_list": "SELECT terms FROM fragment",
     "vector_data": "SELECT id FROM vector",
+    "intake_slice": "SELECT id FROM intake_slice WHERE NOT taken",
 }
 """The rows in use of each table whose rows are blanked instead of deleted."""
 
@@ -42,8 +43,8 @@ def blanked(reader: Reader) -> int:
 
 
 def add_blanked(writer: Writer, size: int) -> None:
-    """Count bytes that were blanked."""
-    _set(writer, _BLANKED, blanked(writer) + size)
+    """Count bytes that were blanked; negative ones, whose rows were deleted."""
+    _set(writer, _BLANKED, max(blanked(writer) + size, 0))
 
 
 def is_rewrite_due(reader: Reader) -> bool:

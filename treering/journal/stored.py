@@ -14,7 +14,7 @@ from treering.records import Entry
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, b.text, n.text, e.position, e.kind, e.added, e.at, b.speaker, b.role, b.session, "
-    "b.metadata, e.digest, e.seq"
+    "b.metadata, e.digest, e.seq, e.expires, e.pinned"
 )
 # LEFT: an entry whose source or body is damaged is an error, not absent.
 FROM = (
@@ -87,6 +87,8 @@ def entry_of(row: Row) -> Entry:
             role=role,
             session=session,
             metadata=json.loads(metadata),
+            expires=None if row[13] is None else moment(row[13]),
+            pinned=bool(row[14]),
         )
 
 

@@ -111,11 +111,12 @@ def _move_sources(writer: Writer, first: int, last: int) -> None:
     )
     for identity, space, name, digest, path in rows:
         writer.execute(
-            "INSERT INTO source (id, space, hash, family, name, digest, path)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO source (id, space, hash, family, name, digest, path, path_hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(identity, space, labels.hash_of(name), labels.family_of(name)),
                 *(labels.put(writer, name), digest, labels.put(writer, path)),
+                None if path is None else labels.hash_of(path),
             ),
         )
 

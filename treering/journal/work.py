@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from treering.journal.contract import Reader, Writer
@@ -36,16 +37,21 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     Call it in the transaction that stores the work's result: a crash before leaves the work queued,
     and of two workers only one stores.
     """
-    claimed = {
-        target
-        for target in targets
-        if writer.execute(
-            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?", (space, view, target)
-        )
-    }
-    if claimed and writer.row("SELECT 1 FROM work_error LIMIT 1") is not None:
+    # Most of what follows the journal was never queued: all is looked up in one statement.
+    rows = writer.rows(
+        "SELECT target FROM work WHERE space = ? AND view = ?"
+        " AND target IN (SELECT value FROM json_each(?))",
+        (space, view, json.dumps(list(targets))),
+    )
+    claimed = {int(row[0]) for row in rows}
+    if not claimed:
+        return claimed
+    tables = ["work"]
+    if writer.row("SELECT 1 FROM work_error LIMIT 1") is not None:
+        tables.append("work_error")
+    for table in tables:
         writer.many(
-            "DELETE FROM work_error WHERE space = ? AND view = ? AND target = ?",
+            f"DELETE FROM {table} WHERE space = ? AND view = ? AND target = ?",
             ((space, view, target) for target in claimed),
         )
     return claimed

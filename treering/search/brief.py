@@ -19,8 +19,9 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
 from treering.search.terms import terms
 
-Section = Literal["about", "holds", "open", "lately"]
+Section = Literal["pinned", "about", "holds", "open", "lately"]
 TITLES: Final[dict[Section, str]] = {
+    "pinned": "Pinned",
     "about": "Who and what this is about",
     "holds": "Decisions and preferences that hold",
     "open": "Open",
@@ -28,6 +29,9 @@ TITLES: Final[dict[Section, str]] = {
 }
 SHARES: Final[dict[Section, float]] = {"about": 0.2, "holds": 0.4, "open": 0.2, "lately": 0.2}
 """Of the budget. What a section leaves goes to those after it, and then to any."""
+
+PINNED_SHARE: Final = 0.25
+"""Of the budget, before all others, where something is pinned."""
 
 MAX_LINE_CHARS: Final = 240
 SAME: Final = 0.6
@@ -118,11 +122,12 @@ class Saying:
 class BriefMaterial:
     """What a brief is made of: the most important first in each list, but ``newest`` as added.
 
-    ``about`` are facts that hold, and topics; ``holds`` memos that somebody pinned; ``changed``
-    what newer statements superseded; ``newest`` the latest entries, without those that are
-    superseded.
+    ``pinned`` are the entries that somebody pinned, ``about`` facts that hold, and topics;
+    ``holds`` memos that somebody pinned; ``changed`` what newer statements superseded; ``newest``
+    the latest entries, without those that are superseded.
     """
 
+    pinned: tuple[Saying, ...] = ()
     about: tuple[Saying, ...] = ()
     holds: tuple[Saying, ...] = ()
     changed: tuple[Saying, ...] = ()
@@ -134,6 +139,7 @@ def compose(
 ) -> Brief:
     """The brief that fits ``budget`` tokens."""
     candidates: dict[Section, list[Saying]] = {
+        "pinned": list(material.pinned),
         "about": list(material.about),
         "holds": [*material.holds, *_sentences(material.newest, _HOLDS, people_only=True)],
         "open": list(_unfinished(material.newest)),
@@ -162,7 +168,11 @@ def _fitting(
     picked: dict[Section, list[Saying]] = {section: [] for section in TITLES}
     taken: list[frozenset[int]] = []
     left = 0.0
-    for shares in (SHARES, dict.fromkeys(SHARES, 0.0)):
+    shares_first = SHARES
+    if candidates["pinned"]:
+        rest = {section: share * (1 - PINNED_SHARE) for section, share in SHARES.items()}
+        shares_first = {"pinned": PINNED_SHARE, **rest}
+    for shares in (shares_first, dict.fromkeys(shares_first, 0.0)):
         for section, share in shares.items():
             left += budget * share
             for saying in candidates[section]:

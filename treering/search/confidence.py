@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from treering.arrays import Floats
-from treering.search.own import FLAT
+from treering.search.own import FLAT, moments
 
 FEATURES: Final = ("coverage", "cosine", "standing")
 """What the model knows of a hit.
@@ -77,8 +77,8 @@ class Standings:
     @classmethod
     def of(cls, scores: Floats) -> Standings:
         """Those of scores of shape (N, Q)."""
-        centre = scores.mean(axis=0, dtype=np.float64).astype(np.float32)
-        deviation = scores.std(axis=0, dtype=np.float64).astype(np.float32)
+        columns = [moments(column) for column in scores.T]
+        centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
         return cls(centre, deviation, sqrt(2 * log(len(scores) + 2)))
 
     def standing(self, score: float, query: int) -> float:

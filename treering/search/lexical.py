@@ -1,25 +1,41 @@
-"""BM25 over an in-memory inverted index that grows by sorted runs."""
+"""BM25 over an in-memory inverted index that grows by sorted runs and shrinks by marks.
+
+Rows are counted twice. A row keeps the *slot* it was given when it came; postings know it by that.
+What asks from outside counts the rows that are there, from 0. So no posting changes when a row
+goes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats, without
 from treering.search.terms import Terms
 
 K1 = 1.2
 B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
 MERGE_RATIO = 2  # a run is merged into one at most this much larger: O(log N) runs, O(N log N) work
+SEALED = 1 << 18
+"""Postings from which a run is merged no more: no single addition sorts more than some of these."""
+
+MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
+TERMS_SEEN = 4_096
+"""Terms of queries whose rows are kept at hand; more are looked up again."""
+
+Slots = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class _PostingRun:
-    """Postings sorted by term: those of ``terms[i]`` are at ``starts[i]:starts[i + 1]``."""
+class PostingRun:
+    """Which rows hold which terms how often, sorted by term.
+
+    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend.
+    """
 
     terms: NDArray[np.uint32]
     starts: NDArray[np.int64]
@@ -29,31 +45,45 @@ class _PostingRun:
     @classmethod
     def of(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
-    ) -> _PostingRun:
+    ) -> PostingRun:
+        """Postings in any order, those of one term by row, as a run."""
         order = _argsort32(terms)
-        unique, first = np.unique(terms[order], return_index=True)
+        return cls._sorted(terms[order], rows[order], counts[order])
+
+    @classmethod
+    def _sorted(
+        cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
+    ) -> PostingRun:
+        first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
         starts = np.append(first, len(terms)).astype(np.int64)
-        return cls(unique, starts, rows[order], counts[order])
+        return cls(terms[first], starts, rows, counts)
 
     def flat_terms(self) -> NDArray[np.uint32]:
+        """The term of every posting."""
         return np.repeat(self.terms, np.diff(self.starts))
 
-    def postings(self, term: int) -> slice:
+    def postings(self, terms: NDArray[np.uint32]) -> list[slice]:
+        """Where the postings of each term are; empty where it has none."""
         # An unknown term gets the place where it would stand: the end, or another term's.
-        at = int(np.searchsorted(self.terms, np.uint32(term)))
-        if at == len(self.terms) or self.terms[at] != term:
-            return slice(0, 0)
-        return slice(int(self.starts[at]), int(self.starts[at + 1]))
+        at = np.minimum(np.searchsorted(self.terms, terms), max(len(self.terms) - 1, 0))
+        if not len(self.terms):
+            return [slice(0, 0)] * len(terms)
+        stops = np.where(self.terms[at] == terms, self.starts[at + 1], self.starts[at])
+        return list(map(slice, self.starts[at].tolist(), stops.tolist()))
+
+    def kept(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
+        """The postings of the rows that are ``alive``, under their new ``number``."""
+        keep = alive[self.rows]
+        rows = number[self.rows[keep]]
+        return self._sorted(self.flat_terms()[keep], rows, self.counts[keep])
 
 
-def _holds(rows: NDArray[np.int32], row: int) -> bool:
-    """Whether a row is among those of a term, which ascend."""
-    at = int(rows.searchsorted(row))
-    return at < len(rows) and int(rows[at]) == row
-
-
-TERMS_SEEN = 4_096
-"""Terms of queries whose rows are kept at hand; more are looked up again."""
+def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
+    """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
+    rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
+    lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
+    return PostingRun.of(flat[:, 0], rows, counts), lengths
 
 
 def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -64,95 +94,166 @@ def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
     return order
 
 
-class Lexical:
-    """BM25 scores of every row. Immutable: growing makes a new index that shares the old runs."""
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """The number of terms in each slot, in a buffer that later indexes may share and extend."""
 
-    def __init__(
-        self, runs: Sequence[_PostingRun] = (), lengths: NDArray[np.int32] | None = None
-    ) -> None:
-        self._runs = tuple(runs)
-        self._terms_seen: dict[int, tuple[float, list[NDArray[np.int32]]]] = {}
-        self._lengths = np.zeros(0, dtype=np.int32) if lengths is None else lengths
+    buffer: NDArray[np.int32]
+    size: int
+
+    @property
+    def values(self) -> NDArray[np.int32]:
+        return self.buffer[: self.size]
+
+    def extended(self, lengths: NDArray[np.int32], own_end: bool) -> _Lengths:
+        """These and more; into the buffer's free end, if that is not another index's already."""
+        total = self.size + len(lengths)
+        buffer = self.buffer
+        if total > len(buffer) or not own_end:
+            buffer = np.zeros(total + total // 8, dtype=np.int32)
+            buffer[: self.size] = self.values
+        buffer[self.size : total] = lengths
+        return _Lengths(buffer, total)
+
+
+class Lexical:
+    """BM25 scores of every row. Immutable: a change makes a new index that shares the old runs."""
+
+    def __init__(self) -> None:
+        self._runs: tuple[PostingRun, ...] = ()
+        self._lengths = _Lengths(np.zeros(0, dtype=np.int32), 0)
+        self._gone = np.zeros(0, dtype=np.int32)  # slots without a row, ascending
+        self._is_gone: NDArray[np.bool_] | None = None  # by slot, if there are any
+        self._total = 0  # terms of all rows
+        self._end = threading.Lock()  # taken by the first index that is made by extending this
+        self._terms_seen: dict[int, tuple[float, list[Slots]]] = {}
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return self._lengths.size - len(self._gone)
 
     def extended(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
         """This index with ``len(sizes)`` rows more; row i has the next ``sizes[i]`` of ``flat``."""
-        rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
-        lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
-        new = _PostingRun.of(flat[:, 0], rows + np.int32(len(self)), counts)
-        return Lexical(_merged([*self._runs, new]), np.concatenate([self._lengths, lengths]))
+        return self.grown(*counted(flat, sizes))
+
+    def grown(self, postings: PostingRun, lengths: NDArray[np.int32]) -> Lexical:
+        """This index with ``len(lengths)`` rows more, whose places ``postings`` count from 0."""
+        result = Lexical()
+        run = replace(postings, rows=postings.rows + np.int32(self._lengths.size))
+        result._runs = tuple(_merged([*self._runs, run]))
+        result._lengths = self._lengths.extended(lengths, self._end.acquire(False))
+        result._total = self._total + int(lengths.sum())
+        result._gone = self._gone
+        if self._is_gone is not None:
+            more = np.zeros(len(lengths), dtype=np.bool_)
+            result._is_gone = np.concatenate([self._is_gone, more])
+        return result
+
+    def shrunk(self, rows: Codes) -> Lexical:
+        """This index without some rows, given ascending; the later ones move up."""
+        gone = self._slots(rows).astype(np.int32)
+        result = Lexical()
+        result._runs, result._lengths = self._runs, self._lengths
+        result._end.acquire()  # the free end stays that of this index
+        result._total = self._total - int(self._lengths.values[gone].sum())
+        result._gone = np.insert(self._gone, np.searchsorted(self._gone, gone), gone)
+        is_gone = np.zeros(self._lengths.size, dtype=np.bool_)
+        is_gone[result._gone] = True
+        result._is_gone = is_gone
+        if len(result._gone) > MOST_GONE * self._lengths.size:
+            result._compact(is_gone)
+        return result
 
     def kept(self, keep: NDArray[np.bool_]) -> Lexical:
         """This index without the rows where ``keep``, shape (N,), is False; others move up."""
-        renumbered = (np.cumsum(keep) - 1).astype(np.int32)
-        runs = []
-        for run in self._runs:
-            alive = keep[run.rows]
-            terms = run.flat_terms()[alive]
-            runs.append(_PostingRun.of(terms, renumbered[run.rows[alive]], run.counts[alive]))
-        return Lexical([run for run in runs if len(run.rows)], self._lengths[keep])
+        return self.shrunk(np.flatnonzero(~keep))
+
+    def _compact(self, is_gone: NDArray[np.bool_]) -> None:
+        """Number the rows anew, so that each has the slot of its own number."""
+        alive = ~is_gone
+        number = (np.cumsum(alive) - 1).astype(np.int32)
+        runs = [run.kept(alive, number) for run in self._runs]
+        self._runs = tuple(run for run in runs if len(run.rows))
+        lengths = self._lengths.values[alive]
+        self._lengths = _Lengths(lengths, len(lengths))
+        self._gone, self._is_gone = self._gone[:0], None
+
+    def _slots(self, rows: Codes) -> Codes:
+        """The slots of rows: each is as far on as there are slots without a row before it."""
+        before = self._gone - np.arange(len(self._gone))
+        slots: Codes = rows + np.searchsorted(before, rows, side="right")
+        return slots
 
     def score(self, query: Terms) -> Floats:
         """BM25 of every row for a query, shape (N,); each term of the query counts once."""
-        scores = np.zeros(len(self), dtype=np.float32)
-        if not len(self):
-            return scores
+        scores = np.zeros(self._lengths.size, dtype=np.float32)
         average = np.float32(self._average())
-        for term in query[:, 0].tolist():
-            postings = [(run, run.postings(term)) for run in self._runs]
-            idf = self._idf(sum(where.stop - where.start for _, where in postings))
-            for run, where in postings:
-                rows = run.rows[where]
-                counts = run.counts[where].astype(np.float32)
-                norm = K1 * (1 - B + B * self._lengths[rows].astype(np.float32) / average)
-                # A row occurs once in the postings of a term, so += loses nothing.
-                scores[rows] += idf * counts * (K1 + 1) / (counts + norm)
-        return scores
+        lengths = self._lengths.values
+        for rows, counts in self._found(query[:, 0]):
+            idf = self._idf(self._frequency(rows))
+            weights = counts.astype(np.float32)
+            norm = K1 * (1 - B) + (K1 * B / average) * lengths[rows].astype(np.float32)
+            norm += weights
+            weights *= idf * np.float32(K1 + 1)
+            weights /= norm
+            # A row occurs once in the postings of a term, so += loses nothing.
+            scores[rows] += weights
+        return without(scores, self._gone)
+
+    def _found(self, terms: NDArray[np.uint32]) -> list[tuple[Slots, NDArray[np.uint16]]]:
+        """Slots, ascending, and counts of the postings of each term, of all runs together."""
+        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in terms]
+        for run in self._runs:
+            for (rows, counts), where in zip(parts, run.postings(terms), strict=True):
+                if where.stop > where.start:
+                    rows.append(run.rows[where])
+                    counts.append(run.counts[where])
+        nothing = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+        return [
+            (np.concatenate(rows), np.concatenate(counts)) if rows else nothing
+            for rows, counts in parts
+        ]
+
+    def _frequency(self, rows: Slots) -> int:
+        """How many of the slots that hold a term have a row."""
+        gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[rows]))
+        return len(rows) - gone
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
         counts: dict[int, int] = dict(text.tolist())
         norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
         return sum(
-            float(self._idf(self._frequency(term)))
-            * counts[term]
-            * (K1 + 1)
-            / (counts[term] + norm)
+            self._looked_up(term)[0] * counts[term] * (K1 + 1) / (counts[term] + norm)
             for term in query[:, 0].tolist()
             if term in counts
         )
 
     def _average(self) -> float:
         """The mean length of a row in terms."""
-        mean = float(self._lengths.mean())
-        return max(mean, 1e-9)
+        return max(self._total / max(len(self), 1), 1e-9)
 
     def coverage(self, query: Terms, row: int) -> float:
         """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
+        slot = int(self._slots(np.array([row]))[0])
         held = total = 0.0
         for term in query[:, 0].tolist():
             idf, places = self._looked_up(term)
             total += idf
-            held += idf * any(_holds(rows, row) for rows in places)
+            held += idf * any(_holds(rows, slot) for rows in places)
         return held / total if total else 0.0
 
-    def _looked_up(self, term: int) -> tuple[float, list[NDArray[np.int32]]]:
-        """The idf of a term and the rows that hold it, kept for the other hits of a search."""
+    def _looked_up(self, term: int) -> tuple[float, list[Slots]]:
+        """The idf of a term and the slots that hold it, kept for the other hits of a search."""
         entry = self._terms_seen.get(term)
         if entry is None:
-            places = [rows for run in self._runs if len(rows := run.rows[run.postings(term)])]
-            entry = float(self._idf(sum(map(len, places)))), places
+            asked = np.array([term], dtype=np.uint32)
+            places = [run.rows[run.postings(asked)[0]] for run in self._runs]
+            frequency = sum(self._frequency(rows) for rows in places)
+            entry = float(self._idf(frequency)), [rows for rows in places if len(rows)]
             if len(self._terms_seen) >= TERMS_SEEN:
                 self._terms_seen.clear()
             self._terms_seen[term] = entry
         return entry
-
-    def _frequency(self, term: int) -> int:
-        places = (run.postings(term) for run in self._runs)
-        return sum(where.stop - where.start for where in places)
 
     def _idf(self, frequency: int) -> np.float32:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
@@ -160,12 +261,18 @@ class Lexical:
         return idf
 
 
-def _merged(runs: list[_PostingRun]) -> list[_PostingRun]:
+def _holds(rows: Slots, row: int) -> bool:
+    """Whether a row is among those of a term, which ascend."""
+    at = int(rows.searchsorted(row))
+    return at < len(rows) and int(rows[at]) == row
+
+
+def _merged(runs: list[PostingRun]) -> list[PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
-    while len(runs) > 1 and len(runs[-2].rows) <= MERGE_RATIO * len(runs[-1].rows):
+    while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
         last, before = runs.pop(), runs.pop()
         runs.append(
-            _PostingRun.of(
+            PostingRun.of(
                 np.concatenate([before.flat_terms(), last.flat_terms()]),
                 np.concatenate([before.rows, last.rows]),
                 np.concatenate([before.counts, last.counts]),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats, without
 from treering.search.relations.contract import cosines
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
@@ -22,6 +24,15 @@ to 0.7 recalls equally well."""
 
 FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
 
+PIECE = 1 << 15
+"""Rows worked on at a time, so that what is made of them stays in the processor's cache."""
+
+
+def pieces(size: int) -> Iterator[slice]:
+    """The rows of a column in pieces."""
+    for start in range(0, size, PIECE):
+        yield slice(start, min(start + PIECE, size))
+
 
 @dataclass(frozen=True, slots=True)
 class RawScores:
@@ -32,14 +43,55 @@ class RawScores:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaledScores:
+    """``scale · (raw − centre)`` for raw scores of shape (N, Q), 0 for the rows in ``silent``.
+
+    ``scale`` and ``centre`` have shape (Q,). Nothing is worked out before somebody asks.
+    """
+
+    raw: Floats
+    scale: Floats
+    centre: Floats
+    silent: Codes
+
+    def values(self) -> Floats:
+        """All of them, shape (N, Q), columns contiguous."""
+        total = np.zeros(self.raw.shape, dtype=np.float32, order="F")
+        self.add_to(total)
+        return total
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row."""
+        if row in self.silent:
+            return 0.0
+        return float((self.raw[row, query] - self.centre[query]) * self.scale[query])
+
+    def add_to(self, total: Floats) -> None:
+        """Add them to scores of the same shape."""
+        before = total[self.silent]
+        for column, raw, scale, centre in zip(
+            total.T, self.raw.T, self.scale, self.centre, strict=True
+        ):
+            for piece in pieces(len(column)):
+                scaled = raw[piece] - centre
+                scaled *= scale
+                column[piece] += scaled
+        total[self.silent] = before
+
+
+@dataclass(frozen=True, slots=True)
 class OwnScores:
     """The own score is the sum of ``terms``, each (N, Q)."""
 
-    terms: dict[str, Floats]
+    terms: dict[str, ScaledScores]
+    shape: tuple[int, int]
 
     def total(self) -> Floats:
         """The own score, shape (N, Q), columns contiguous."""
-        return np.asfortranarray(sum(self.terms.values()), dtype=np.float32)
+        total = np.zeros(self.shape, dtype=np.float32, order="F")
+        for term in self.terms.values():
+            term.add_to(total)
+        return total
 
 
 def raw_scores(
@@ -48,7 +100,8 @@ def raw_scores(
     """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query."""
     bm25 = cosine = None
     if mode != "dense":
-        bm25 = np.stack([snapshot.lexical.score(query) for query in queries]).T
+        columns = [snapshot.lexical.score(query) for query in queries]
+        bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
         cosine = cosines(snapshot.items.vectors, vectors)
     return RawScores(bm25, cosine)
@@ -60,9 +113,9 @@ def fuse(snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms]) -> OwnSco
     BM25 counts fully once one fragment holds ``FULL_COVERAGE`` of the query by idf, and in
     proportion below: where query and text share few words its best hits are accidents.
     """
-    terms: dict[str, Floats] = {}
+    terms: dict[str, ScaledScores] = {}
     if raw.bm25 is not None:
-        terms["lexical"] = standardised(raw.bm25)
+        terms["lexical"] = scaled(raw.bm25)
         if raw.cosine is not None:
             # How much BM25 has to say is seen at its best hit: the share of the query it covers.
             best = raw.bm25.argmax(axis=0).tolist()
@@ -71,27 +124,39 @@ def fuse(snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms]) -> OwnSco
                 for query, row in zip(queries, best, strict=True)
             ]
             weights = np.minimum(1, np.array(coverage, dtype=np.float32) / FULL_COVERAGE)
-            terms["lexical"] *= weights
+            lexical = terms["lexical"]
+            terms["lexical"] = replace(lexical, scale=lexical.scale * weights)
     if raw.cosine is not None:
-        terms["dense"] = standardised(raw.cosine, snapshot)
-    return OwnScores(terms)
+        terms["dense"] = scaled(raw.cosine, silent=~snapshot.embedded)
+    return OwnScores(terms, (len(snapshot), len(queries)))
 
 
-def standardised(scores: Floats, snapshot: Snapshot | None = None) -> Floats:
-    """Scores in standard deviations from their mean, each column by itself.
+def standardised(scores: Floats) -> Floats:
+    """Scores in standard deviations from their mean, each column by itself."""
+    return scaled(scores).values()
 
-    Given a snapshot, mean and deviation are those of the embedded fragments. The others get 0,
-    which is the mean: a vector that is not known yet says nothing about its fragment.
+
+def scaled(scores: Floats, silent: NDArray[np.bool_] | None = None) -> ScaledScores:
+    """Scores, shape (N, Q), in standard deviations from their mean, each column by itself.
+
+    Mean and deviation are those of the rows that are not ``silent``. The others get 0, which is the
+    mean: a vector that is not known yet says nothing about its fragment.
     """
-    partial = snapshot is not None and not snapshot.embedded.all()
-    embedded_scores = scores[snapshot.embedded] if snapshot is not None and partial else scores
-    centre = embedded_scores.mean(axis=0, dtype=np.float64).astype(np.float32)
-    result: Floats = scores - centre
-    spread = result[snapshot.embedded] if snapshot is not None and partial else result
-    deviation = np.sqrt(np.einsum("nq,nq->q", spread, spread) / max(len(spread), 1))
+    left_out = np.zeros(0, dtype=np.int64) if silent is None else np.flatnonzero(silent)
+    columns = [moments(without(column, left_out)) for column in scores.T]
+    centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
     # Equal scores leave rounding errors, which must not be blown up to scores of their own.
     flat = deviation <= FLAT * np.maximum(np.abs(centre), 1)
-    result *= np.where(flat, 0, 1 / np.where(flat, 1, deviation)).astype(np.float32)
-    if snapshot is not None and partial:
-        result[~snapshot.embedded] = 0
-    return result
+    scale = np.where(flat, 0, 1 / np.where(flat, 1, deviation)).astype(np.float32)
+    return ScaledScores(scores, scale, centre, left_out)
+
+
+def moments(scores: Floats) -> tuple[float, float]:
+    """Mean and standard deviation of some scores, shape (N,)."""
+    size = max(len(scores), 1)
+    centre = np.float32(sum(float(scores[piece].sum()) for piece in pieces(len(scores))) / size)
+    squares = 0.0
+    for piece in pieces(len(scores)):
+        distance = scores[piece] - centre
+        squares += float(np.einsum("n,n->", distance, distance))
+    return float(centre), sqrt(squares / size)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,11 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
 from treering.search.confidence import BUNDLED, Standings, confidence
-from treering.search.own import Mode, RawScores, fuse, raw_scores
-from treering.search.relations.combine import Relations, relation_terms
+from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
+from treering.search.refine import Refinement
+from treering.search.related import relate, summed
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
@@ -20,17 +24,56 @@ from treering.search.terms import Terms, terms, words
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 
+EXTRA = 24
+"""Rows behind the k best that are scored exactly as well, as they may belong before them."""
+
+MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
+
+
+class ScoreTerm(Protocol):
+    """One of the terms that a score is the sum of."""
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row for one query."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTerm:
+    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query."""
+
+    speaker: Labels
+    speakers: Sequence[frozenset[int]]
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row for one query."""
+        return float(NAMED_SPEAKER) if int(self.speaker[row]) in self.speakers[query] else 0.0
+
+    def add_to(self, total: Floats) -> None:
+        """Add it to scores of shape (N, Q)."""
+        for column, speakers in zip(total.T, self.speakers, strict=True):
+            for speaker in sorted(speakers):
+                for piece in pieces(len(column)):
+                    column[piece] += (self.speaker[piece] == speaker) * NAMED_SPEAKER
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The scores of N fragments for Q queries and the terms they are the sum of, all (N, Q)."""
+    """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
+
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. With a
+    ``refinement`` the scores are those of vectors in eight bits, until ``best`` makes those of
+    the rows it returns exact.
+    """
 
     snapshot: Snapshot
     scores: Floats
-    terms: dict[str, Floats]
+    terms: Mapping[str, ScoreTerm]
     raw: RawScores
     queries: Sequence[Terms]
     standings: Standings
+    share: Floats | None = None
+    refinement: Refinement | None = None
 
     def features(self, row: int, query: int) -> dict[str, float]:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
@@ -52,27 +95,39 @@ class Ranking:
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
+        share = 1.0 if self.share is None else float(self.share[row])
         return Why(
-            terms={name: float(values[row, query]) for name, values in self.terms.items()},
+            terms={name: share * term.at(row, query) for name, term in self.terms.items()},
             bm25=None if bm25 is None else float(bm25[row, query]),
             cosine=None if cosine is None else float(cosine[row, query]),
         )
 
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
-        scores = self.scores[:, query]
-        if allowed is not None:
-            scores = np.where(allowed, scores, -np.inf)
-        total = len(scores) if allowed is None else int(allowed.sum())
-        k = min(k, total)
-        if not k:
-            return np.zeros(0, dtype=np.int64)
-        # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-        rows = np.flatnonzero(scores >= threshold)
-        order = np.argsort(-scores[rows], kind="stable")
-        best: Codes = rows[order][:k]
+        if self.refinement is None:
+            return _best(self.scores[:, query], k, allowed)
+        deep = max(k, min(k + EXTRA, MOST_REFINED))
+        rows = _best(self.scores[:, query], deep, allowed)
+        front = np.sort(rows[:MOST_REFINED])
+        self.refinement.refine(self.scores, front, query)
+        order = np.argsort(-self.scores[front, query], kind="stable")
+        best: Codes = np.concatenate([front[order], rows[MOST_REFINED:]])[:k]
         return best
+
+
+def _best(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
+    if allowed is not None:
+        scores = np.where(allowed, scores, np.float32(-np.inf))
+    total = len(scores) if allowed is None else int(np.count_nonzero(allowed))
+    k = min(k, total)
+    if not k:
+        return np.zeros(0, dtype=np.int64)
+    # All rows that reach the k-th best score: a partition alone would cut ties by chance.
+    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+    rows = np.flatnonzero(scores >= threshold)
+    order = np.argsort(-scores[rows], kind="stable")
+    best: Codes = rows[order][:k]
+    return best
 
 
 def rank(
@@ -82,44 +137,58 @@ def rank(
     queries: Sequence[str],
     vectors: Floats | None,
     mode: Mode,
+    exact: Callable[[Codes], Floats] | None = None,
 ) -> Ranking:
-    """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10)."""
+    """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10).
+
+    ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them in eight
+    bits: the best rows are then scored by those.
+    """
     counted = [terms(query) for query in queries]
     raw = raw_scores(snapshot, counted, vectors, mode)
     own = fuse(snapshot, raw, counted)
-    shape = (len(snapshot), len(queries))
-    total = own.total() if own.terms else np.zeros(shape, dtype=np.float32, order="F")
-    related = relation_terms(relations, plan, snapshot, total)
+    scores = own.total()
+    related = relate(snapshot, relations, plan, scores)
+    parts: dict[str, ScoreTerm] = {**own.terms, **related}
+    if related:
+        scores = summed(scores, related)
     if plan.get("chat") and mode != "dense":
-        related |= _named(snapshot, queries)
-    parts = own.terms | related
-    if len(snapshot.kinds) > 1:
-        parts = _comparable(parts, snapshot, plan)
-    scores = np.asfortranarray(sum(parts.values())) if parts else total
-    return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores))
+        named = _named(snapshot, queries)
+        if named is not None:
+            named.add_to(scores)
+            parts["named"] = named
+    share = _share(snapshot, plan) if len(snapshot.kinds) > 1 and parts else None
+    if share is not None:
+        scores *= share[:, None]
+    refinement = None
+    if exact is not None and raw.cosine is not None and vectors is not None:
+        operators = [part for term in related.values() for part in term.parts]
+        refinement = Refinement(
+            snapshot, raw.cosine, own.terms["dense"], vectors, operators, share, exact
+        )
+    return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores), share, refinement)
 
 
-def _comparable(parts: dict[str, Floats], snapshot: Snapshot, plan: Plan) -> dict[str, Floats]:
-    """Terms divided by ``1 + Σα`` of their kind of content.
+def _share(snapshot: Snapshot, plan: Plan) -> Floats:
+    """``1 / (1 + Σα)`` of each row's kind of content, shape (N,).
 
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
     weights = [1 + sum(weighted.alpha for weighted in plan.get(kind, ())) for kind in KINDS]
-    share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind][:, None]
-    return {name: values * share for name, values in parts.items()}
+    share: Floats = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
+    return share
 
 
-def _named(snapshot: Snapshot, queries: Sequence[str]) -> dict[str, Floats]:
-    """A bonus for the turns of the speakers that a query names; empty if it names none."""
+def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:
+    """The bonus for the speakers that a query names; None if none names one."""
     names = [words(name) for name in snapshot.speakers]
     asked = [words(query) for query in queries]
     # A speaker is named if all words of the name are in the query; "user" is a word, not a name.
-    hit = np.array(
-        [[bool(name) and name <= query and not name <= ROLES for query in asked] for name in names],
-        dtype=np.float32,
-    )
-    if not hit.any():
-        return {}
-    none = np.zeros((1, len(queries)), dtype=np.float32)  # the row of MISSING, by index -1
-    return {"named": NAMED_SPEAKER * np.concatenate([hit, none])[snapshot.items.speaker]}
+    speakers = [
+        frozenset(
+            code for code, name in enumerate(names) if name and name <= query and not name <= ROLES
+        )
+        for query in asked
+    ]
+    return NamedTerm(snapshot.items.speaker, speakers) if any(speakers) else None

@@ -21,6 +21,7 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
+from treering.search.filters import allowed_rows
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
 from treering.search.own import MODES, Mode
@@ -28,6 +29,7 @@ from treering.search.rank import Ranking, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.vectors import VectorBlocks
 from treering.text import check_text
 
 log = logging.getLogger("treering")
@@ -74,10 +76,11 @@ class Searcher:
             return []
         vectors = self.embedded(queries, mode)
         with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(snapshot, queries, vectors, mode, plan)
+            ranking = self._rank(reader, snapshot, queries, vectors, mode, plan)
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            reader.as_of = known_until(condition)
             best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
@@ -88,11 +91,13 @@ class Searcher:
         check_queries([query])
         vectors = self.embedded([query], mode)
         with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(snapshot, [query], vectors, mode, plan)
+            ranking = self._rank(reader, snapshot, [query], vectors, mode, plan)
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            reader.as_of = known_until(condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = _pinned_first(reader, ranking.snapshot, order)
             # A context is filled from the front, so a statement must come before what it replaced.
             order = _newer_first(self._newer(reader), ranking.snapshot, order)
             items = ranking.snapshot.items
@@ -160,6 +165,7 @@ class Searcher:
 
     def _rank(
         self,
+        reader: SpaceReader,
         snapshot: Snapshot | None,
         queries: Sequence[str],
         vectors: Floats | None,
@@ -169,7 +175,17 @@ class Searcher:
         if snapshot is None or not len(snapshot):
             return None
         self.ensure_same(snapshot, vectors)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode)
+        exact = self.exact(reader, snapshot)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact)
+
+    def exact(
+        self, reader: SpaceReader, snapshot: Snapshot
+    ) -> Callable[[NDArray[np.int64]], Floats] | None:
+        """What reads the vectors of rows as they were embedded; None if the snapshot has them."""
+        model, matrix = snapshot.state.model, snapshot.items.vectors
+        if model is None or not isinstance(matrix, VectorBlocks) or matrix.is_exact:
+            return None
+        return lambda rows: self._corpus.exact(reader, model, snapshot.fragment[rows])
 
     def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
         """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""
@@ -200,16 +216,20 @@ def by_words_if_down(search: Callable[[Mode], T]) -> T:
         return search("lexical")
 
 
-def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> NDArray[np.bool_] | None:
-    """Which rows meet a filter; None if all do."""
-    if condition == Filter():
-        return None
-    space = snapshot.state.id
-    if condition == Filter(omit=condition.omit):  # few, where every other filter reads all entries
-        return ~np.isin(snapshot.entry, entries.seqs_of(reader, space, condition.omit))
-    # One SQL query finds the entries; which rows are theirs is then looked up in memory.
-    meeting = np.fromiter(entries.matching(reader, space, condition), dtype=np.int64)
-    return np.isin(snapshot.entry, meeting)
+def known_until(condition: Filter) -> int | None:
+    """Up to when statements count that tell what holds; None for all."""
+    return None if condition.as_of is None else entries.micros(condition.as_of)
+
+
+def _pinned_first(
+    reader: Reader, snapshot: Snapshot, order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows, best first, with those of pinned entries before all others."""
+    pinned = entries.pinned(reader, snapshot.state.id)
+    if not pinned:
+        return order
+    first = np.isin(snapshot.entry[order], pinned)
+    return np.concatenate([order[first], order[~first]])
 
 
 def _newer_first(

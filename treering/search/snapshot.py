@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
-from treering.journal.space import SpaceReader, SpaceState
+from treering.arrays import Codes, Floats
+from treering.journal.space import EmbeddingModel, SpaceReader, SpaceState
 from treering.records import Kind
 from treering.search.lexical import Lexical
-from treering.search.relations.contract import Items
+from treering.search.metadata import Metadata
+from treering.search.names import Names
+from treering.search.reading import RowChange
+from treering.search.relations.contract import Items, Labels
 from treering.split import Span
 
 
@@ -32,6 +35,10 @@ class Snapshot:
     kinds: tuple[Kind, ...]  # those that occur
     version: int  # no two snapshots of this process share it
     state: SpaceState
+    change: RowChange | None = None  # how it came from an earlier one, if it did
+    named: Labels | None = None  # codes in ``names`` of the sessions that have a name
+    names: Names = field(default_factory=Names)
+    metadata: Metadata = field(default_factory=Metadata)
 
     def __len__(self) -> int:
         return len(self.fragment)
@@ -42,6 +49,10 @@ class FragmentSource(Protocol):
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
         """A read transaction and the fragments as of it; None while the space has none."""
+        ...
+
+    def exact(self, reader: SpaceReader, model: EmbeddingModel, fragments: Codes) -> Floats:
+        """The vectors of fragments as they were embedded; zeros for one that has none."""
         ...
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:

@@ -33,6 +33,8 @@ def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: in
         lexical=_with_texts(base.lexical, texts),
         embedded=np.concatenate([base.embedded, vectors.any(axis=1)]),
         version=version,
+        change=None,
+        named=None if base.named is None else np.concatenate([base.named, missing]),
     )
 
 
@@ -46,7 +48,7 @@ def _extended(items: Items, vectors: Floats) -> Items:
         session=np.concatenate([items.session, missing]),
         speaker=np.concatenate([items.speaker, missing]),
         at=np.concatenate([items.at, np.full(more, np.nan)]),
-        vectors=StackedMatrix(np.asarray(items.vectors), vectors),
+        vectors=StackedMatrix(items.vectors, vectors),
     )
 
 

@@ -57,6 +57,11 @@ class Access:
                 "with `treering serve key add --space NAME`, or serve on 127.0.0.1"
             )
 
+    @property
+    def is_open(self) -> bool:
+        """Whether callers need no key."""
+        return not self._closed
+
     def caller(self, headers: Headers) -> Caller:
         """The caller. Raises AccessDenied, InputError."""
         self._refresh()
@@ -85,9 +90,13 @@ class Access:
         Once there was a key, one is required, even if the last has been removed: the file says so.
         """
         if time.monotonic() - self._read > REFRESH_S:
-            self._keys = keys.spaces_by_digest(self._database)
-            self._read = time.monotonic()
-            self._closed = keys.is_closed(self._database) or not self._settings.loopback
+            self.read_keys()
+
+    def read_keys(self) -> None:
+        """Read the keys now."""
+        self._keys = keys.spaces_by_digest(self._database)
+        self._read = time.monotonic()
+        self._closed = keys.is_closed(self._database) or not self._settings.loopback
 
 
 class AccessMiddleware:

@@ -44,6 +44,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     spaces = Spaces(settings, traces, metrics)
     try:
         access = Access(settings, spaces.database)
+        if access.is_open:
+            spaces.begin(settings.space)  # what callers get who name none
     except BaseException:
         spaces.close()
         raise
@@ -72,6 +74,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     )
     app.state.settings = settings
     app.state.spaces = spaces
+    app.state.access = access
     app.state.metrics = metrics
     app.state.settling = settling
     problems.register(app)

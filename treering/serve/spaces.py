@@ -11,8 +11,9 @@ from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import LLMNotConfigured
 from treering.journal.contract import Database
+from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space
+from treering.journal.space import Space, begin
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE, open_llm
 from treering.memory import Memory
@@ -65,6 +66,14 @@ class Spaces:
         while True:
             await self._threads.run("write", partial(retry, self.database))
             await asyncio.sleep(SCRUB_PAUSE_S)
+
+    def begin(self, name: str) -> None:
+        """Make a space if it is not there. Raises InputError, JournalError."""
+        begin(Space(self.database, checked_name(name, "space") or ""), create=True)
+
+    def drop(self, name: str) -> None:
+        """Keep a space open no longer: it was removed."""
+        self._tenants.pop(name, None)
 
     async def probe(self) -> None:
         """Read from the file, in a thread as requests do. Raises JournalError."""

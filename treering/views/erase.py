@@ -10,11 +10,11 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from treering.errors import JournalError, JournalFull
-from treering.journal import claims, entries, replies, storage, unanswered, work
+from treering.errors import JournalError, JournalFull, UnknownName
+from treering.journal import claims, entries, removal, replies, storage, unanswered, work
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
-from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.space import NOWHERE, Space, SpaceReader, SpaceWriter, read_state
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
@@ -23,6 +23,7 @@ log = logging.getLogger("treering")
 
 WORDS = (
     *("statement", "superseded", "memo_version", "node", "code_change", "reply", "work_error"),
+    "intake",
 )
 """Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
 in the file."""
@@ -30,17 +31,28 @@ in the file."""
 CODE_WORDS = ("code_repository", "code_file", "code_relation")
 """The same of repositories that are indexed."""
 
+SPACE_WORDS = ("space", "serve_key")
+"""Tables that hold names of spaces."""
+
 OWN_TABLES = frozenset(
     (
         *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
         *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
-        *("term_list", "vector_data", "work_error", "storage"),
-        *("serve_closed", "reply_shown"),
+        *("term_list", "vector_data", "work_error", "storage", "intake", "intake_slice"),
+        *("serve_closed", "reply_shown", "supersession"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
+
+_COUNTED = {
+    "fragment": "fragments",
+    "statement": "statements",
+    "memo": "memos",
+    "serve_key": "keys",
+}
+"""What is counted of a removed space, by table."""
 
 WAIT_S = 2.0
 """Forgetting waits no longer for who reads or writes the file: scrubbing can be done later."""
@@ -106,6 +118,23 @@ class Eraser:
         """Note that the bytes of the file may hold erased text until they have been scrubbed."""
         storage.queue_scrub(writer, writer.id)
 
+    def forget_space(self, name: str) -> Forgotten:
+        """Erase a space of the file with all that it has. Raises UnknownName."""
+        database = self._space.database
+        with database.erasing():
+            with database.write() as writer:
+                space = read_state(writer, name).id
+                if space == NOWHERE:
+                    SpaceReader(writer, name).ensure_there()
+                    raise UnknownName(f"there is no space {name!r}: the file has none")
+                seqs = list(entries.matching(writer, space, Filter()))
+                erased = entries.identities(writer, seqs)
+                sources = entries.source_names(writer, space)
+                rows = removal.remove(writer, space, name)
+            scrubbed = self.scrub()
+        counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
+        return Forgotten(tuple(erased), tuple(sources), counts, scrubbed)
+
     def scrub(self, *, patient: bool = False) -> bool:
         """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
 
@@ -132,6 +161,10 @@ class Eraser:
             with database.write() as writer:
                 storage.set_rewrite_due(writer)
         return scrub_pending(database, WAIT_S, patient=True)
+
+    def is_scrub_due(self, reader: SpaceReader) -> bool:
+        """Whether bytes of what was erased here, or of a removed space, may be in the file."""
+        return bool(removal.waiting(reader) or work.queued(reader, reader.id, storage.SCRUB, 1))
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -183,10 +216,9 @@ class Eraser:
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
     """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
     with database.read() as reader:
-        is_due = bool(storage.pending_scrubs(reader)) or (
-            patient and storage.is_rewrite_due(reader)
-        )
-    return not is_due or _scrub(database, wait_s, patient=patient)
+        is_due = storage.pending_scrubs(reader) or removal.waiting(reader)
+        is_rewrite_due = patient and storage.is_rewrite_due(reader)
+    return not (is_due or is_rewrite_due) or _scrub(database, wait_s, patient=patient)
 
 
 def retry(database: Database) -> None:
@@ -203,12 +235,19 @@ def _scrub(
 ) -> bool:
     with database.read() as reader:
         foreign = progress.foreign_tables(reader) - OWN_TABLES
-    tables = [*WORDS, *further, *(table for table in sorted(foreign) if table.isidentifier())]
+        removed = removal.waiting(reader)
+    names = SPACE_WORDS if removed else ()
+    own = [*WORDS, *names, *further]
+    tables = [*own, *(table for table in sorted(foreign) if table.isidentifier())]
     try:
-        return database.scrub(tables, patient=patient, wait_s=wait_s)
+        is_clean = database.scrub(tables, patient=patient, wait_s=wait_s)
+        if is_clean and removed:
+            with database.write() as writer:
+                removal.finish(writer, removed)
     except JournalFull as error:  # rewriting needs as much room again as the file has
         log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
         return False
+    return is_clean
 
 
 def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:

@@ -33,11 +33,12 @@ NEWCOMER_ENTRIES = 256
 class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read once more.
 
-    ``damaged`` are entries that cannot be read as they were stored. ``states`` is where every view
-    stood when the batch was read.
+    ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
+    and ``states`` is where every view stood, when the batch was read.
     """
 
     entries: Mapping[int, Entry]
+    digests: Mapping[int, bytes]
     damaged: Mapping[int, JournalCorrupt]
     last: int
     again: Mapping[str, frozenset[int]]
@@ -128,11 +129,12 @@ class Follower:
             again = {view.name: self._queued(reader, view, run) for view in views}
             seqs = frozenset(fresh).union(*again.values())
             sound, damaged = read_sound(reader, sorted(seqs))
+            digests = entries.digests_by_seq(reader, list(sound))
         run.damaged |= damaged
         last = fresh[-1] if fresh else read
         # A view that is new to the space is noted, though there may be nothing to read for it now.
         is_new = any(view.name not in stored_states for view in views)
-        return _Batch(sound, damaged, last, again, states) if seqs or is_new else None
+        return _Batch(sound, digests, damaged, last, again, states) if seqs or is_new else None
 
     def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
         """Entries that a view is to read again; the damaged ones once in a run that retries."""
@@ -194,8 +196,8 @@ class Follower:
             with self._space.write() as writer:
                 # Deriving took its time. An entry that was changed or erased meanwhile is left to
                 # whoever changed it: that queued it for reading, or deleted it.
-                current, _ = read_sound(writer, list(batch.entries))
-                as_read = {s for s, entry in batch.entries.items() if current.get(s) == entry}
+                current = entries.digests_by_seq(writer, list(batch.entries))
+                as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
                 stored_states = places.states(writer, writer.id)
                 states = self._completed(writer, stored_states)
                 for view in views:

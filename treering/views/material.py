@@ -35,6 +35,7 @@ def material(
     """Facts that hold, topics, pinned memos, what changed, and the newest entries."""
     with space.read() as reader:
         rows = entries.newest(reader, reader.id, NEWEST)
+        pinned = entries.by_seq(reader, entries.pinned(reader, reader.id))
         marked = marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
         size = ledger.counts(reader)["entry"]
     holding = [
@@ -47,6 +48,9 @@ def material(
     stated = facts.all()
     return BriefMaterial(
         about=(*_facts(stated), *topics),
+        pinned=tuple(
+            Saying(entry.text, (entry.id,), entry.source, entry.at) for entry in pinned.values()
+        ),
         holds=tuple(_memo(memo) for memo in listed if memo.pinned),
         changed=_changes(stated),
         newest=tuple(holding),

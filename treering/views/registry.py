@@ -28,7 +28,7 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import ledger, storage, work
+from treering.journal import entries, ledger, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Entry, Filter, Hit, Progress, Stats
@@ -49,7 +49,7 @@ from treering.views.facts.view import FactView
 from treering.views.follow import Follower
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments, ensure_same_model
-from treering.views.fragments.table import Table
+from treering.views.fragments.held import HeldTable
 from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
@@ -78,7 +78,9 @@ Alpha = float | Mapping[str, float]
 class Views:
     """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
 
-    def __init__(self, space: Space, embedder: Embedder, account: ModelAccount) -> None:
+    def __init__(
+        self, space: Space, embedder: Embedder, account: ModelAccount, exact: bool = False
+    ) -> None:
         self._account = account
         self._space = space
         self.embedder = embedder
@@ -88,7 +90,8 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        self.searcher = Searcher(space, Table(space), current, self.marks, self._newer)
+        corpus = HeldTable(space, exact=exact)
+        self.searcher = Searcher(space, corpus, current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,
@@ -140,12 +143,18 @@ class Views:
     def tree(self) -> TreeView:
         """The tree, grown by what was added since it was last used.
 
-        What the disk cannot do now is done by the next use or ``settle``.
+        What the disk cannot do now is done by the next use or ``settle``. Raises UnknownName.
         """
         return self.tree_so_far(None)
 
     def tree_so_far(self, seconds: float | None) -> TreeView:
-        """The tree, grown for about so many seconds at most; None: until it has everything."""
+        """The tree, grown for about so many seconds at most; None: until it has everything.
+
+        Raises UnknownName for a space that is not there.
+        """
+        with self._space.read() as reader:
+            reader.ensure_there()
+        self.erase_expired()
         try:
             self._tree._grow(seconds)
         except JournalError as error:
@@ -172,21 +181,49 @@ class Views:
         finally:
             self._building.release()
 
-    def catch_up(self) -> None:
-        """Index what is left before a search; if that is too much, log a warning instead."""
+    def catch_up(self, *, begins: bool = False) -> None:
+        """Index what is left before a search; if that is too much, log a warning instead.
+
+        Raises UnknownName for a space that is not there, unless the caller ``begins`` one.
+        """
         with self._space.read() as reader:
-            fresh = self._fresh(reader)
+            if not begins:
+                reader.ensure_there()
+            fresh, expired = self._fresh(reader), bool(entries.expired(reader, reader.id))
+        if expired:
+            self.erase_expired()
         self._index(fresh)
 
     def catch_up_and_plan(
         self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False
     ) -> Plan:
-        """``catch_up`` and ``plan`` in one read transaction."""
+        """``catch_up`` and ``plan`` in one read transaction. Raises UnknownName."""
         with self._space.read() as reader:
+            reader.ensure_there()
             fresh, defaults = self._fresh(reader), self._defaults(reader)
+            expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
+        if expired:
+            self.erase_expired()
         self._index(fresh)
         return self._plan(defaults, relations, alpha, tree=tree)
+
+    def erase_expired(self) -> None:
+        """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
+
+        What the disk cannot do now is done by the next use.
+        """
+        with self._space.read() as reader:
+            expired = entries.expired(reader, reader.id)
+        if not expired:
+            return
+        try:
+            with self._space.write() as writer:
+                self.eraser.remove(writer, entries.expired(writer, writer.id))
+                entries.drop_empty_sources(writer, writer.id)
+                self.eraser.queue_scrub(writer)
+        except JournalError as error:
+            log.warning("%d expired entries are not erased yet: %s", len(expired), error)
 
     def _fresh(self, reader: SpaceReader) -> int:
         """Entries and fragments that a search would miss; what other views lack, it would not."""
@@ -264,7 +301,7 @@ class Views:
             for view in self._followed(reader):
                 with attributed(view):
                     pending.update(view.pending(reader))
-            pending[storage.SCRUB] = len(work.queued(reader, reader.id, storage.SCRUB, 1))
+            pending[storage.SCRUB] = int(self.eraser.is_scrub_due(reader))
             return Stats(
                 space=self._space.name,
                 entries=counts["entry"],

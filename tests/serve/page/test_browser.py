@@ -44,6 +44,7 @@ def filled(path: Path, folder: Path) -> None:
         place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
         place(memory, "Boat <b>sail</b>", "The boat needs a sail.", 4, 7)
         memory.code.index(shop(folder))
+        memory.tree.settle()
         memory.settle()
         with memory._space.write() as writer:
             ledger.spend(writer, writer.id, Spent("ask", "served-model", 3, 4200, 70))

@@ -68,6 +68,7 @@ def test_a_story_tells_where_an_entry_went(open_memory: Open, serve: Serve) -> N
     memory = open_memory()
     memory.add(messages(6))
     memo = place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
+    memory.tree.settle()  # somebody uses the tree
     memory.settle()
     first = next(memory.entries())
     [leaf] = memory.tree.find(first.id)
@@ -87,6 +88,7 @@ def test_a_preview_names_what_forgetting_touches_and_touches_nothing(
     memory.add(messages(12))
     memory.add("Elsewhere.", source="notes")
     memo = place(memory, "Boat", "It needs a sail.", 4, 5)
+    memory.tree.settle()  # somebody uses the tree
     memory.settle()
     client = serve()
     found = client.post("/v1/page/forget-preview", json={"source": "chat"}).json()

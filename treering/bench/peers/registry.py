@@ -11,6 +11,7 @@ from treering.bench.peers.contract import PeerFactory
 from treering.bench.peers.lance import Lance
 from treering.bench.peers.llama_index import LlamaIndex
 from treering.bench.peers.mem_zero import Mem0
+from treering.bench.peers.sqlite_vector import SqliteVec
 from treering.errors import UnknownName
 
 PEERS: Mapping[str, PeerFactory] = {
@@ -20,6 +21,7 @@ PEERS: Mapping[str, PeerFactory] = {
     "llamaindex": LlamaIndex,
     "llamaindex-hybrid": partial(LlamaIndex, hybrid=True),
     "mem0": Mem0,
+    "sqlite-vec": SqliteVec,
 }
 
 _PACKAGES = {
@@ -29,6 +31,7 @@ _PACKAGES = {
     "llamaindex": "llama-index-core",
     "llamaindex-hybrid": "llama-index-retrievers-bm25",
     "mem0": "mem0ai",
+    "sqlite-vec": "sqlite-vec",
 }
 
 

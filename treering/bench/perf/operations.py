@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from treering.bench.perf.bystander import waits
 from treering.bench.perf.texts import RandomVectors, sentences
 from treering.bench.perf.timing import (
     FEW_ROUNDS,
@@ -94,6 +95,13 @@ def forget(world: World) -> list[Timing]:
     ids = iter(world.memory.add(passing, source=DOOMED).ids)
     ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
     return in_turn("forget", world.n, ways, FEW_ROUNDS)
+
+
+def forget_wait(world: World) -> list[Timing]:
+    """How long another process waits at most while one entry is forgotten."""
+    added = world.memory.add({"role": "user", "content": "to be forgotten"}, source=DOOMED).ids
+    work = partial(world.memory.forget, *added)
+    return waits("forget-wait", world.n, world.path, world.vectors, work)
 
 
 def size(world: World) -> list[Timing]:

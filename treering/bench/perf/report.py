@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from treering.bench.perf.run import LIMITS, Done, done_as
-from treering.bench.perf.timing import LIMIT, OURS, Timing, Unit
+from treering.bench.perf.timing import LIMIT, OURS, WORST, Timing, Unit
 from treering.bench.plots import legend_beside, save
 from treering.bench.read import json_lines
 from treering.bench.results import RunHeader
@@ -30,6 +30,12 @@ _UNITS: Mapping[Unit, Sequence[tuple[str, float]]] = {
     "s": (("s", 1.0), ("ms", 1e3), ("µs", 1e6)),
     "B": (("GB", 1e-9), ("MB", 1e-6), ("kB", 1e-3), ("B", 1.0)),
 }
+
+LIVE = (
+    *("store", "warm context", "warm semantic", "after-add", "after-forget"),
+    *("by-source", "by-speaker", "by-time", "by-metadata", "first", "forget", "forget-source"),
+)
+"""The operations of one plot: what grows with a memory while it is used."""
 
 Key = tuple[str, int, str]
 
@@ -176,13 +182,15 @@ def limits(operations: Iterable[str]) -> str:
 def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slowdown]:
     """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
 
-    Seconds are not compared: two runs may have had different machines.
+    Seconds are not compared: two runs may have had different machines. Neither is the worst of many
+    rounds: one moment of other work on the machine decides it.
     """
     before = old.by_key
     return [
         Slowdown(timing.operation, timing.n, before[timing.key].ratio, timing.ratio)
         for timing in new.timed
         if timing.system == OURS
+        and not timing.operation.endswith(WORST)
         and timing.key in before
         and timing.ratio > tolerance * before[timing.key].ratio
     ]
@@ -219,6 +227,26 @@ def plot(timings: Timings, operation: str, path: Path) -> None:
         legend_beside(axes)
 
     save(operation, path, draw)
+
+
+def plot_live(timings: Timings, path: Path) -> None:
+    """Seconds over sizes of what a memory does while it lives; nothing if none of it was timed."""
+    drawn = [name for name in LIVE if timings.of(name, OURS)]
+    if not drawn:
+        return
+
+    def draw(axes: Axes) -> None:
+        for name in drawn:
+            at = timings.of(name, OURS)
+            sizes, values = [timing.n for timing in at], [timing.value for timing in at]
+            axes.plot(sizes, values, marker="o", label=name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("fragments")
+        axes.set_ylabel(_AXES["s"])
+        legend_beside(axes)
+
+    save("a memory that lives", path, draw)
 
 
 def ratio(timed: Timing) -> str:

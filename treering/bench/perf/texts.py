@@ -17,6 +17,8 @@ from treering.arrays import Floats
 WORDS = 18  # words a turn: 100 characters, as in LoCoMo
 VOCABULARY = 30_000
 SESSION = 20  # turns a session
+TOPICS = 50  # values of the metadata field of turns
+FIRST_AT, TURN_S = 1_700_000_000, 60  # when the first turn was, and what lies between two
 _SHORTEST, _LONGEST = 40, 240  # characters of a sentence, as turns have
 
 
@@ -53,7 +55,8 @@ def _turn(number: int, rng: np.random.Generator) -> dict[str, Any]:
         "name": ("Ana", "Ben")[number % 2],
         "content": " ".join(f"{stop} name{rank}" for rank in ranks),
         "session": str(number // SESSION),
-        "at": 1_700_000_000 + 60 * number,
+        "at": FIRST_AT + TURN_S * number,
+        "metadata": {"topic": number % TOPICS},
     }
 
 

@@ -14,6 +14,22 @@ LIMIT = "limit"
 OURS = "treering"
 ROUNDS = 15
 FEW_ROUNDS = 5  # of what takes seconds
+MANY_ROUNDS = 100  # of what a user waits for while the memory lives: their median and their worst
+LEAST_ROUNDS = 3
+WORST = "worst"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a run goes: turns that peers are given, as some take milliseconds a text, and seconds
+    that the many rounds of one operation may take together, after the least of them.
+    """
+
+    peers_most: int = 10_000
+    patience: float = 60.0
+
+
+BOUNDS = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,32 @@ def in_turn(
             way()
             times[name].append(time.perf_counter() - start)
     return compared(operation, n, {name: [min(seconds[1:])] for name, seconds in times.items()})
+
+
+def many_rounds(work: Callable[[], None], patience: float) -> int:
+    """Do ``work`` 100 times, or fewer times if that takes longer than ``patience`` seconds.
+
+    Returns how often it was done.
+    """
+    start = time.perf_counter()
+    for done in range(MANY_ROUNDS):
+        if done >= LEAST_ROUNDS and time.perf_counter() - start > patience:
+            return done
+        work()
+    return MANY_ROUNDS
+
+
+def spread(operation: str, n: int, taken: Mapping[str, Sequence[float]]) -> list[Timing]:
+    """The median of each system under the operation's name, and the worst as another operation.
+
+    Both are beside the limit's median: a limit with one bad round would excuse anything.
+    """
+    limit = statistics.median(taken[LIMIT])
+    timed: list[Timing] = []
+    for name, figure in (("", statistics.median), (f" {WORST}", max)):
+        values = {system: figure(seconds) for system, seconds in taken.items()} | {LIMIT: limit}
+        timed += compared(f"{operation}{name}", n, {s: [value] for s, value in values.items()})
+    return timed
 
 
 def compared(

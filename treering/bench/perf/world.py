@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -15,24 +16,23 @@ from typing import Self
 import numpy as np
 
 from treering.arrays import Floats
-from treering.bench.peers.contract import Peer, PeerFactory
+from treering.bench.peers.contract import LivePeer, Peer, PeerFactory
 from treering.bench.perf.texts import RandomVectors, questions, turns
-from treering.bench.perf.timing import LIMIT, OURS, Timing, compared, seconds_of
+from treering.bench.perf.timing import BOUNDS, LIMIT, OURS, Bounds, Timing, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 
-BATCH = 1000  # turns an add
+BATCH = 1000  # turns an add, which are a source
 PASSING = ("sentences", "passing")
 """Sources of what an operation adds and forgets again."""
 
-PEERS_MOST = 10_000
-"""Turns that peers are given: some take milliseconds a text, one at a time."""
 
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS turn (id INTEGER PRIMARY KEY, text TEXT)",
+    "CREATE TABLE IF NOT EXISTS turn (id INTEGER PRIMARY KEY, source INTEGER, text TEXT)",
+    "CREATE INDEX IF NOT EXISTS turn_source ON turn (source)",
     "CREATE TABLE IF NOT EXISTS embedding (turn INTEGER PRIMARY KEY, vector BLOB)",
 )
 _PRAGMAS = (
@@ -42,7 +42,9 @@ _PRAGMAS = (
 
 
 class BareFile:
-    """Texts and vectors in SQLite as treering opens it, and nothing else: the limit of a file."""
+    """Texts and vectors in SQLite as treering opens it, with one index, and nothing else: the limit
+    of a file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,12 +53,15 @@ class BareFile:
             self._file.execute(f"PRAGMA {pragma}")
         for table in _TABLES:
             self._file.execute(table)
+        self._source = 0
 
     def add(self, texts: list[str], vectors: Floats) -> None:
         """One transaction."""
         blobs = ((vector.tobytes(),) for vector in vectors)
+        self._source += 1
+        rows = ((self._source, text) for text in texts)
         with self._file:
-            self._file.executemany("INSERT INTO turn (text) VALUES (?)", ((t,) for t in texts))
+            self._file.executemany("INSERT INTO turn (source, text) VALUES (?, ?)", rows)
             self._file.executemany("INSERT INTO embedding (vector) VALUES (?)", blobs)
 
     def cut(self, n: int) -> None:
@@ -67,23 +72,33 @@ class BareFile:
 
     def forget_last(self) -> None:
         """Delete a row, and rewrite the file so that none of its bytes are left."""
+        self.delete_last()
+        self._file.execute("VACUUM")
+        self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def delete_last(self) -> None:
+        """Delete a row and leave its place to what comes."""
         with self._file:
             self._file.execute("DELETE FROM turn WHERE id = (SELECT max(id) FROM turn)")
             self._file.execute(
                 "DELETE FROM embedding WHERE turn = (SELECT max(turn) FROM embedding)"
             )
-        self._file.execute("VACUUM")
-        self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def vectors_in(path: Path) -> Floats:
-    """All vectors of a bare file, as one matrix of shape (N, d)."""
+def source_of(number: int) -> str:
+    """The source of a turn, by its number."""
+    return f"chat {number // BATCH}"
+
+
+def vectors_in(path: Path, most: int = -1) -> Floats:
+    """The first ``most`` vectors of a bare file, or all, as one matrix of shape (N, d)."""
     with closing(sqlite3.connect(path)) as file:
-        blobs = [row[0] for row in file.execute("SELECT vector FROM embedding ORDER BY turn")]
+        rows = file.execute("SELECT vector FROM embedding ORDER BY turn LIMIT ?", (most,))
+        blobs = [row[0] for row in rows]
     return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), -1)
 
 
@@ -94,12 +109,19 @@ class World:
     """
 
     def __init__(
-        self, model: Embedder, peers: Mapping[str, PeerFactory], folder: Path | None = None
+        self,
+        model: Embedder,
+        peers: Mapping[str, PeerFactory],
+        folder: Path | None = None,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         if folder and peers:
             raise InputError("other systems cannot be kept in a folder; leave one of both out")
         self.model = model
+        self.bounds = bounds
         self.questions = questions()
+        self.lived = 0
+        """Texts that peers were given besides the turns, and have forgotten."""
         self._opened = ExitStack()
         self.folder = folder or Path(
             self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-"))
@@ -133,18 +155,19 @@ class World:
             vectors = self.vectors.embed(texts)
             size = len(batch)
             bare = seconds_of(lambda: self.bare.add(texts, vectors))  # noqa: B023 - run at once
-            ours = seconds_of(lambda: self.memory.add(batch, source="chat"))  # noqa: B023
+            ours = seconds_of(lambda: self.memory.add(batch, source=source_of(start)))  # noqa: B023
             times[LIMIT].append(bare / size)
             times[OURS].append(ours / size)
+            speakers = [turn["name"] for turn in batch]
             for name, peer in self.peers.items():
-                times[name].append(seconds_of(lambda: peer.add(texts)) / size)  # noqa: B023
+                times[name].append(seconds_of(partial(_give, peer, texts, speakers)) / size)
             start = self.n
         return compared("store", n, times)
 
     @property
     def peers(self) -> Mapping[str, Peer]:
         """The peers that hold all turns: none beyond the size that they are given."""
-        return self._peers if self.n <= PEERS_MOST else {}
+        return self._peers if self.n <= self.bounds.peers_most else {}
 
     def _drop_passing(self) -> None:
         """Forget what operations added that were cut short."""
@@ -167,3 +190,10 @@ class World:
         at: TracebackType | None,
     ) -> None:
         self._opened.close()
+
+
+def _give(peer: Peer, texts: list[str], speakers: list[str]) -> None:
+    if isinstance(peer, LivePeer):
+        peer.add_said(texts, speakers)
+    else:
+        peer.add(texts)

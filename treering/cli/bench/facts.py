@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from treering.bench.fact_changes import by_model, by_rules, found_in
+from treering import files
+from treering.bench.fact_changes import by_model, by_rules, found_in, of_statements
 from treering.bench.kept_replies import KeptReplies
 from treering.bench.read import read_as
 from treering.bench.suites.locomo import load
@@ -27,12 +29,18 @@ def facts(
         typer.Option(metavar="SPEC", help="Also let this model judge the pairs written by hand."),
     ] = None,
     replies: RepliesPath = REPLIES,
+    forms: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Statements that somebody else wrote, as lines of JSON."),
+    ] = None,
 ) -> None:
     """How well changes of facts are noticed: pairs written by hand, and false alarms in LoCoMo."""
     measured: dict[str, Any] = {
         "rules": by_rules(),
         "locomo": found_in(read_as("locomo", data, load(data))),
     }
+    if forms is not None:
+        measured["statements"] = of_statements(files.read_replaced(forms).split("\n"))
     if llm is not None:
         with closing(open_llm(llm)) as opened:
             model = KeptReplies(opened, replies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +13,12 @@ import typer
 from treering.bench.peers.registry import installed
 from treering.bench.perf import report as speed
 from treering.bench.perf.report import TOLERANCE
-from treering.bench.perf.run import LEAST_N, OPERATIONS, again, done_as
+from treering.bench.perf.run import LEAST_N, OPERATIONS, Done, again, done_as
 from treering.bench.perf.run import run as time_operations
-from treering.bench.perf.timing import Timing
+from treering.bench.perf.timing import BOUNDS, Bounds, Timing
 from treering.bench.results import this_run
 from treering.cli.bench.options import AsJson, PlotFolder, PlotForm, log
 from treering.cli.failures import FOUND
-from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 
@@ -51,6 +50,12 @@ def perf(
     peers: Annotated[
         bool, typer.Option(help="Time other systems too, as far as installed.")
     ] = True,
+    peers_max_n: Annotated[
+        int, typer.Option(min=0, help="The largest size that other systems are given.")
+    ] = BOUNDS.peers_most,
+    patience: Annotated[
+        float, typer.Option(min=0.0, help="Seconds for what is timed up to 100 times.")
+    ] = BOUNDS.patience,
     out: TimingsFile = None,
     keep: Kept = None,
     against: Against = None,
@@ -68,16 +73,24 @@ def perf(
     timings = speed.goes_on(out, header) if out else speed.Timings(header, ())
     others = installed() if peers and not keep else {}
     chosen = operation or OPERATIONS
-    for timed in _logged(time_operations(chosen, max_n, model, others, timings.done, keep)):
+    bounds = Bounds(peers_max_n, patience)
+    timing = time_operations(chosen, max_n, model, others, timings.done, keep, bounds)
+    for timed in _logged(timing):
         timings = replace(timings, timed=(*timings.timed, *timed))
         if out:
             speed.write(out, timings)  # each time, so that a run that is cut short goes on
     if earlier:
-        timings = _again(timings, earlier, tolerance, max_n, model, keep)
+
+        def repeat(due: Collection[Done]) -> Iterator[list[Timing]]:
+            return again(due, max_n, model, keep, bounds)
+
+        timings = _again(timings, earlier, tolerance, repeat)
         if out:
             speed.write(out, timings)
-    for name in timings.operations if plot else ():
-        speed.plot(timings, name, Path(plot or ".") / f"perf-{name.replace(' ', '-')}.{form}")
+    if plot:
+        for name in timings.operations:
+            speed.plot(timings, name, plot / f"perf-{name.replace(' ', '-')}.{form}")
+        speed.plot_live(timings, plot / f"perf-live.{form}")
     slower = speed.slower(timings, earlier, tolerance) if earlier else []
     _show(timings, slower, as_json)
     if slower:
@@ -96,16 +109,13 @@ def _again(
     timings: speed.Timings,
     earlier: speed.Timings,
     tolerance: float,
-    max_n: int,
-    model: Embedder,
-    keep: Path | None,
+    repeat: Callable[[Collection[Done]], Iterator[list[Timing]]],
 ) -> speed.Timings:
     """The timings, with those that seem slower taken again: what else the machine does passes."""
     for _ in range(AGAIN):
         slower = speed.slower(timings, earlier, tolerance)
         due = {done_as(slowdown.operation, slowdown.n) for slowdown in slower}
-        repeated = _logged(again(due, max_n, model, keep))
-        retimed = tuple(timing for batch in repeated for timing in batch)
+        retimed = tuple(timing for batch in _logged(repeat(due)) for timing in batch)
         timings = speed.better(timings, replace(timings, timed=retimed))
     return timings
 

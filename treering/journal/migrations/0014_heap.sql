@@ -67,6 +67,7 @@ CREATE TABLE source (
     name   INTEGER NOT NULL,                  -- a label
     digest BLOB,                              -- of a whole file, to notice that it changed
     path   INTEGER,                           -- of that file: a label
+    path_hash BLOB,                           -- which that is found by
     UNIQUE (space, hash)
 );
 CREATE INDEX source_by_family ON source (space, family);

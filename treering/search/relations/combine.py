@@ -5,21 +5,31 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.records import KINDS, Kind
-from treering.search.relations.contract import Items, Operator, Relation
+from treering.records import Kind
+from treering.search.reading import RowChange
+from treering.search.relations.contract import Items, Operator, Rebinding, Relation
 from treering.search.relations.defaults import Weighted
-from treering.search.snapshot import Snapshot
 
 OWN_TERMS = frozenset({"lexical", "dense", "named"})
 """Keys of ``Hit.why`` that no relation may take."""
 
 MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some bytes an item
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An operator over the items of one version of a space, and ``1 / W·1`` of it."""
+
+    version: int
+    operator: Operator
+    share: Floats
 
 
 class Relations:
@@ -28,59 +38,53 @@ class Relations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version: int | None = None
-        self._bound: OrderedDict[Relation, tuple[Operator, Floats]] = OrderedDict()
+        self._bound: OrderedDict[Relation, Bound] = OrderedDict()
 
     def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
         """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
-        operator, share = self._operator(relation, items, version)
-        env = operator.propagate(own)
-        env *= share if own.ndim == 1 else share[:, None]
+        bound = self.bound(relation, items, version)
+        env = bound.operator.propagate(own)
+        env *= bound.share if own.ndim == 1 else bound.share[:, None]
         return env
 
-    def _operator(self, relation: Relation, items: Items, version: int) -> tuple[Operator, Floats]:
-        """The bound operator and ``1 / W·1``."""
+    def bound(
+        self, relation: Relation, items: Items, version: int, change: RowChange | None = None
+    ) -> Bound:
+        """The operator over items, which may have come from an earlier version by a change."""
         # Binding may sort all items. It happens under the lock, so that searches which arrive
         # together wait for one operator instead of each making its own.
         with self._lock:
             if self._version != version:
-                self._bound.clear()
                 self._version = version
+                self._keep_only(None if change is None else change.before)
             bound = self._bound.get(relation)
-            if bound is None:
-                operator = relation.bind(items)
-                bound = self._bound[relation] = (operator, _inverse(operator.mass()))
+            if bound is None or bound.version != version:
+                operator = _rebound(relation, bound, items, change) or relation.bind(items)
+                bound = Bound(version, operator, _inverse(operator.mass()))
+                self._bound[relation] = bound
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
             self._bound.move_to_end(relation)
             return bound
 
+    def _keep_only(self, version: int | None) -> None:
+        """Drop the operators that nothing can be made of but anew."""
+        for relation, bound in list(self._bound.items()):
+            if bound.version != version or not isinstance(relation, Rebinding):
+                del self._bound[relation]
+
+
+def _rebound(
+    relation: Relation, before: Bound | None, items: Items, change: RowChange | None
+) -> Operator | None:
+    if before is None or change is None or not isinstance(relation, Rebinding):
+        return None
+    return relation.rebind(before.operator, items, change)
+
 
 def _inverse(mass: Floats) -> Floats:
     inverse: Floats = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
     return inverse
-
-
-def relation_terms(
-    relations: Relations,
-    plan: Mapping[Kind, Sequence[Weighted]],
-    snapshot: Snapshot,
-    own: Floats,
-) -> dict[str, Floats]:
-    """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
-
-    Each kind of content has its own relations, so an item's terms are those of its kind.
-    """
-    terms: dict[str, Floats] = {}
-    for name in snapshot.kinds:
-        for weighted in plan.get(name, ()):
-            env = relations.environment(weighted.relation, snapshot.items, snapshot.version, own)
-            env *= np.float32(weighted.alpha)
-            # A relation propagates over all items; only the terms of its own kind count.
-            if len(snapshot.kinds) > 1:
-                env[snapshot.kind != KINDS.index(name)] = 0
-            key = weighted.relation.name
-            terms[key] = terms[key] + env if key in terms else env
-    return terms
 
 
 def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:

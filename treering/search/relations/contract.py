@@ -15,6 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
+from treering.search.reading import ReadingOrder, RowChange
+
+Labels = NDArray[np.integer[Any]]
+"""Codes or counts, in 32 or 64 bits."""
 
 MISSING = -1
 """The code of an item that has no document, session or speaker."""
@@ -41,13 +45,13 @@ class Matrix(Protocol):
 class StackedMatrix:
     """Matrices one below the other, read as a single matrix without copying them."""
 
-    def __init__(self, *parts: Floats) -> None:
+    def __init__(self, *parts: Matrix) -> None:
         self._parts = parts
         self._starts = np.cumsum([0, *map(len, parts)]).tolist()
         self.shape = (int(self._starts[-1]), parts[0].shape[1])
 
     @property
-    def parts(self) -> tuple[Floats, ...]:
+    def parts(self) -> tuple[Matrix, ...]:
         """The matrices, top first."""
         return self._parts
 
@@ -69,9 +73,47 @@ class StackedMatrix:
     def __matmul__(self, other: Floats) -> Floats:
         return np.concatenate([part @ other for part in self._parts])
 
+    def cosines(self, queries: Floats) -> Floats:
+        """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
+        result = np.empty((len(self), len(queries)), dtype=np.float32, order="F")
+        for part, start in zip(self._parts, self._starts, strict=False):
+            result[start : start + len(part)] = cosines(part, queries)
+        return result
+
+    def projected(self, scores: Floats) -> Floats:
+        """``self.T @ scores``, shape (d,) or (d, Q)."""
+        spans = zip(self._parts, self._starts, strict=False)
+        rows = [(part, scores[start : start + len(part)]) for part, start in spans]
+        parts = [
+            part.projected(of_part)
+            if isinstance(part, ProjectedMatrix)
+            else np.asarray(part).T @ of_part
+            for part, of_part in rows
+        ]
+        total: Floats = np.sum(parts, axis=0, dtype=np.float32)
+        return total
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        whole: Floats = np.concatenate(self._parts)
+        whole: Floats = np.concatenate([np.asarray(part) for part in self._parts])
         return whole if dtype is None else whole.astype(dtype)
+
+
+@runtime_checkable
+class SearchedMatrix(Matrix, Protocol):
+    """A matrix that has a product of its own with the vectors of queries."""
+
+    def cosines(self, queries: Floats) -> Floats:
+        """``self @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous."""
+        ...
+
+
+@runtime_checkable
+class ProjectedMatrix(Matrix, Protocol):
+    """A matrix whose transpose has a product of its own."""
+
+    def projected(self, scores: Floats) -> Floats:
+        """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
+        ...
 
 
 def cosines(vectors: Matrix, queries: Floats) -> Floats:
@@ -80,8 +122,8 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
     Searching reads one column after the other, so each is written as it will be read; the plain
     product would lay out rows.
     """
-    if isinstance(vectors, StackedMatrix):
-        return np.concatenate([queries @ part.T for part in vectors.parts], axis=1).T
+    if isinstance(vectors, SearchedMatrix):
+        return vectors.cosines(queries)
     likeness: Floats = (queries @ np.asarray(vectors).T).T
     return likeness
 
@@ -94,16 +136,18 @@ class Items:
     same group; ``MISSING`` for none); ``position`` orders the items of one document; ``at`` is in
     seconds since the epoch, NaN where unknown; ``vectors`` has unit rows, shape (N, d), and an
     all-zero row for an item that is not embedded (yet). ``fragment`` identifies the items in the
-    database; None if they are not from one.
+    database; None if they are not from one. ``reading`` is their order by document and position, if
+    somebody has made it; items that are not in it have no document, and positions leave no gaps.
     """
 
-    document: Codes
-    position: Codes
-    session: Codes
-    speaker: Codes
+    document: Labels
+    position: Labels
+    session: Labels
+    speaker: Labels
     at: NDArray[np.float64]
     vectors: Matrix
     fragment: Codes | None = None
+    reading: ReadingOrder | None = None
 
     def __len__(self) -> int:
         return len(self.document)
@@ -122,6 +166,19 @@ class Operator(Protocol):
 
 
 @runtime_checkable
+class LocalOperator(Operator, Protocol):
+    """An operator whose scores go no further than to a few items beside each."""
+
+    def near(self, items: Codes, least: float) -> Codes:
+        """These items and others that a share of at least ``least`` of a score reaches, sorted."""
+        ...
+
+    def among(self, items: Codes, scores: Floats) -> Floats:
+        """``W·scores`` at some items, given ascending, where all others have the score 0."""
+        ...
+
+
+@runtime_checkable
 class Relation(Protocol):
     """A kind of relatedness: frozen parameters that bind to items.
 
@@ -135,6 +192,18 @@ class Relation(Protocol):
 
     def bind(self, items: Items) -> Operator:
         """The operator of this relation over ``items``."""
+        ...
+
+
+@runtime_checkable
+class Rebinding(Protocol):
+    """What a relation may offer beside ``bind``, if that costs more than what few changes do."""
+
+    def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
+        """The operator over ``items``, from that over the items before ``change``.
+
+        None if it has to be bound anew. ``before`` is in use and must not change.
+        """
         ...
 
 

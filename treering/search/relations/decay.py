@@ -8,18 +8,32 @@ triangular solve, exact and O(N); a factor of zero is a border that nothing cros
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering import forks
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, without
 from treering.errors import InputError
+from treering.search.reading import ReadingOrder, RowChange
 from treering.search.relations.columns import by_column
-from treering.search.relations.contract import MISSING, Items, Operator
+from treering.search.relations.contract import MISSING, Items, Labels, Operator
 
 DAY_S = 86_400.0
+
+
+FAINT = 1e-9
+"""A share of a score that float32 does not tell from none."""
+
+FAR = 64
+"""Places between two items beyond which one's score is not looked for at the other."""
+
+FEW_CHANGED = 8
+"""Of all items, one in so many may stand anew for an operator to be brought up to date."""
 
 
 class DecayOperator:
@@ -28,17 +42,23 @@ class DecayOperator:
     Items that are not in ``order`` are related to nothing.
     """
 
-    def __init__(self, order: Codes, factors: Floats, size: int) -> None:
-        self._order: Codes | None = order
-        if len(order) == size and np.array_equal(order, np.arange(size)):
-            self._order = None  # nothing to gather or scatter
+    def __init__(
+        self,
+        order: Labels,
+        factors: Floats,
+        size: int,
+        mass: Floats | None = None,
+        is_plain: bool | None = None,
+        places: Callable[[Codes], Codes] | None = None,
+    ) -> None:
+        self._order: Labels | None = order
+        if _is_plain(order) if is_plain is None else is_plain:
+            self._order = None  # nothing to gather or scatter: these are the first items
+        self._places_of = places
         self._size = size
-        # Column-major banded storage of I - shift(f): row 0 the diagonal, row 1 below it.
-        bands = np.zeros((2, len(order)), dtype=np.float32, order="F")
-        bands[0] = 1
-        if len(order):
-            bands[1, :-1] = -factors[1:]
-        self._bands = bands
+        self._length = len(order)
+        self._chains = _Chains(factors)
+        self._mass = mass
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores``, shape (N,) or (N, Q)."""
@@ -46,27 +66,104 @@ class DecayOperator:
 
     def mass(self) -> Floats:
         """``W·1``."""
-        return self._propagate_column(np.ones(self._size, dtype=np.float32))
+        if self._mass is None:
+            self._mass = self._propagate_column(np.ones(self._size, dtype=np.float32))
+        return self._mass
+
+    def near(self, items: Codes, least: float) -> Codes:
+        """These items and others that a share of at least ``least`` of a score reaches, sorted."""
+        places = self._places(items)
+        factors = self._chains.factors
+        reached = [places]
+        for step in (-1, 1):
+            at, share = places, np.ones(len(places), dtype=np.float32)
+            while len(at):
+                # The factor at a place links it to the one before.
+                link = np.maximum(at, at + step)
+                inside = (at + step >= 0) & (link < self._length)
+                at, share, link = at[inside] + step, share[inside], link[inside]
+                share = share * factors[link]
+                at, share = at[share >= least], share[share >= least]
+                reached.append(at)
+        every = np.unique(np.concatenate(reached))
+        return np.sort(every if self._order is None else self._order[every].astype(np.int64))
+
+    def among(self, items: Codes, scores: Floats) -> Floats:
+        """``W·scores`` at some items, given ascending, where all others have the score 0."""
+        places = self._places(items)
+        order = np.argsort(places, kind="stable")
+        places = places[order]
+        factors = np.zeros(len(places), dtype=np.float32)
+        for at, (before, place) in enumerate(pairwise(places.tolist()), start=1):
+            if place - before <= FAR:
+                factors[at] = self._chains.factors[before + 1 : place + 1].prod()
+        sums = np.empty(len(places), dtype=np.float32)
+        sums[order] = _Chains(factors).sums(scores[order])
+        return sums
+
+    def _places(self, items: Codes) -> Codes:
+        if self._order is None:
+            return items[items < self._length]
+        if self._places_of is None:
+            places = np.full(self._size, self._length, dtype=np.int64)
+            places[self._order] = np.arange(self._length)
+            self._places_of = places.__getitem__
+        return self._places_of(items)
+
+    def near_mass(self, first: int, stop: int, margin: int) -> Floats:
+        """The masses of the items at some places of the order, found within a margin of them."""
+        return self._chains.mass(first, stop, margin)
 
     def _propagate_column(self, scores: Floats) -> Floats:
-        chain = np.ascontiguousarray(scores if self._order is None else scores[self._order])
-        if not len(chain):
-            return np.zeros(self._size, dtype=np.float32)
+        chain = scores[: self._length] if self._order is None else scores[self._order]
+        result = self._chains.sums(np.ascontiguousarray(chain))
+        if self._length == self._size and self._order is None:
+            return result
+        scattered = np.zeros(self._size, dtype=np.float32)
+        scattered[slice(0, self._length) if self._order is None else self._order] = result
+        return scattered
+
+
+class _Chains:
+    """Items in a line, each linked by a factor to the one before; 0 links nothing."""
+
+    def __init__(self, factors: Floats) -> None:
+        # I - shift(f) and its transpose, both in LAPACK's banded storage, column by column: the
+        # diagonal is 1 and not read, so the two share one buffer, shifted by an element.
+        self.factors = factors
+        self._buffer = np.ones(2 * len(factors) + 1, dtype=np.float32)
+        np.negative(factors, out=self._buffer[0:-1:2])
+        self._buffer[-1] = 0
+
+    def sums(self, scores: Floats) -> Floats:
+        """``Σ_j (product of the factors between i and j) · scores[j]`` for every i; a new array."""
+        size = len(scores)
+        if not size:
+            return np.zeros(0, dtype=np.float32)
         with forks.importing():
             from scipy.linalg import blas  # here, as it takes a quarter of a second to import
 
+        below = self._buffer[1:].reshape(size, 2).T
+        above = self._buffer[:-1].reshape(size, 2).T
         # Solving (I - shift(f))·x = s is the recursion x_i = s_i + f_i·x_{i-1}; the transposed
         # matrix runs it from the end. Both count an item's own score, so one of them is taken off.
-        forward = blas.stbsv(1, self._bands, chain, lower=1, diag=1)
-        backward = blas.stbsv(1, self._bands, chain, lower=1, diag=1, trans=1)
-        forward += backward
-        forward -= chain
-        if self._order is None:
-            result: Floats = forward
-            return result
-        scattered = np.zeros(self._size, dtype=np.float32)
-        scattered[self._order] = forward
-        return scattered
+        forward: Floats = blas.stbsv(1, below, scores, lower=1, diag=1)
+        forward += blas.stbsv(1, above, scores, lower=0, diag=1)
+        forward -= scores
+        return forward
+
+    def mass(self, first: int, stop: int, margin: int) -> Floats:
+        """The sums of ones for the items from ``first`` to ``stop``, found within a margin."""
+        low, high = max(first - margin, 0), min(stop + margin, len(self.factors))
+        near = _Chains(self.factors[low:high])
+        sums = near.sums(np.ones(high - low, dtype=np.float32))
+        return sums[first - low : stop - low]
+
+
+def _is_plain(order: Labels) -> bool:
+    return not len(order) or (
+        int(order[-1]) == len(order) - 1 and np.array_equal(order, np.arange(len(order)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +185,11 @@ class ContextRelation:
 
     def bind(self, items: Items) -> Operator:
         """Chains of the fragments of a document in their order."""
+        if items.reading is not None:
+            return self._of_reading(items.reading, items, None)
         order = np.lexsort((items.position, items.document))
         order = order[items.document[order] != MISSING]
-        groups = [items.document]
+        groups: list[Labels] = [items.document]
         if self.within == "session":
             groups.append(items.session)
         # The weight falls with the distance of positions: where items between two are missing,
@@ -98,6 +197,39 @@ class ContextRelation:
         steps = np.diff(items.position[order], prepend=0)
         factors = np.power(self.w, steps.clip(min=0)).astype(np.float32)
         return DecayOperator(order, np.where(_same(order, groups), factors, 0), len(items))
+
+    def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
+        """See ``Rebinding``: the masses of items far from a change stay as they were."""
+        reading = items.reading
+        if reading is None or not isinstance(before, DecayOperator):
+            return None
+        margin = ceil(log(FAINT) / log(self.w)) if self.w else 1
+        spans = _spans(change.places, margin, len(reading))
+        if sum(stop - first for first, stop in spans) > len(reading) // FEW_CHANGED:
+            return None
+        mass = np.concatenate(
+            [without(before.mass(), change.gone), np.zeros(change.added, dtype=np.float32)]
+        )
+        return self._of_reading(reading, items, mass, spans, margin)
+
+    def _of_reading(
+        self,
+        reading: ReadingOrder,
+        items: Items,
+        mass: Floats | None,
+        spans: Sequence[tuple[int, int]] = (),
+        margin: int = 0,
+    ) -> Operator:
+        """The chains of an order without gaps, whose masses are made anew at some places."""
+        linked = reading.continues if self.within == "session" else reading.follows
+        factors = linked * np.float32(self.w)
+        operator = DecayOperator(
+            reading.rows, factors, len(items), mass, reading.is_plain, _places(reading, items)
+        )
+        if mass is not None:
+            for first, stop in spans:
+                mass[reading.rows[first:stop]] = operator.near_mass(first, stop, margin)
+        return operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +252,26 @@ class Time:
         return DecayOperator(order, factors, len(items))
 
 
-def _same(order: Codes, groups: list[Codes]) -> NDArray[np.bool_]:
+def _places(reading: ReadingOrder, items: Items) -> Callable[[Codes], Codes]:
+    """The place of items in a reading order."""
+    document, position = items.document, items.position
+    return lambda rows: reading.places(document[rows], position[rows])
+
+
+def _spans(places: Codes, margin: int, size: int) -> list[tuple[int, int]]:
+    """The stretches of places that are at most ``margin`` from one of some, ascending."""
+    if not len(places):
+        return []
+    breaks = np.flatnonzero(np.diff(places) > 2 * margin)
+    firsts = [int(places[0]), *places[breaks + 1].tolist()]
+    lasts = [*places[breaks].tolist(), int(places[-1])]
+    return [
+        (max(first - margin, 0), min(last + margin + 1, size))
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
+
+
+def _same(order: Codes, groups: Sequence[Labels]) -> NDArray[np.bool_]:
     """Whether the item at each place of ``order`` is in the groups of the one before it."""
     same = np.ones(len(order), dtype=np.bool_)
     same[:1] = False  # the first item has nothing before it

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Floats
 from treering.search.relations.columns import by_column
-from treering.search.relations.contract import MISSING, Items, Operator
+from treering.search.relations.contract import MISSING, Items, Labels, Operator
+
+SPARSE = 4
+"""Codes up to so many times the number of items are counted as they are, without numbering them."""
 
 
 class GroupOperator:
     """W[i, j] = 1 where the codes of i and j are equal and not MISSING, else 0."""
 
-    def __init__(self, codes: Codes) -> None:
-        _, labels = np.unique(codes, return_inverse=True)
+    def __init__(self, codes: Labels) -> None:
+        labels = np.asarray(codes) - MISSING
+        if len(labels) and (labels.min() < 0 or labels.max() > SPARSE * len(labels) + SPARSE):
+            _, labels = np.unique(codes, return_inverse=True)
         self._labels = labels
         self._member = (codes != MISSING).astype(np.float32)
         self._groups = int(labels.max(initial=-1)) + 1

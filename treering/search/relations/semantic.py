@@ -11,7 +11,7 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.search.relations.contract import Items, Matrix, Operator
+from treering.search.relations.contract import Items, Matrix, Operator, ProjectedMatrix, cosines
 
 BLOCK = 65_536  # rows a block of Eᵀ·s: 20 % faster than one call, and few waits for other threads
 MATRIX_COLUMNS = 8  # below this, one matrix-vector product a column is faster than a thin matrix
@@ -35,7 +35,9 @@ class SemanticOperator:
         # W·s = bias·Σs + E·(scale·Eᵀ·s): two thin products instead of an N×N matrix.
         projected = self._project(scores)
         total = scores.sum(axis=0, dtype=np.float64).astype(np.float32)
-        result: Floats = self._vectors @ (self._scale * projected)
+        projected *= self._scale
+        columns = projected if scores.ndim == 2 else projected[:, None]
+        result = cosines(self._vectors, columns.T).reshape(scores.shape)
         result += self._bias * total
         return result
 
@@ -46,6 +48,8 @@ class SemanticOperator:
 
     def _project(self, scores: Floats) -> Floats:
         """``Eᵀ·scores``, shape (d,) or (d, Q)."""
+        if isinstance(self._vectors, ProjectedMatrix):
+            return self._vectors.projected(scores)
         total = np.zeros((self._vectors.shape[1], *scores.shape[1:]), dtype=np.float32)
         for start in range(0, len(self._vectors), BLOCK):
             block = slice(start, start + BLOCK)

@@ -129,6 +129,7 @@ class RecallCall(ToolCall):
     speaker: Optional = None
     since: Annotated[Optional, Field(description="ISO time.")] = None
     until: Optional = None
+    as_of: Optional = None
     min_confidence: Annotated[float, Field(ge=0, le=1, description="0.05: only relevant.")] = 0.0
     ids: Annotated[bool, Field(description="Also name the entries, to forget them.")] = False
 
@@ -141,6 +142,7 @@ class RecallCall(ToolCall):
             speaker=self.speaker,
             since=self.since,
             until=self.until,
+            as_of=self.as_of,
             min_confidence=self.min_confidence,
         )
         data: dict[str, Any] = {"passages": [_passage(passage) for passage in context.passages]}

@@ -22,6 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from treering.errors import EmbeddingError
+from treering.journal.space import Space, begin
 from treering.memory import conversations
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
@@ -183,6 +184,7 @@ class Proxy:
     ) -> StoredHistory:
         """Add what is new of a history."""
         memory = turn.tenant.memory
+        begin(Space(turn.tenant.database, turn.tenant.space), create=True)
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
             new = _messages(unknown(_digests(held), history), model)

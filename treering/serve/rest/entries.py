@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from pydantic import Field, Json
 
+from treering.memory import Memory
 from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
@@ -15,8 +16,10 @@ from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
     AddMessagesRequest,
     AddTextRequest,
+    Body,
     FilterRequest,
     ReplaceRequest,
+    body_of,
 )
 from treering.serve.tenant import Asking
 
@@ -42,6 +45,16 @@ class ForgetRequest(FilterRequest):
 
     ids: list[str] = Field([], max_length=MAX_PAGE)
     replies: Replies = False
+
+
+@body_of(Memory.pin, "entry_id")
+class PinRequest(Body):
+    """Whether an entry comes before all others."""
+
+
+@body_of(Memory.supersede)
+class SupersedeRequest(Body):
+    """The ids of two entries, of which the new one holds."""
 
 
 @router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
@@ -80,6 +93,18 @@ async def get(entry_id: str, tenant: Asking) -> Entry:
 async def replace(entry_id: str, new: ReplaceRequest, tenant: Asking) -> Entry:
     """Give an entry another text; its place, time, speaker and metadata stay."""
     return await tenant.change(tenant.memory.replace, entry_id, new.text)
+
+
+@router.put("/entries/{entry_id}/pin")
+async def pin(entry_id: str, body: PinRequest, tenant: Asking) -> Entry:
+    """Let an entry come before all others in contexts and briefs, or no longer."""
+    return await tenant.change(tenant.memory.pin, entry_id, **body.given())
+
+
+@router.post("/supersede")
+async def supersede(body: SupersedeRequest, tenant: Asking) -> None:
+    """Say that an entry holds instead of another; with null for the new one, take it back."""
+    await tenant.change(tenant.memory.supersede, **body.given())
 
 
 @router.delete("/entries/{entry_id}")

@@ -10,16 +10,21 @@ router = router_of("facts", "/v1/facts")
 
 
 @router.get("")
-async def list_(tenant: Asking, subject: str | None = None, current: bool = False) -> list[Fact]:
-    """Statements in the order they were said; ``current``: those that nothing has superseded."""
+async def list_(
+    tenant: Asking, subject: str | None = None, current: bool = False, as_of: str | None = None
+) -> list[Fact]:
+    """Statements in the order they were said; ``current``: those that nothing has superseded.
+
+    ``as_of``: those that had been said by then.
+    """
     facts = tenant.memory.facts
-    return await tenant.change(facts.current if current else facts.all, subject)
+    return await tenant.change(facts.current if current else facts.all, subject, as_of)
 
 
 @router.get("/changes")
-async def changes(tenant: Asking) -> list[Change]:
+async def changes(tenant: Asking, as_of: str | None = None) -> list[Change]:
     """What was superseded by what, in the order of the newer statements."""
-    return await tenant.change(tenant.memory.facts.changes)
+    return await tenant.change(tenant.memory.facts.changes, as_of)
 
 
 @router.post("/judge")

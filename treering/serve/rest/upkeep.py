@@ -13,12 +13,13 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
-from treering.errors import InputError, TextEncodingError
-from treering.records import Receipt, Stats
-from treering.serve.access import caller_of
+from treering.errors import AccessDenied, InputError, TextEncodingError
+from treering.records import Forgotten, Receipt, Stats
+from treering.serve.access import Access, caller_of
 from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body
 from treering.serve.settling import Settling
+from treering.serve.spaces import Spaces
 from treering.serve.tenant import Asking, Tenant
 
 router = router_of("upkeep", "/v1")
@@ -51,6 +52,34 @@ async def spaces(request: Request, tenant: Asking) -> list[str]:
     if caller_of(request).key is not None:
         return [tenant.space]
     return await tenant.call(tenant.memory.spaces)
+
+
+@router.put("/spaces/{name:path}")
+async def begin_space(name: str, request: Request, tenant: Asking) -> list[str]:
+    """Make a space that is empty at first; without this, the first entry makes it."""
+    tenant_spaces: Spaces = request.app.state.spaces
+    _ensure_own(request, name)
+    await tenant.change(tenant_spaces.begin, name)
+    return await spaces(request, tenant)
+
+
+@router.delete("/spaces/{name:path}")
+async def forget_space(name: str, request: Request, tenant: Asking) -> Forgotten:
+    """Erase a space: all it holds, its name, and the keys that open only it."""
+    _ensure_own(request, name)
+    forgotten = await tenant.change(tenant.memory.forget_space, name)
+    tenant_spaces: Spaces = request.app.state.spaces
+    access: Access = request.app.state.access
+    tenant_spaces.drop(name)
+    access.read_keys()  # at once: a key of the space would make it again
+    return forgotten
+
+
+def _ensure_own(request: Request, name: str) -> None:
+    """Raises AccessDenied if the caller's key does not open the space of that name."""
+    caller = caller_of(request)
+    if caller.key is not None and caller.space != name:
+        raise AccessDenied(f"this key does not open the space {name!r}")
 
 
 @router.get("/stats")

@@ -36,6 +36,7 @@ Moment = Annotated[str, Field(description="ISO 8601.")]
 _ON_THE_WIRE: Final[dict[str, Any]] = {
     "as_of": Annotated[str, Field(description="As they were known then: ISO 8601.")],
     "at": Time,
+    "expires": Annotated[str | float, Field(description="Kept until then: ISO 8601 or seconds.")],
     "budget": Budget,
     "instruction": Query,
     "k": K,
@@ -118,8 +119,11 @@ class FilterRequest(Body):
     kind: Kind | None = None
     since: str | None = Field(None, description="Only from then on: ISO 8601.")
     until: str | None = Field(None, description="Only before then: ISO 8601.")
-    metadata: dict[str, JSON] | None = None
+    metadata: dict[str, JSON] | None = Field(
+        None, description='Values by key, or conditions such as {"$in": [1, 2]}.'
+    )
     omit: list[str] | None = Field(None, description="Ids of entries to leave out.")
+    as_of: str | None = Field(None, description="What was known then: ISO 8601.")
 
     def filters(self) -> Where:
         """As ``Memory`` takes them."""
@@ -139,7 +143,7 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content")
+@body_of(Memory.add, "content", "sync")
 class EntryDetails(Body):
     """What holds for everything that is added, unless a message says otherwise."""
 

@@ -29,6 +29,13 @@ PLAIN: Final = WHOLE | frozenset(
 need a word like "now" or "moved": one may have two employers, or live in Porto and Portugal."""
 
 
+SINGLE: Final = frozenset(
+    {"code", "pin", "password", "passcode", "plate", "username", "rent", "salary", "weight"}
+    | {"height", "size", "budget", "address", "number", "email", "e-mail"}
+)
+"""What a slot such as "locker code" ends in that has one value at a time, too."""
+
+
 OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
 """People of whom one may have two. Another value for them needs a word of change."""
 
@@ -102,7 +109,8 @@ def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
     if statement.slot == "age" and int(statement.value) < int(before.value):
         return False  # nobody gets younger: it is somebody else's, or told of the past
     alone = statement.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
-    return statement.sense == "begins" or (statement.slot in PLAIN and alone)
+    plain = statement.slot in PLAIN or statement.slot.rpartition(" ")[2] in SINGLE
+    return statement.sense == "begins" or (plain and alone)
 
 
 def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from treering.errors import LLMReplyError
 from treering.journal import entries
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
-from treering.search.marks import Mark, Quote
+from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version
 from treering.views.contract import Erased, View
-from treering.views.facts import store
+from treering.views.facts import store, then
 from treering.views.facts.forms import DOES
 from treering.views.facts.statement import Statement, statements
 from treering.views.facts.store import Group
 
 log = logging.getLogger("treering")
 
-FORMS_VERSION = 1
+FORMS_VERSION = 2
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 Stated = tuple[int, list[Statement]]
@@ -98,9 +99,18 @@ class Facts(View):
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
         """See ``View``. A mark says what supersedes the entry of a quote or outdates it."""
-        marks = store.marks(reader, [quote.seq for quote in quotes])
+        seqs, as_of = [quote.seq for quote in quotes], reader.as_of
+        marks = store.marks(reader, seqs) if as_of is None else then.marks(reader, seqs, as_of)
+        for said in store.by_person(reader, as_of, seqs):
+            before = marks.get(said.older, UNMARKED)
+            marks[said.older] = replace(before, superseded_by=said.statement)
         return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
         """See ``View``."""
-        return store.newer_entries(reader, reader.id)
+        as_of = reader.as_of
+        if as_of is None:
+            newer = store.newer_entries(reader, reader.id)
+        else:
+            newer = {r.older: r.newer for r in then.replacements(reader, reader.id, as_of)}
+        return newer | {said.older: said.newer for said in store.by_person(reader, as_of)}

@@ -1,8 +1,7 @@
-"""The plain forms of sentences that state a fact: patterns, the slot they fill, and their sense.
+"""The forms of sentences that state a fact, as a table: each with an example that it reads.
 
-The group ``value`` holds what is stated, ``subject`` the person or thing. A form without a slot of
-its own names it in the group ``slot``. Names of places and firms must be capitalised: "moved to a
-flat" does not say where somebody lives.
+The group ``value`` of a pattern holds what is stated, ``subject`` the person or thing. A form
+without a slot of its own names it in the group ``slot``. Tests read every example.
 """
 
 from __future__ import annotations
@@ -11,6 +10,37 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
+
+from treering.views.facts.phrases import (
+    AGE,
+    ANY_MORE,
+    AT_WORK,
+    BE,
+    CONTACT,
+    DAY,
+    DEMONYM,
+    DIET,
+    END,
+    EVENT,
+    HABITS,
+    MONTH,
+    NO_HABIT,
+    NO_HOME,
+    NOT,
+    OCCUPATION,
+    ONESELF,
+    OWNED,
+    PLACE,
+    PROPER,
+    SINCE,
+    STATES,
+    SUBJECT,
+    TELLING,
+    TENSE,
+    THING,
+    WHEN,
+    WORDS,
+)
 
 Sense = Literal["holds", "begins", "ends"]
 """What a statement speaks of: how things are, a change to that, or the end of it."""
@@ -21,12 +51,17 @@ DOES: Final = "does:"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form. A sentence must hold one of the ``hints`` (lower-case words) to have it."""
+    """One form. A sentence must hold one of the ``hints`` (lower-case words), if there are any.
 
-    hints: frozenset[str]
-    expression: str
+    ``example`` is a sentence that this form is the first to match, and ``value`` what it reads.
+    """
+
     slot: str
     sense: Sense
+    hints: frozenset[str]
+    expression: str
+    example: str
+    value: str
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -39,253 +74,655 @@ def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
 
 
-_NAME = r"(?!I['’])[A-Z][\w’'-]*[\w]"
-_SUBJECT = (
-    r"(?:^|(?<=[,;—-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
-    r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
-    rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?\w+|{_NAME}['’]s \w+|{_NAME}(?: {_NAME})?)"
-)
-_ADVERB = (
-    r"just|recently|finally|now|already|actually|currently|officially|still|also|both|really|since"
-)
-_TENSE = (
-    rf"(?:\s+(?:{_ADVERB}|have|has|am|is|are))*(?:['’](?:ve|m|s|re))?(?:\s+(?:{_ADVERB}|been))*"
-)
-_BE = r"(?:['’](?:m|s|re)| am| is| are)"
-_NOT = r"(?:\s+no longer|(?:\s+(?:am|is|are|do|does))?(?:\s+not|n['’]t))"
-_ANY_MORE = r"(?:any\s?more|any longer)(?=\s*(?:$|[.,!;]|and\b|but\b|because\b|since\b))"
-_DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
-_PLACE = (
-    rf"(?P<value>(?!{_DAY})(?:the )?[A-Z][\w.’'-]*"
-    r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of)(?= [A-Z])))*)"
-    r"(?! (?:team|department|room|floor|class|\d))"
-)
-_NO_HOME = (
-    r"(?!(?:Marketing|Sales|Engineering|Support|Finance|Product|Design|Research|Legal|Operations|"
-    r"HR|IT|Slack|Teams|Zoom|Discord|Notion|Jira|GitHub|GitLab|Spotify|Netflix|Gmail|Outlook|"
-    r"Linux|Ubuntu|Windows|Mac|Android|iOS|Python|Rust|Java|Kotlin|TypeScript|React|Postgres|"
-    r"Plan|Phase|Stage|Chapter|Part|Level|Version)\b)"
-)
-"""What people move to that is not a place: departments, tools, the next step."""
-_THING = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
-_WORDS = r"(?P<value>\w+(?:[ -]\w+){0,3})"
-_END = r"(?=\s*(?:$|[.,!;]|\band\b|\bbut\b|\bnow\b|\bagain\b|\bthese days\b|\bsince\b))"
-_DIET = r"(?P<value>vegetarian|vegan|pescatarian|omnivore)"
-_CONTACT = (
-    r"(?P<slot>(?:phone |mobile |cell )?number|e-?mail(?: address)?|address|name|surname|"
-    r"last name|birthday|boss|manager|landlord|doctor|dentist)"
-)
-_EVENT = (
-    r"(?P<slot>(?:meeting|appointment|flight|interview|exam|deadline|call|lesson|train|wedding|"
-    r"party|review|surgery|check-?up)(?: with [A-Z]\w+)?)"
-)
-_WHEN = (
-    rf"(?P<value>(?:next )?{_DAY}(?: (?!at\b)\w+)?(?: at [\d:]+ ?\w*)?|"
-    rf"(?:the )?\d+\w* (?:of )?{_MONTH}|{_MONTH} \d+\w*|"
-    rf"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?|\d{{1,2}}:\d\d|tomorrow)"
-)
-_HABITS = (
-    "love like enjoy play eat drink smoke run swim drive use take attend teach own have prefer "
-    "practice practise collect volunteer train study speak wear follow watch"
-)
-_STATES = (
-    "allergic afraid scared addicted into on learning training taking dating seeing renting "
-    "studying working"
-)
+def _form(
+    slot: str,
+    sense: Sense,
+    hints: str,
+    pattern: str,
+    example: str,
+    value: str,
+    *,
+    who: str = SUBJECT,
+) -> Form:
+    return Form(slot, sense, frozenset(hints.split()), who + pattern, example, value)
 
 
-def _form(hints: str, pattern: str, slot: str, sense: Sense, *, subject: bool = True) -> Form:
-    whole = _SUBJECT + pattern if subject else pattern
-    return Form(frozenset(hints.split()), whole, slot, sense)
+_AWAY = r"(?: (?:house|home|out|down|up|over|back|here|across the country|all the way))*"
 
 
 _HOME = (
     _form(
-        "moved relocated",
-        rf"{_TENSE}\s+(?:moved back|moved over|relocated(?: back)?) to {_NO_HOME}{_PLACE}",
         "home",
         "begins",
+        "moved relocated emigrated",
+        rf"{TENSE}\s+(?:moved|relocated|emigrated){_AWAY} (?:from {NO_HOME}(?:my |our |the )?"
+        rf"[\w’'. -]{{2,40}}? ){_AWAY}\s?(?:in)?to {NO_HOME}{PLACE}",
+        "Big news: I moved from Porto to Lisbon last week!",
+        "Lisbon",
     ),
-    # What "we" moved to is as often a tool.
-    _form("moved", rf"(?<![Ww]e){_TENSE}\s+moved to {_NO_HOME}{_PLACE}", "home", "begins"),
     _form(
-        "live lives living based reside resides",
-        rf"{_TENSE}\s+(?:lives?|living|based|resides?)(?: over)? in {_PLACE}",
+        "home",
+        "begins",
+        "moved relocated emigrated",
+        rf"{TENSE}\s+(?:moved(?: back| over| out| down| up| away| home)+|relocated(?: back)?|"
+        rf"emigrated) to {NO_HOME}{PLACE}",
+        "We relocated to Bergen in May.",
+        "Bergen",
+    ),
+    _form(
+        "home",
+        "begins",
+        "moved",
+        rf"(?<![Ww]e){TENSE}\s+moved to {NO_HOME}{PLACE}",
+        "I've moved to Porto.",
+        "Porto",
+    ),
+    _form(
+        "home",
+        "begins",
+        "moved",
+        rf"(?<=[Ww]e){TENSE}\s+moved to {NO_HOME}{PLACE}{SINCE}",
+        "We moved to Lisbon in May.",
+        "Lisbon",
+    ),
+    _form(
+        "home",
+        "begins",
+        "settled",
+        rf"{TENSE}\s+(?:settled(?: down)?) in {NO_HOME}{PLACE}",
+        "We finally settled down in Ghent.",
+        "Ghent",
+    ),
+    _form(
         "home",
         "holds",
+        "bought rented renting got",
+        rf"{TENSE}\s+(?:bought|rented|renting|got) an?(?: [a-z]+){{0,2}} "
+        rf"(?:house|flat|apartment|home|place|condo|cottage|studio|room) in {PLACE}",
+        "We bought a small house in Evora.",
+        "Evora",
     ),
-    _form("live lives", rf"{_NOT} lives? in {_PLACE}", "home", "ends"),
-    _form("moved", rf"{_TENSE}\s+moved (?:away from|out of) {_PLACE}", "home", "ends"),
+    _form(
+        "home",
+        "holds",
+        "live lives living based reside resides",
+        rf"{TENSE}\s+(?:lives?|living|based|resides?)(?: over| up| down| out| back)? in {PLACE}",
+        "I live in Madrid.",
+        "Madrid",
+    ),
+    _form(
+        "home",
+        "begins",
+        "where home",
+        rf"(?:^|(?<=[,;:] )|(?<=[Nn]ow )){PLACE} (?:is|has become) (?:where (?:I|we) live|"
+        r"(?:my |our )?(?:new )?home)(?: now| these days)?",
+        "Porto is where I live now.",
+        "Porto",
+        who="",
+    ),
+    _form(
+        "home",
+        "begins",
+        "address home place flat apartment house",
+        rf"\b[Mm]y new (?:address|home|place|flat|apartment|house) is in {PLACE}",
+        "My new address is in Lisbon.",
+        "Lisbon",
+        who="",
+    ),
+    _form(
+        "home",
+        "holds",
+        "address home place flat apartment house",
+        rf"\b[Mm]y (?:address|home|place|flat|apartment|house) is in {PLACE}",
+        "My flat is in Lisbon.",
+        "Lisbon",
+        who="",
+    ),
+    _form(
+        "home",
+        "ends",
+        "live lives living",
+        rf"{NOT} (?:lives?|living) in {PLACE}",
+        "I don't live in Porto any more.",
+        "Porto",
+    ),
+    _form(
+        "home",
+        "ends",
+        "moved left",
+        rf"{TENSE}\s+left {PLACE} (?:for good|behind)",
+        "I left Porto for good.",
+        "Porto",
+    ),
+    _form(
+        "home",
+        "ends",
+        "moved",
+        rf"{TENSE}\s+moved (?:away from|out of) {PLACE}",
+        "I moved away from Porto.",
+        "Porto",
+    ),
+    _form(
+        "origin",
+        "holds",
+        "from grew born raised",
+        rf"(?:{BE}(?: originally)? from|{TENSE}\s+(?:grew up|was born|were born|raised) in) "
+        rf"{PLACE}",
+        "I grew up in Bergen.",
+        "Bergen",
+    ),
+    _form(
+        "household",
+        "holds",
+        "live lives living moved",
+        rf"{TENSE}\s+(?P<new>moved in |moved back in |moved back )?"
+        r"(?:lives?|living|(?<=in )|(?<=back ))"
+        r"\s?with (?P<value>my \w+(?: and \w+)?|[A-Z]\w+)",
+        "I'm living with my parents again.",
+        "my parents",
+    ),
+)
+
+_JOB = (
+    r"(?: (?:a|the|my|his|her|their)(?: [a-z]+){0,2}? "
+    r"(?:job|position|role|offer|post|internship|work))"
 )
 _WORK = (
     _form(
-        "work works working",
-        rf"{_TENSE}\s+(?:works?|working) (?:at|for) {_PLACE}",
+        "employer",
+        "begins",
+        "left quit",
+        rf"{TENSE}\s+(?:left|quit)(?:{_JOB} at)? (?:{PROPER}|(?:the|my)(?: [a-z]+){{1,3}}?)"
+        r"(?:,? (?:and|to)(?: have| now)?(?: just)? (?:joined|join|started at|start at|"
+        rf"am at|work at|work for|working at|moved to|went to)|,? for) {AT_WORK}",
+        "I left Siemens and joined Bosch.",
+        "Bosch",
+    ),
+    _form(
+        "employer",
+        "begins",
+        "switched jobs",
+        rf"{TENSE}\s+(?:switched|changed) (?:jobs|employers)(?: from {PROPER})? to {AT_WORK}",
+        "I switched jobs from Siemens to Bosch.",
+        "Bosch",
+    ),
+    _form(
+        "employer",
+        "begins",
+        "started begun began got have joined hired accepted took landed",
+        rf"{TENSE}\s+(?:(?:started|begun|began)(?: a new job| working| work|{_JOB})?(?: as an? "
+        rf"[a-z ]+?)? (?:at|for|with)|(?:got|have|accepted|took|taken|landed){_JOB}"
+        r"(?: as an? [a-z ]+?)?"
+        r" "
+        rf"(?:at|for|with|from)|joined(?= [\w’' ]+ as an?\b)|"
+        rf"(?:was |got )?hired (?:by|at)) {AT_WORK}",
+        "I just started a new job at Netflix.",
+        "Netflix",
+    ),
+    _form(
         "employer",
         "holds",
+        "work works working employed",
+        rf"{TENSE}\s+(?:works?|working|employed)(?: part-time| full-time| remotely)?"
+        rf"(?: as an? [a-z ]+?)? (?:at|for|by) {AT_WORK}",
+        "I work for Siemens as an engineer.",
+        "Siemens",
     ),
     _form(
-        "started begun began got",
-        rf"{_TENSE}\s+(?:(?:started|begun|began)(?: a new job| working| work)?|"
-        rf"got (?:a|the) (?:new )?job) (?:at|for) {_PLACE}",
         "employer",
         "begins",
+        "employer",
+        rf"\b[Mm]y new employer is {AT_WORK}",
+        "My new employer is Bosch.",
+        "Bosch",
+        who="",
     ),
     _form(
-        "quit left",
-        rf"{_TENSE}\s+(?:quit|left)(?: (?:my|his|her|their) job at)? {_PLACE}"
-        r"(?=[.,;!]|$| (?:in|after|last|for good)\b)",
         "employer",
         "ends",
+        "quit left fired laid let resigned retired",
+        rf"{TENSE}\s+(?:(?:quit|left|resigned from|retired from)(?:{_JOB} (?:at|with))?|"
+        rf"(?:was |were |got )?(?:fired|laid off|let go)(?: from{_JOB}?(?: at)?| by)) {AT_WORK}"
+        r"(?=[.,;!]|$| (?:in|after|last|for good|this|yesterday|on|today|to)\b)",
+        "I quit my job at the hospital.",
+        "the hospital",
     ),
-    _form("work works", rf"{_NOT} works? (?:at|for) {_PLACE}", "employer", "ends"),
-    _form("work works", rf"{_TENSE}\s+works? as an? {_WORDS}{_END}", "occupation", "holds"),
     _form(
-        "promoted",
-        rf"{_TENSE}\s+(?:got |was )?promoted to {_WORDS}{_END}",
+        "employer",
+        "ends",
+        "work works working",
+        rf"{NOT} (?:works?|working) (?:at|for) {AT_WORK}",
+        "I no longer work at Google.",
+        "Google",
+    ),
+    _form(
         "occupation",
         "begins",
+        "promoted",
+        rf"{TENSE}\s+(?:got |was )?promoted to {WORDS}{END}",
+        "I got promoted to head nurse.",
+        "head nurse",
+    ),
+    _form(
+        "occupation",
+        "begins",
+        "became become retrained trained qualified",
+        rf"{TENSE}\s+(?:became|become|(?:re)?trained as|qualified as) (?:an? )?{OCCUPATION}",
+        "I became a teacher.",
+        "teacher",
+    ),
+    _form(
+        "occupation",
+        "holds",
+        "work works working",
+        rf"{TENSE}\s+(?:works?|working) as an? {WORDS}{END}",
+        "I work as a nurse.",
+        "nurse",
+    ),
+    _form(
+        "occupation",
+        "ends",
+        "retired stopped",
+        rf"{TENSE}\s+(?:retired (?:as|from being)|stopped (?:working as|being)) an? {OCCUPATION}",
+        "I stopped working as a nurse.",
+        "nurse",
+    ),
+    _form(
+        "occupation",
+        "holds",
+        "i'm am is i",
+        rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}",
+        "I'm a software engineer.",
+        "software engineer",
+    ),
+    _form(
+        "studies",
+        "begins",
+        "switched changed transferred enrolled",
+        rf"{TENSE}\s+(?:(?:switched|changed) (?:my |her |his )?(?:major|degree|studies)"
+        rf"(?: from [\w ]+?)? to|transferred to|enrolled (?:in|at)) (?:the )?{THING}{END}",
+        "I changed my major from history to law.",
+        "law",
+    ),
+    _form(
+        "studies",
+        "holds",
+        "study studies studying major majoring",
+        rf"(?:{TENSE}\s+(?:study|studies|studying|majoring in)|{BE} a student of) "
+        rf"(?P<value>[\w’'-]+(?: (?!at\b|in\b|for\b|and\b|now\b)[\w’'-]+){{0,2}})",
+        "I'm studying marine biology in Bergen.",
+        "marine biology",
+    ),
+    _form(
+        "education",
+        "holds",
+        "graduated degree",
+        rf"{TENSE}\s+(?:graduated from|(?:got|have|earned) (?:a|my) [\w’' ]*?degree from) {PLACE}",
+        "I graduated from MIT.",
+        "MIT",
+    ),
+    _form(
+        "occupation",
+        "begins",
+        "retired",
+        rf"{TENSE}\s+(?P<value>retired)(?=\s*(?:[.,!]|$|last\b|in\b|this\b|early\b|after\b|now\b))",
+        "I retired last spring.",
+        "retired",
     ),
 )
 _PERSON = (
     _form(
-        "vegetarian vegan pescatarian omnivore",
-        rf"{_BE}(?: now| still)?(?: an?)? {_DIET}",
-        "diet",
-        "holds",
-    ),
-    _form(
-        "vegetarian vegan pescatarian omnivore",
-        rf"{_TENSE}\s+(?:became|turned|went)(?: an?)? {_DIET}",
-        "diet",
-        "begins",
-    ),
-    _form(
-        "vegetarian vegan pescatarian omnivore",
-        rf"{_BE}?(?: no longer| not)(?: an?)? {_DIET}",
         "diet",
         "ends",
+        "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
+        rf"(?:{NOT} (?:eats?|am|be|being)?\s*(?:an? )?|{TENSE}\s+(?:stopped|quit|gave up|given up) "
+        rf"(?:being|eating|going) (?:an? )?){DIET}",
+        "I don't eat vegetarian any more, I eat fish again.",
+        "vegetarian",
     ),
     _form(
-        "meat",
-        rf"{_TENSE}\s+(?:started )?eat(?:s|ing)? (?P<value>meat) (?:again|now)",
+        "diet",
+        "ends",
+        "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
+        rf"{BE}?(?: no longer| not)(?: an?)? {DIET}",
+        "I'm no longer vegetarian.",
+        "vegetarian",
+    ),
+    _form(
+        "diet",
+        "holds",
+        "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
+        rf"{BE}(?: now| still| strictly| mostly)?(?: an?)? {DIET}",
+        "I'm vegetarian.",
+        "vegetarian",
+    ),
+    _form(
         "diet",
         "begins",
+        "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
+        rf"{TENSE}\s+(?:became|become|turned|went|gone)(?: fully)?(?: an?)? {DIET}",
+        "I went vegan in January.",
+        "vegan",
     ),
     _form(
-        "single married engaged divorced widowed",
-        rf"(?:{_BE}|{_TENSE}\s+got(?:ten)?)(?: now| recently| finally)? "
-        rf"(?P<value>single|married|engaged|divorced|widowed){_END}",
+        "diet",
+        "begins",
+        "meat fish chicken dairy eggs",
+        rf"{TENSE}\s+(?:started )?eat(?:s|ing)? (?P<value>meat|fish|chicken|dairy|eggs) "
+        r"(?:again|now)",
+        "I started eating meat again.",
+        "meat",
+    ),
+    _form(
         "status",
         "holds",
+        "single married engaged divorced widowed separated",
+        rf"(?:{BE}|{TENSE}\s+(?:got(?:ten)?|was|were))(?: now| recently| finally| happily| newly| "
+        r"still)? (?P<value>single|married|engaged(?! in\b| with\b)|divorced|widowed|separated)"
+        rf"{END}",
+        "I got married!",
+        "married",
     ),
     _form(
-        "old turned i'm am is",
-        rf"(?:{_BE}|(?: just)? turned)(?: now)? (?P<value>\d{{1,2}})"
-        r"(?= years old| yesterday| today| last|[.,!]|$)",
         "age",
         "holds",
+        "old turned i'm am is",
+        rf"(?:{BE}|(?: just)?(?: have)? turned)(?: now)? (?P<value>\d{{1,2}}|{AGE})"
+        r"(?= years old| yesterday| today| last| this| in| on| now|[.,!]|$)",
+        "I turned 32 yesterday.",
+        "32",
+    ),
+    _form(
+        "called",
+        "holds",
+        "i'm am i",
+        rf"(?:['’]m| am) {DEMONYM}(?P<value>(?!(?i:an?\b)|[A-Z]+\b(?<!\b[A-Z]))[A-Z][a-zà-ÿ]+)"
+        r"(?=[.!]|$|, (?:and|\d|your|the|a)\b)",
+        "I'm Ana.",
+        "Ana",
+        who=r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)[,!]? )?(?P<subject>I)",
+    ),
+    _form(
+        "status",
+        "holds",
+        "married",
+        rf"{TENSE}\s+(?P<value>married) (?=[A-Z]|my )",
+        "I married Tom in May.",
+        "married",
     ),
 )
+
+_CHANGED = r"(?: (?:has|have|was|just|recently|now|been))*"
 _OWN = (
     _form(
-        "number email mail address name surname birthday boss manager landlord doctor dentist",
-        rf"\b[Mm]y (?P<new>new |current )?{_CONTACT}(?: is|['’]s)(?: now)? {_THING}",
         "",
         "holds",
-        subject=False,
+        "number email e-mail mail address name surname birthday boss manager landlord doctor "
+        "dentist",
+        rf"\b[Mm]y (?P<new>new |current )?{CONTACT}(?: is|['’]s)(?: now)? (?!in |at |from ){THING}",
+        "My email is ana@a.org.",
+        "ana@a.org",
+        who="",
     ),
     _form(
+        "",
+        "begins",
+        "changed switched went moved dropped increased rose",
+        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED} "
+        r"(?:changed|switched|went (?:up|down)|moved|dropped|increased|rose)"
+        rf"(?: from [\w@.:/+$€£%-]+)? to (?:an? |the )?{THING}",
+        "My e-mail changed to b@x.org.",
+        "b@x.org",
+        who="",
+    ),
+    _form(
+        "",
+        "begins",
+        "changed switched updated set renamed moved",
+        rf"{TENSE}\s+(?:changed|switched|updated|set|renamed|reset) (?:my|our) {OWNED}"
+        rf"(?: from [\w@.:/+$€£%-]+)? to (?:an? |the )?{THING}",
+        "I changed my locker code to 9920.",
+        "9920",
+    ),
+    _form(
+        "",
+        "holds",
         "favorite favourite",
-        rf"\b[Mm]y (?P<new>new )?(?P<slot>favou?rite \w+)(?: is|['’]s)(?: now)? {_THING}",
-        "",
-        "holds",
-        subject=False,
+        rf"\b[Mm]y (?P<new>new )?(?P<slot>favou?rite \w+)(?: is|['’]s)(?: now)? {THING}",
+        "My favourite colour is blue.",
+        "blue",
+        who="",
     ),
     _form(
-        "meeting appointment flight interview exam deadline call lesson train wedding party review "
-        "surgery check checkup",
-        # Without a verb first, "the meeting on Friday" tells which one is meant.
-        rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) {_EVENT}"
-        r"(?= (?:was|is|has been|got|were|moved|rescheduled|postponed|pushed)\b|['’]s\b)"
-        r"(?: (?:was|is|has been|got|were)|['’]s)?"
-        r"(?P<new> now| moved to| rescheduled (?:to|for)| postponed (?:to|until)|"
-        rf" pushed (?:back )?to)?(?: set)?(?: for| on| at)? {_WHEN}",
         "",
         "holds",
-        subject=False,
+        "meeting appointment flight interview exam deadline call lesson train wedding party review "
+        "surgery check checkup class rehearsal practice",
+        # Without a verb first, "the meeting on Friday" tells which one is meant.
+        rf"\b(?:[Tt]he|[Mm]y|[Oo]ur) {EVENT}"
+        r"(?= (?:was|is|has been|has|got|were|moved|rescheduled|postponed|pushed)\b|['’]s\b)"
+        r"(?: (?:was|is|has been|has|got|were)|['’]s)?"
+        r"(?P<new> now|(?: been)? (?:moved|changed) (?:from [\w :]+? )?to|"
+        r"(?: been)? rescheduled (?:to|for)| postponed (?:to|until)|"
+        rf" pushed (?:back )?to)?(?: set)?(?: for| on| at)? {WHEN}",
+        "The meeting was moved to Thursday.",
+        "Thursday",
+        who="",
+    ),
+    _form(
+        "",
+        "holds",
+        "",
+        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?:['’]s name is| is (?:called|"
+        rf"named)) (?P<value>[A-Z][\w’'-]+)",
+        "My cat is called Miu.",
+        "Miu",
+        who="",
+    ),
+    _form(
+        "",
+        "holds",
+        "",
+        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?: is|['’]s| are| costs)"
+        rf"(?P<now> now| currently)?(?: set to| up to| down to)? {TELLING}{END}",
+        "My locker code is now 9920.",
+        "9920",
+        who="",
+    ),
+    _form(
+        "",
+        "begins",
+        "changed",
+        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED} changed\W+(?:it is|it[’']s|to)(?: now)? {TELLING}",
+        "My phone number changed; it's 555-0199 now.",
+        "555-0199",
+        who="",
+    ),
+    _form(
+        "",
+        "begins",
+        "now",
+        rf"\b[Tt]he {OWNED} is now(?: set to| at| on| in)? {TELLING}{END}",
+        "The office is now on Elm Street.",
+        "Elm Street",
+        who="",
+    ),
+    _form(
+        "",
+        "holds",
+        "ends starts begins expires due",
+        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[a-z][a-z’'-]*(?: [a-z]+)?? "
+        rf"(?:now )?(?:ends|starts|begins|expires|is due))"
+        rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
+        rf"(?:next )?{DAY}|"
+        r"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?)",
+        "My lease ends in June.",
+        "June",
+        who="",
+    ),
+    _form(
+        "",
+        "holds",
+        "named called renamed",
+        rf"{TENSE}\s+(?:named|called|renamed) (?:our|my) {OWNED} (?P<value>[A-Z]\w+)",
+        "We named our son Leo.",
+        "Leo",
     ),
 )
+_STOPPED = (
+    r"(?:stopped|quit|gave up|given up|dropped|got tired of|grew out of|done with|"
+    r"cut out|cancel(?:l)?ed|lost interest in|swore off)"
+)
+_NOT_MIND = r"(?!(?:care|mind|know|think|believe|feel|want|remember|see|understand|worry|doubt)\b)"
 _HABIT = (
     _form(
+        DOES,
+        "ends",
         "anymore more longer",
-        rf"(?:\s+(?:do|does))?(?:\s+not|n['’]t) (?P<value>[\w’' -]+?) {_ANY_MORE}",
+        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+not|n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
+        rf"{ANY_MORE}",
+        "I don't play tennis anymore.",
+        "play tennis",
+    ),
+    _form(
         DOES,
         "ends",
+        "longer",
+        rf"\s+(?:can |do |does )?no longer {_NOT_MIND}(?P<value>\w+(?:[ -]\w+){{0,4}})",
+        "I no longer drive to work.",
+        "drive to work",
     ),
-    _form("longer", r"\s+no longer (?P<value>\w+(?:[ -]\w+){0,4})", DOES, "ends"),
     _form(
+        DOES,
+        "ends",
         "anymore more longer",
-        rf"(?:{_BE}) not (?P<value>[\w’' -]+?) {_ANY_MORE}",
-        DOES,
-        "ends",
+        rf"(?:{BE}) (?:not|no longer) (?P<value>[\w’' -]+?)(?: {ANY_MORE}|(?=[.!]|$))",
+        "I'm not dating Sam anymore.",
+        "dating Sam",
     ),
     _form(
-        "stopped quit gave given",
-        rf"{_TENSE}\s+(?:stopped|quit|gave up|given up) "
-        r"(?P<value>\w+ing(?: [\w’'-]+){0,4}|(?:coffee|alcohol|meat|sugar|smoking|gluten)\b)",
         DOES,
         "ends",
+        "can't cannot can’t",
+        r"(?:\s+(?:can[’']t|cannot)) (?P<value>(?:eat|drink|have|swim|drive|use|run|smoke|wear)"
+        r"(?: [\w’'-]+){1,4})",
+        "I can't eat nuts.",
+        "eat nuts",
     ),
     _form(
-        f"{_HABITS} {' '.join(verb + 's' for verb in _HABITS.split())} has",
-        r"(?:\s+(?:still|really|usually|often|always|also|mostly))?\s+"
-        rf"(?P<value>(?:{'|'.join(_HABITS.split())}|has)s?(?:\s+[\w’'-]+){{0,5}})",
+        DOES,
+        "ends",
+        "stopped quit gave given dropped tired grew done cut canceled cancelled lost swore",
+        rf"{TENSE}\s+{_STOPPED} (?:going to |my |the )?"
+        r"(?P<value>\w+ing(?: [\w’'-]+){0,4}|(?:coffee|alcohol|meat|sugar|smoking|gluten|caffeine|"
+        r"soda|chocolate|bread|dairy)\b)",
+        "I stopped drinking coffee.",
+        "drinking coffee",
+    ),
+    _form(
+        f"{DOES}use",
+        "holds",
+        "switched changed converted upgraded moved swapped",
+        rf"{TENSE}\s+(?:switched|changed|converted|upgraded)(?: over| back)? "
+        rf"(?:from (?:an? |my |the )?(?P<gone>[\w’'-]+(?: [\w’'-]+){{0,2}}?) )?"
+        r"to (?:an? |my |the )?"
+        r"(?!my\b)(?P<value>[\w’'-]+"
+        r"(?: (?!last\b|in\b|for\b|and\b|this\b|because\b)[\w’'-]+){0,2})",
+        "I switched from Android to an iPhone.",
+        "iPhone",
+    ),
+    _form(
+        f"{DOES}have",
+        "holds",
+        "traded swapped exchanged replaced",
+        rf"{TENSE}\s+(?:traded(?: in)?|swapped|exchanged|replaced) (?:my|our|the) (?:old )?"
+        r"(?P<gone>[\w’'-]+(?: [\w’'-]+){0,2}?) (?:for|with) (?:an? |my )?(?:new )?"
+        r"(?P<value>[\w’'-]+(?: (?!last\b|in\b|and\b|this\b|because\b)[\w’'-]+){0,2})",
+        "I traded my truck for a hybrid.",
+        "hybrid",
+    ),
+    _form(
+        f"{DOES}have",
+        "ends",
+        "died passed ran",
+        r"\b(?:[Mm]y|[Oo]ur) (?P<value>[a-z]+(?: [a-z]+)?) (?:just |recently )?"
+        r"(?:died|passed away|was put down|ran away)",
+        "My dog passed away.",
+        "dog",
+        who="",
+    ),
+    _form(
+        f"{DOES}have",
+        "ends",
+        "sold gave got lost returned traded cancelled canceled sublet",
+        rf"{TENSE}\s+(?:sold|gave away|got rid of|lost|returned|traded in|cancel(?:l)?ed) "
+        r"(?:my|our|the|his|her) "
+        r"(?:old )?(?P<value>[\w’'-]+(?: (?!and\b|for\b|to\b|last\b|in\b|on\b|this\b|because\b)"
+        r"[\w’'-]+){0,2})",
+        "I sold the Skoda and bought a Fiat.",
+        "Skoda",
+    ),
+    _form(
+        f"{DOES}have",
+        "holds",
+        "bought got adopted acquired rescued",
+        rf"(?:{TENSE}\s+|(?<=and )|^)(?:bought|got|adopted|acquired|rescued)"
+        r"(?: myself| us| ourselves)? an?(?: new| used| second)? "
+        r"(?P<value>(?!job\b|raise\b|promotion\b|divorce\b|cold\b|call\b|"
+        r"haircut\b|message\b|ticket\b|coffee\b|lot\b|bit\b)[\w’'-]+"
+        r"(?: (?!and\b|for\b|to\b|last\b|in\b|on\b|this\b|from\b|because\b|named\b|called\b)"
+        r"[\w’'-]+){0,2})",
+        "I adopted a greyhound last week.",
+        "greyhound",
+        who=f"(?:{SUBJECT}|(?<=and ))",
+    ),
+    _form(
+        f"{DOES}date",
+        "ends",
+        "broke split",
+        rf"{TENSE}\s+(?:broke up|split up|split) with (?P<value>[A-Z]\w+|my \w+)",
+        "I broke up with Sam.",
+        "Sam",
+    ),
+    _form(
         DOES,
         "holds",
+        "started began begun took taken picked",
+        rf"{TENSE}\s+(?:(?:started|began|begun)(?: to)?|(?:took|taken|picked) up) "
+        r"(?P<value>[a-z]+(?:ing)?(?:\s+(?!last\b|this\b|again\b|in\b|because\b)[\w’'-]+){0,4})",
+        "I started learning Danish.",
+        "learning Danish",
     ),
     _form(
-        _STATES,
-        rf"{_BE}(?: still)? (?P<value>(?:an? )?(?:{'|'.join(_STATES.split())})\b"
+        DOES,
+        "holds",
+        f"{HABITS} {' '.join(verb + 's' for verb in HABITS.split())} has",
+        r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
+        rf"(?P<value>(?:{'|'.join(HABITS.split())}|has)s?(?:\s+[\w’'-]+){{0,5}})",
+        "I play tennis every Sunday.",
+        "play tennis every Sunday",
+    ),
+    _form(
+        DOES,
+        "holds",
+        STATES,
+        rf"{BE}(?: still| now| currently)? (?P<value>(?:an? )?(?:{'|'.join(STATES.split())})\b"
         r"(?:\s+[\w’'-]+){0,4})",
+        "I'm allergic to nuts.",
+        "allergic to nuts",
+    ),
+    _form(
         DOES,
         "holds",
+        "i we",
+        r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
+        rf"(?P<value>(?!(?:{'|'.join(sorted(NO_HABIT))})\b)(?![a-z]+ed\b)[a-z]{{3,}}"
+        r"(?:\s+[\w’'-]+){0,5})",
+        "I sing in a choir on Mondays.",
+        "sing in a choir on Mondays",
+        who=ONESELF,
     ),
 )
-_NAMED = re.compile(r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?[A-Z]")
-_COUNTED = re.compile(r".*\d")
-_AT = re.compile(r".*@")
-_DATED = re.compile(rf".*(?:\d|{_MONTH})")
-VALUES: Final = (
-    dict.fromkeys(("number", "phone number", "mobile number", "cell number", "address"), _COUNTED)
-    | dict.fromkeys(("email", "e-mail", "email address", "e-mail address"), _AT)
-    | dict.fromkeys(("name", "surname", "last name", "boss", "manager"), _NAMED)
-    | dict.fromkeys(("landlord", "doctor", "dentist"), _NAMED)
-    | {"birthday": _DATED}
-)
-"""Patterns of the values of slots: "my email is not working" does not give an address."""
-
-COMMON: Final = frozenset(
-    ["color", "food", "drink", "dish", "fruit", "animal", "season", "day", "number"]
-)
-"""Kinds of favourites whose values are common words. Those of other kinds are names."""
-
-SEVERAL: Final = frozenset(
-    {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
-    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children", "parents"}
-    | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
-)
-"""People of whom one has several: "my friend" need not be the same person on two days."""
-
-OBJECTS: Final = {
-    "coffee": "drink coffee",
-    "alcohol": "drink alcohol",
-    "meat": "eat meat",
-    "sugar": "eat sugar",
-    "gluten": "eat gluten",
-}
-"""Things one gives up, with the habit that ends: who quits coffee drank coffee."""
 
 FORMS: Final = (*_HOME, *_WORK, *_PERSON, *_OWN, *_HABIT)
-"""All forms in the order in which they are tried. The first that matches a sentence counts."""
+"""All forms in the order in which they are tried. The first that matches a clause counts."""

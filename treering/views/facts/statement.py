@@ -8,14 +8,16 @@ statement costs a mark, a wrong one hides what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.forms import COMMON, DOES, FORMS, OBJECTS, SEVERAL, VALUES, Form, Sense
+from treering.views.facts.forms import DOES, FORMS, Form, Sense
+from treering.views.facts.phrases import COMMON, NUMBERS, OBJECTS, SEVERAL, VALUES
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -31,21 +33,47 @@ _AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)
 """Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
-    r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b)"
+    r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b"
+    r"|(?:please\s+)?call me\b|(?:joined|left|started|bought|sold|got|now)\b)"
 )
 """Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
+_OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)")
+"""Verbs of having: who sells the Skoda neither owns nor drives it any more."""
+
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
-    r"\b(?:if|would|wish(?:es|ed)?|might|(?-i:may)|maybe|perhaps|probably|could|should|imagine|"
-    r"pretend|dream\w*|used to|almost|consider\w*|thinking|think|plan\w*|want\w*|"
-    r"hop(?:e|es|ed|ing)|going to|gonna|will|won't|suppose|when|before|until|unless|says?|said|"
-    r"told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|quote|nobody|no one|"
-    r"not true|believes?|temporar\w+|for now|this (?:week|weekend|month|summer|winter|year)|"
-    r"back in|came back|"
-    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|year|semester|holiday|"
-    r"moment|time being)\w*|(?:19|20)\d\d)\b|'ll\b|'d\b|[\"“”]",
+    r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
+    r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
+    r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in|came back|"
+    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
+    r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
 )
+"""What makes all of a sentence told, supposed, past or passing."""
+
+_ASIDE_WORD = re.compile(
+    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|when|before|"
+    r"until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|"
+    r"quote|nobody|no|not|believes?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+)
+"""Words, in lower case, of which each match of ``_ASIDE`` outside of quotes has one."""
+
+_ANY_WORD = re.compile(r"\w+")
+
+_ELSEWHERE = re.compile(
+    r"\b(?:would|might|could|should|used to|almost|nearly|consider\w*|thinking|think|plan|plans|"
+    r"planned|planning to|want\w*|hop(?:e|es|ed|ing)|going to|gonna|will|won't|about to|"
+    r"decided against|tried to|trying to|refuse\w*|never)\b|'ll\b|'d\b",
+    re.IGNORECASE,
+)
+"""What makes a clause a wish, a plan or the past, and says nothing of the next one."""
+
+_CLAUSES = re.compile(
+    r"(?:,|;|:| [—–-])\s+(?=(?:and |but |so |then )?(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Nn]ow\b))"
+    r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
+)
+"""Where one clause ends and the next one begins, with a subject of its own."""
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -81,18 +109,60 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         said_words = _WORD.findall(sentence.lower().replace("’", "'"))
         words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
-        forms = [form for form in FORMS if not form.hints.isdisjoint(words)]
-        if not forms or _ASIDE.search(sentence):
+        forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
+        if not forms or is_aside(sentence):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
-        for form in forms:
-            form_match = form.pattern.search(sentence)
-            if form_match is not None:
-                yield from _stated(form_match, form, speaker, start)
-                break
+        yield from _of_sentence(sentence, forms, speaker, start)
 
 
-def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Iterator[Statement]:
+def is_aside(sentence: str) -> bool:
+    """Whether a sentence is of suppositions, others' words, the past or what passes.
+
+    The expression that says so tries dozens of words at every place. Few sentences hold any of
+    them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
+    """
+    is_plain = sentence.isascii() and '"' not in sentence
+    if is_plain and not any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower()))):
+        return False
+    return _ASIDE.search(sentence) is not None
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_of_asides(word: str) -> bool:
+    return _ASIDE_WORD.fullmatch(word) is not None
+
+
+def _of_sentence(
+    sentence: str, forms: Sequence[Form], speaker: str, start: int
+) -> Iterator[Statement]:
+    """What the clauses of a sentence state, each value of a slot once."""
+    seen: set[tuple[str, str, str]] = set()
+    for clause in _CLAUSES.split(sentence):
+        if _ELSEWHERE.search(clause):
+            continue
+        for form_match, form in _matches(clause, forms):
+            for statement in _stated(form_match, form, speaker):
+                key = (statement.subject, statement.slot, statement.sense)
+                if key not in seen:
+                    seen.add(key)
+                    yield replace(statement, start=start, stop=start + len(sentence))
+
+
+def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
+    """The matches of forms in a clause that do not overlap; of two the earlier form counts."""
+    taken: list[tuple[int, int]] = []
+    for form in forms:
+        match = form.pattern.search(clause)
+        if match is None or any(
+            match.start() < stop and start < match.end() for start, stop in taken
+        ):
+            continue
+        taken.append(match.span())
+        yield match, form
+
+
+def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statement]:
     """The statement of a sentence that matches a form, unless its value does not fit the slot."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
@@ -102,15 +172,23 @@ def _stated(match: re.Match[str], form: Form, speaker: str, start: int) -> Itera
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
-    if slot == DOES:
+    if slot == "age":
+        value = str(NUMBERS.get(value, value))
+    elif slot == DOES:
         value = OBJECTS.get(value.casefold(), value)
+        value = _OWNS.sub("have ", value)
         slot += verb_of(value)
+    elif slot.startswith(DOES):
+        value = f"{slot.removeprefix(DOES)} {value}"
     if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
         return
     sense = form.sense
     if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
-    yield Statement(subject, slot, value, sense, start, start + len(match.string))
+    yield Statement(subject, slot, value, sense, 0, 0)
+    if "gone" in groups:
+        was = f"{slot.removeprefix(DOES)} {groups['gone']}"
+        yield Statement(subject, slot, was, "ends", 0, 0)
 
 
 def verb_of(value: str) -> str:

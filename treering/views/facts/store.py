@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from treering.journal import damage, entries
+from treering.journal import damage, entries, supersession
 from treering.journal.contract import Reader, Row, Writer
-from treering.records import Hit, Newer
+from treering.journal.space import SpaceReader
+from treering.records import Entry, Hit, Newer
 from treering.search.marks import UNMARKED, Mark
 from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.statement import Statement
 
 RULE: Final = "rule"
+PERSON: Final = "person"
+BY_PERSON: Final = "superseded"
+"""The slot of what a person said is superseded: it may be anything."""
+
 STALE_SLOTS: Final = frozenset({"home", "employer"})
 """Slots whose values are names: other messages with a superseded name may be outdated, too."""
 
@@ -193,16 +198,17 @@ def put_superseded(
     )
 
 
-def marks(reader: Reader, seqs: Sequence[int]) -> dict[int, Mark]:
-    """The marks of entries; entries without a mark are left out."""
+def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict[int, Mark]:
+    """The marks of entries by what was said ``until`` then; entries without a mark are left out."""
     mark_of: dict[int, Mark] = {}
     unique = sorted(set(seqs))
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
         rows = reader.rows(
             f"SELECT {_NEWER} {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            " AND (? IS NULL OR coalesce(e.at, e.added) <= ?)"
             " ORDER BY coalesce(e.at, e.added), e.seq",
-            chunk,
+            (*chunk, until, until),
         )
         for row in _whole(reader, rows):  # the newest counts
             before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
@@ -222,26 +228,83 @@ def newer_entries(reader: Reader, space: int) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in rows}
 
 
-def newer_statements(reader: Reader, space: int) -> dict[tuple[int, str, str], Newer]:
-    """The newer statement of each superseded statement, by entry, subject and slot."""
-    rows = reader.rows(
-        f"SELECT {_NEWER}, o.subject, o.slot {_OLDER}"
-        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
-        (space,),
-    )
-    whole = _whole(reader, rows)
-    return {(int(row[-3]), str(row[-2]), str(row[-1])): _newer(row) for row in whole}
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """An entry whose statement of a subject and slot was superseded by that of a newer entry.
+
+    A verdict of a model, or of a person, is about whole entries and has no subject.
+    """
+
+    older: int
+    newer: int
+    subject: str
+    slot: str
+    made_by: str
+    statement: Newer
 
 
-def pairs(reader: Reader, space: int) -> list[tuple[int, int, Newer, str, str]]:
-    """Superseded entries: entry, newer entry, newer statement, slot, and rule or model."""
+def replacements(reader: Reader, space: int) -> list[Replacement]:
+    """What is superseded by what, in the order of the newer statements."""
     rows = reader.rows(
-        f"SELECT {_NEWER}, o.slot, o.made_by {_OLDER}"
+        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER}"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         (space,),
     )
-    whole = _whole(reader, rows)
-    return [(int(row[-3]), int(row[-4]), _newer(row), str(row[-2]), str(row[-1])) for row in whole]
+    return [_replacement(row) for row in _whole(reader, rows)]
+
+
+def verdicts(reader: Reader, seqs: Sequence[int], until: int) -> list[Replacement]:
+    """What models judged to be superseded among some entries, by what was said until then."""
+    rows = reader.rows(
+        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER}"
+        f" WHERE o.entry IN ({', '.join('?' * len(seqs))}) AND o.stale = 0 AND o.made_by <> ?"
+        " AND coalesce(e.at, e.added) <= ? ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        (*seqs, RULE, until),
+    )
+    return [_replacement(row) for row in _whole(reader, rows)]
+
+
+def groups_of(reader: Reader, seqs: Sequence[int]) -> set[Group]:
+    """The subjects and slots that entries state something of."""
+    groups = set[Group]()
+    for seq in set(seqs):
+        rows = reader.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        groups |= {(str(row[0]), str(row[1])) for row in rows}
+    return groups
+
+
+def by_person(
+    reader: SpaceReader, until: int | None = None, older: Sequence[int] | None = None
+) -> list[Replacement]:
+    """What a person said is superseded, of all entries or some, by what was known until then."""
+    pairs = supersession.pairs(reader, reader.id, until)
+    if older is not None:
+        pairs = [pair for pair in pairs if pair[0] in older]
+    entry_of = entries.there(reader, [seq for pair in pairs for seq in pair])
+    return [
+        Replacement(before, after, "", BY_PERSON, PERSON, _as_newer(entry_of[after]))
+        for before, after in pairs
+    ]
+
+
+def _as_newer(entry: Entry) -> Newer:
+    return Newer(entry.id, short(entry.text.strip()), entry.at)
+
+
+def _replacement(row: Row) -> Replacement:
+    subject, slot, made_by = map(str, row[-3:])
+    return Replacement(int(row[-4]), int(row[-5]), subject, slot, made_by, _newer(row[:-3]))
+
+
+def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int]) -> None:
+    """Let what a source states of itself be of its new name: a note's "I" is called after it."""
+    old, new = source.casefold(), new.casefold()
+    for table in ("statement", "superseded"):
+        writer.many(
+            f"UPDATE {table} SET subject = ? || substr(subject, ?) WHERE space = ? AND entry = ?"
+            " AND (subject = ? OR instr(subject, ?) = 1)",
+            ((new, len(old) + 1, space, seq, old, f"{old}'s ") for seq in seqs),
+        )
 
 
 def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
@@ -317,11 +380,12 @@ def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
 def _newer(row: Row) -> Newer:
     _, entry_id, text, start, stop, at, older, first, last = row[:9]
     with damage.decoding(f"what entry {entry_id!r} supersedes"):
-        of = None if older is None or row[0] else _short(str(older)[first:last])
+        of = None if older is None or row[0] else short(str(older)[first:last])
         when = entries.moment(at) if at is not None else None
         whole = of is None or of == str(older).strip()
-        return Newer(str(entry_id), _short(str(text)[start:stop]), when, None if whole else of)
+        return Newer(str(entry_id), short(str(text)[start:stop]), when, None if whole else of)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A statement as it is shown beside the one that it supersedes."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from treering.errors import LLMReplyError
 from treering.journal import entries, ledger
-from treering.journal.contract import Reader
+from treering.journal.fields import parse_time
+from treering.journal.space import SpaceReader
 from treering.llm.contract import LLM, Usage
 from treering.records import Entry, Filter, Hit, Newer, Spent
 from treering.views.contract import Resources
-from treering.views.facts import store
+from treering.views.facts import store, then
 from treering.views.facts.change import DatedStatement
 from treering.views.facts.forms import DOES
 from treering.views.facts.judge import (
@@ -25,11 +26,20 @@ from treering.views.facts.judge import (
     speaks_of_change,
 )
 from treering.views.facts.statement import Statement
+from treering.views.facts.store import BY_PERSON, Replacement
 
 log = logging.getLogger("treering")
 
+When = datetime | str | None
+
 BATCH_ENTRIES = 512
 CANDIDATES = 10  # of which the first that was said before is judged
+USER = "user"
+"""Who speaks in a chat whose messages say no more than that."""
+
+NAMES = frozenset({"name", "called"})
+"""Slots of a person's own name: "my name is Ana", "I'm Ana"."""
+
 JUDGED = "judged"
 """The slot of a model's verdict, which says that something changed, but not what."""
 
@@ -96,35 +106,45 @@ class FactView:
             self._record_verdict(max(batch), None, None, llm.model)
         return changed
 
-    def all(self, subject: str | None = None) -> list[Fact]:
+    def all(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
         """Statements of slots like home or number, in the order they were said.
 
-        A habit is listed only if it is superseded or ends.
+        A habit is listed only if it is superseded or ends. ``as_of`` gives what had been said by
+        then, and what held.
         """
         self._catch_up()
         with self._space.read() as reader:
-            facts = list(_facts(reader, reader.id))
+            facts = list(_facts(reader, _micros(as_of)))
         folded = subject.casefold() if subject else None
+        named = _named(facts)
         return [
             fact
-            for fact in facts
-            if folded in (None, fact.subject)
-            and (not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends)
+            for fact in (replace(fact, subject=_renamed(fact.subject, named)) for fact in facts)
+            if folded is None or fact.subject == _renamed(folded, named)
+            if not fact.slot.startswith(DOES) or fact.superseded_by is not None or fact.ends
         ]
 
-    def current(self, subject: str | None = None) -> list[Fact]:
-        """The statements of ``all`` that are not superseded."""
-        return [fact for fact in self.all(subject) if fact.superseded_by is None]
+    def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
+        """The statements of ``all`` that are not superseded: each as it was last stated."""
+        return [fact for fact in self.all(subject, as_of) if fact.superseded_by is None]
 
-    def changes(self) -> list[Change]:
+    def changes(self, as_of: When = None) -> list[Change]:
         """The superseded statements, each with the newer one, in the order of the newer ones."""
         self._catch_up()
         with self._space.read() as reader:
-            pairs = store.pairs(reader, reader.id)
-            older = entries.there(reader, [entry for entry, *_ in pairs])
+            pairs = _replacements(reader, _micros(as_of))
+            entry_of = entries.there(reader, [seq for p in pairs for seq in (p.older, p.newer)])
+        pairs.sort(key=lambda pair: _said(entry_of[pair.newer]))
         return [
-            Change(slot, older[seq].id, older[seq].text, older[seq].at, newer, made_by)
-            for seq, _, newer, slot, made_by in pairs
+            Change(
+                pair.slot,
+                entry_of[pair.older].id,
+                entry_of[pair.older].text,
+                entry_of[pair.older].at,
+                pair.statement,
+                pair.made_by,
+            )
+            for pair in pairs
         ]
 
     def _unjudged(self) -> dict[int, Entry]:
@@ -177,10 +197,48 @@ class FactView:
             return True
 
 
-def _facts(reader: Reader, space: int) -> Iterable[Fact]:
-    dated_statements = store.dated_statements(reader, space)
+def _named(facts: Iterable[Fact]) -> str | None:
+    """The name that the user of a chat last gave, "I'm Ana"; None if there is none."""
+    names = [f.value.casefold() for f in facts if f.subject == USER and f.slot in NAMES]
+    return names[-1] if names else None
+
+
+def _renamed(subject: str, name: str | None) -> str:
+    """A subject by the name of the person, where it is the user of a chat or somebody of theirs."""
+    if name is None or not (subject == USER or subject.startswith(f"{USER}'s ")):
+        return subject
+    return name + subject.removeprefix(USER)
+
+
+def _micros(as_of: When) -> int | None:
+    return None if as_of is None else entries.micros(parse_time(as_of, "as_of"))
+
+
+def _said(entry: Entry) -> datetime:
+    return entry.at or entry.added
+
+
+def _replacements(reader: SpaceReader, as_of: int | None) -> list[Replacement]:
+    """What is superseded by what, or was at a time; of two rows for one the last counts."""
+    if as_of is None:
+        by_rules = store.replacements(reader, reader.id)
+    else:
+        by_rules = then.replacements(reader, reader.id, as_of)
+    return [*by_rules, *store.by_person(reader, as_of)]
+
+
+def _facts(reader: SpaceReader, as_of: int | None) -> Iterable[Fact]:
+    dated_statements = [
+        dated
+        for dated in store.dated_statements(reader, reader.id)
+        if as_of is None or dated.at <= as_of
+    ]
     entry_of = entries.there(reader, [dated.entry for dated in dated_statements])
-    against = store.newer_statements(reader, space)
+    against: dict[tuple[int, str, str], Newer] = {}
+    for pair in _replacements(reader, as_of):
+        of_whole = pair.slot in (JUDGED, BY_PERSON)
+        key = ("", JUDGED) if of_whole else (pair.subject, pair.slot)
+        against[pair.older, *key] = pair.statement
     for dated in dated_statements:
         statement, entry = dated.statement, entry_of[dated.entry]
         newer = against.get((dated.entry, statement.subject, statement.slot))

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.journal import damage, work
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
-from treering.journal.space import EmbeddingModel, SpaceReader, SpaceWriter
-from treering.records import Entry
+from treering.journal.space import EmbeddingModel, SpaceReader, SpaceState, SpaceWriter
+from treering.records import KINDS, Entry
+from treering.search.lexical import counted
+from treering.search.names import Names
 from treering.search.terms import Terms
 from treering.split import Span
+from treering.views.fragments.segment import EmbeddedRows, Segment
 
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
 
 LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
+
+LOAD_ROWS = 2_048  # rows turned into columns at a time: the Python objects stay few
+
+_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
 
 
 def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
@@ -90,27 +98,95 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     return existing
 
 
-def rows(reader: Reader, space: int, after: int) -> Iterator[Row]:
-    """The fragments with an id above ``after``, with columns of their entries.
+def segments(reader: Reader, state: SpaceState, after: int, names: Names) -> Iterator[Segment]:
+    """The fragments with an id above ``after``. New speakers and sessions are added to ``names``.
 
-    Columns: fragment id, entry seq, start, source, position, at, speaker, session, kind, terms.
+    Raises JournalCorrupt.
     """
-    return reader.rows(
+    rows = reader.rows(
         "SELECT f.id, f.entry, f.start, e.source, e.position, e.at, b.speaker, b.session, e.kind,"
         " t.data FROM fragment f JOIN entry e ON e.seq = f.entry"
         " LEFT JOIN body b ON b.id = e.body LEFT JOIN term_list t ON t.id = f.terms"
         " WHERE f.space = ? AND f.id > ? ORDER BY f.id",
-        (space, after),
+        (state.id, after),
+    )
+    width = state.model.dimension if state.model else 0
+    while chunk := list(islice(rows, LOAD_ROWS)):
+        # What is too large for a column raises too, where numpy would only warn.
+        with damage.decoding("the search index"), np.errstate(invalid="raise"):
+            segment = _segment(chunk, width, names)
+        yield segment
+
+
+def _segment(rows: Sequence[Row], width: int, names: Names) -> Segment:
+    fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
+        *rows, strict=True
+    )
+    for name in {*speaker, *session} - {None}:
+        damage.checked(str, name)
+    size = len(rows)
+    sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
+    flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
+    postings, lengths = counted(flat, sizes)
+    return Segment(
+        fragment=np.array(fragment, dtype=np.int64),
+        entry=np.array(entry, dtype=np.int64),
+        start=np.array(start, dtype=np.int32),
+        source=np.array(source, dtype=np.int32),
+        position=np.array(position, dtype=np.int32),
+        at=np.array([np.nan if stamp is None else stamp / 1e6 for stamp in at]),
+        speaker=np.array([names.speaker(name) for name in speaker], dtype=np.int32),
+        session=np.array(
+            [names.session(of, name) for of, name in zip(source, session, strict=True)],
+            dtype=np.int32,
+        ),
+        kind=np.array([_KIND_CODES[name] for name in kind], dtype=np.int8),
+        lengths=lengths,
+        postings=postings,
+        codes=np.zeros((size, width), dtype=np.int8),
+        scale=np.zeros(size, dtype=np.float32),
+        embedded=np.zeros(size, dtype=np.bool_),
     )
 
 
-def vectors(reader: Reader, space: int, model: EmbeddingModel, after: int) -> Iterator[Row]:
-    """Vector id, fragment id and bytes of the vectors above a vector id."""
-    return reader.rows(
+def last_vector(reader: Reader, state: SpaceState) -> int:  # noqa: ARG001
+    """The mark up to which ``segments`` has vectors with its fragments: none of them has."""
+    return 0
+
+
+def vectors_since(reader: Reader, state: SpaceState, after: int) -> Iterator[EmbeddedRows]:
+    """What the space's model has embedded since the mark ``after``. Raises JournalCorrupt."""
+    if state.model is None:
+        return
+    rows = reader.rows(
         "SELECT v.id, v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
         " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id",
-        (space, model.id, after),
+        (state.id, state.model.id, after),
     )
+    while chunk := list(islice(rows, LOAD_ROWS)):
+        identities, fragments, data = zip(*chunk, strict=True)
+        vectors = to_vectors(data, state.model.dimension)
+        yield EmbeddedRows(int(identities[-1]), np.array(fragments, dtype=np.int64), vectors)
+
+
+def exact(reader: Reader, model: EmbeddingModel, fragments: Codes) -> Floats:
+    """The vectors of fragments, shape (len(fragments), d); zeros for one that has none."""
+    vectors = np.zeros((len(fragments), model.dimension), dtype=np.float32)
+    place = {fragment: at for at, fragment in enumerate(fragments.tolist())}
+    ids = list(place)
+    for start in range(0, len(ids), PAGE):
+        chunk = ids[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        rows = list(
+            reader.rows(
+                "SELECT v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
+                f" WHERE v.model = ? AND v.fragment IN ({marks})",
+                (model.id, *chunk),
+            )
+        )
+        places = [place[int(row[0])] for row in rows]
+        vectors[places] = to_vectors([row[1] for row in rows], model.dimension)
+    return vectors
 
 
 def count(reader: Reader, space: int) -> int:

@@ -5,6 +5,7 @@ So the history stays, an export carries the changes, and applying them again giv
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -62,6 +63,11 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
     )
     place = entries.source_id(writer, space, SOURCE)
     entries.append(writer, space, place, [draft], VIEW)
+
+
+def check(metadata: str) -> None:
+    """Raise InputError if the metadata of an entry, as JSON, hold no change."""
+    _read(json.loads(metadata).get(_KEY))
 
 
 def apply(writer: Writer, space: int) -> None:

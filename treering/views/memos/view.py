@@ -25,13 +25,13 @@ from treering.search.searcher import by_words_if_down, check_queries
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
 from treering.views.memos.choose import ModelChoice
-from treering.views.memos.claims import claims_of
 from treering.views.memos.lines import shown, spoken
 from treering.views.memos.record import Choice, Chooser, Claim, Memo, MemoEvidence, MemoHit, Span
 from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
 from treering.views.memos.store import StoredMemo
 from treering.views.memos.write import Wording
+from treering.views.support import claims_of
 
 log = logging.getLogger("treering")
 
@@ -322,6 +322,7 @@ class MemoView:
     def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
         """A read transaction and the space's number; 0, which is no space's, if it is empty."""
         with self._space.read() as reader:
+            reader.ensure_there()
             yield reader, reader.id
 
     @contextmanager

@@ -30,8 +30,9 @@ class Summaries(View):
         self._has_llm = has_llm
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """See ``View``."""
-        self._tree.settle(progress, upgrade=upgrade)
+        """See ``View``. A tree that was never used costs nothing."""
+        if self._tree._is_grown():
+            self._tree.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
         """The numbers of summaries to make and of leaves to remove."""

@@ -206,7 +206,7 @@ def _load(
         }
         numbers = np.fromiter(row_of, dtype=np.int64, count=len(row_of))
         rows.share(
-            np.asarray(base.items.vectors),
+            base.items.vectors,
             numbers,
             np.fromiter(row_of.values(), np.int64, len(row_of)),
         )

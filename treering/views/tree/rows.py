@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.search.relations.contract import Matrix
+
 Vector = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -30,7 +32,7 @@ class Rows:
         self._row: Ints = np.full(BLOCK, NONE, dtype=np.int64)
         self._blocks: list[Vector] = []
         self._free: list[int] = []
-        self._shared: Vector = np.empty((0, dimension), dtype=np.float32)
+        self._shared: Matrix = np.empty((0, dimension), dtype=np.float32)
 
     @classmethod
     def of(cls, dimension: int, vectors: Mapping[int, Vector]) -> Rows:
@@ -46,7 +48,7 @@ class Rows:
         return BLOCK * len(self._blocks) - len(self._free)
 
     @property
-    def shared(self) -> Vector:
+    def shared(self) -> Matrix:
         """The shared matrix; empty if there is none."""
         return self._shared
 
@@ -81,7 +83,7 @@ class Rows:
             vectors[place] = self[node]
         return vectors
 
-    def share(self, matrix: Vector, nodes: Ints, rows: Ints) -> None:
+    def share(self, matrix: Matrix, nodes: Ints, rows: Ints) -> None:
         """Read the vectors of ``nodes``, distinct, from ``rows`` of ``matrix`` from now on.
 
         Other nodes that are read from an earlier shared matrix get rows of their own, so that the

@@ -223,7 +223,7 @@ def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
     standing = wide.node[: wide.texts]
     there = np.flatnonzero((standing != MISSING) & base.embedded)
     nodes, first = np.unique(standing[there], return_index=True)
-    tree.rows.share(np.asarray(base.items.vectors), nodes, there[first])
+    tree.rows.share(base.items.vectors, nodes, there[first])
 
 
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:

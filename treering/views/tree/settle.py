@@ -12,9 +12,12 @@ from treering.embed.contract import Embedder
 from treering.errors import LLMError
 from treering.journal import ledger, work
 from treering.journal.contract import Reader
+from treering.llm.tokens import estimate_tokens
 from treering.records import Progress, Spent
+from treering.views.support import SupportCheck, claims_of
 from treering.views.tree import store
-from treering.views.tree.aggregate import Aggregate, Aggregator
+from treering.views.tree.aggregate import EXTRACTIVE, SUMMARY_TOKENS, Aggregate, Aggregator
+from treering.views.tree.extract import central_sentences
 from treering.views.tree.grow import Grower
 from treering.views.tree.shape import Tree
 from treering.views.tree.store import Summary
@@ -75,6 +78,7 @@ class SummarySettler:
         self._embedder = embedder
         self._aggregator = aggregator
         self._progress = progress
+        self._check = SupportCheck(embedder)
 
     def run(self) -> None:
         """Make every summary that is queued now.
@@ -102,7 +106,24 @@ class SummarySettler:
             raise failures[0]
 
     def _aggregate(self, job: _Job) -> Aggregate:
-        return self._aggregator.aggregate(job.current, job.news, job.entries)
+        """A summary of which every sentence is supported by the texts that it is made of.
+
+        Of what a model writes the other sentences are dropped; if none is left, the most central
+        sentences of the texts stand for them.
+        """
+        made = self._aggregator.aggregate(job.current, job.news, job.entries)
+        if made.made_by == EXTRACTIVE:
+            return made
+        texts = [*([job.current] if job.current else []), *job.news]
+        claims = claims_of(made.text)
+        verdicts = self._check.verdicts(claims, texts)
+        if all(verdicts):
+            return made
+        supported = [claim for claim, is_so in zip(claims, verdicts, strict=True) if is_so]
+        if supported:
+            return replace(made, text=" ".join(supported))
+        central = central_sentences(texts, SUMMARY_TOKENS, estimate_tokens)
+        return replace(made, text=central, made_by=EXTRACTIVE)
 
     def _queue(self) -> _Queue:
         with self._grower.reading() as open_tree:
@@ -181,7 +202,7 @@ class SummarySettler:
                     if tree.newest(number) <= summary.taken:
                         work.claim(writer, state.id, store.SUMMARIES, [number])
                 if result.usage.calls:
-                    ledger.spend(writer, state.id, _cost(result))
+                    ledger.spend(writer, state.id, _cost(result, self._aggregator.made_by))
             self._grower.commit(writer, state.id, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
@@ -212,8 +233,6 @@ def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[st
     return tuple(texts[node] for node in nodes if node in texts)
 
 
-def _cost(aggregate: Aggregate) -> Spent:
+def _cost(aggregate: Aggregate, model: str) -> Spent:
     usage = aggregate.usage
-    return Spent(
-        "tree", aggregate.made_by, usage.calls, usage.prompt_tokens, usage.completion_tokens
-    )
+    return Spent("tree", model, usage.calls, usage.prompt_tokens, usage.completion_tokens)

@@ -17,10 +17,11 @@ from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Level, Progress, Why
 from treering.search.context import CountTokens
+from treering.search.filters import allowed_rows
 from treering.search.own import Mode
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan
-from treering.search.searcher import allowed_rows, check_choice, check_queries
+from treering.search.searcher import check_choice, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.tree import draw, store
 from treering.views.tree.aggregate import (
@@ -389,6 +390,7 @@ class TreeView:
             self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
             texts = allowed_rows(reader, wide.snapshot, condition)
+            reader.as_of = known_until(condition)
             yield NodeRanking(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
 
     def _wide(self, open_tree: tuple[SpaceReader, SpaceState, Tree] | None) -> NodeSnapshot | None:

@@ -1,0 +1,23 @@
+"""The bundled model: how texts are put together in batches."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.embed.minilm import BATCH_TOKENS, MAX_TOKENS, batches
+
+
+@given(st.lists(st.integers(2, MAX_TOKENS), max_size=60).map(sorted))
+def test_batches_hold_every_text_once_and_few_tokens_with_their_padding(lengths: list[int]) -> None:
+    bounds = list(batches(lengths))
+    assert [index for start, stop in bounds for index in range(start, stop)] == [
+        *range(len(lengths))
+    ]
+    for start, stop in bounds:
+        assert stop == start + 1 or (stop - start) * lengths[stop - 1] <= BATCH_TOKENS
+
+
+def test_a_batch_ends_only_where_the_next_text_does_not_fit() -> None:
+    assert list(batches([64] * 6)) == [(0, 4), (4, 6)]
+    assert list(batches([])) == []

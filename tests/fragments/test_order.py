@@ -1,0 +1,115 @@
+"""The reading order, however it came to be, is the one made anew from all rows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treering.arrays import Codes
+from treering.records import KINDS
+from treering.search.relations.contract import MISSING
+from treering.views.fragments.columns import Column
+from treering.views.fragments.order import SESSION_GAP_S, PlacedColumns, Reading
+
+CHAT = KINDS.index("chat")
+HOUR = 3_600.0
+
+row = st.fixed_dictionaries(
+    {
+        "source": st.integers(1, 3),
+        "position": st.integers(0, 6),
+        "start": st.sampled_from([0, 0, 90]),
+        "at": st.sampled_from([np.nan, 0.0, 3 * HOUR, 6 * HOUR, 9 * HOUR, 12 * HOUR]),
+        "named": st.sampled_from([MISSING, MISSING, MISSING, 4]),
+        "kind": st.sampled_from([CHAT, CHAT, CHAT, CHAT, 0]),
+    }
+)
+rows = st.lists(row, max_size=6)
+step = st.one_of(rows, st.sets(st.integers(0, 40), max_size=5))
+
+
+def columns() -> PlacedColumns:
+    return PlacedColumns(
+        source=Column(np.int32),
+        position=Column(np.int32),
+        start=Column(np.int32),
+        at=Column(np.float64),
+        named=Column(np.int32),
+        kind=Column(np.int8),
+    )
+
+
+def extend(to: PlacedColumns, new: list[dict[str, Any]]) -> None:
+    for field in fields(to):
+        getattr(to, field.name).extend([each[field.name] for each in new])
+
+
+def remove(reading: Reading, of: PlacedColumns, gone: Codes) -> Codes:
+    removal = reading.remove(gone)
+    for field in fields(of):
+        getattr(of, field.name).remove(gone)
+    return reading.removed(removal)
+
+
+def groups(codes: Any) -> list[int]:
+    seen: dict[int, int] = {}
+    return [-1 if code == -1 else seen.setdefault(code, len(seen)) for code in codes.tolist()]
+
+
+def assert_as_anew(reading: Reading, of: PlacedColumns) -> None:
+    anew = Reading(of)
+    anew.rebuild()
+    order, right = reading.order(), anew.order()
+    for name in ("rows", "follows", "continues", "sources", "firsts"):
+        np.testing.assert_array_equal(getattr(order, name), getattr(right, name), err_msg=name)
+    np.testing.assert_array_equal(reading.rank.values, anew.rank.values)
+    assert groups(reading.session.values) == groups(anew.session.values)
+    assert not order.is_plain or order.rows.tolist() == list(range(len(order)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(first=rows, steps=st.lists(step, max_size=8))
+def test_an_order_that_lives_equals_one_made_anew(
+    first: list[dict[str, Any]], steps: list[Any]
+) -> None:
+    of = columns()
+    extend(of, first)
+    reading = Reading(of)
+    reading.rebuild()
+    for change in steps:
+        before = reading.order()
+        copies = before.rows.copy(), before.continues.copy(), reading.session.values.copy()
+        session = reading.session.values
+        if isinstance(change, list):
+            extend(of, change)
+            if change:
+                reading.add()
+        else:
+            gone = np.array(sorted(n for n in change if n < len(of.source)), dtype=np.int64)
+            if len(gone):
+                remove(reading, of, gone)
+        assert_as_anew(reading, of)
+        # What readers were given before has not changed under them.
+        for array, copy in zip((before.rows, before.continues, session), copies, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_a_turn_at_the_end_of_a_chat_leaves_the_sessions_before_it_alone() -> None:
+    of = columns()
+    turn = {"source": 1, "start": 0, "named": MISSING, "kind": CHAT}
+    extend(of, [turn | {"position": n, "at": n * 60.0} for n in range(3)])
+    reading = Reading(of)
+    reading.rebuild()
+    before = reading.session.values.tolist()
+    extend(of, [turn | {"position": 3, "at": 240.0}])
+    assert reading.add().tolist() == [3]
+    extend(of, [turn | {"position": 4, "at": 240.0 + 2 * SESSION_GAP_S}])
+    reading.add()
+    sessions = reading.session.values.tolist()
+    assert sessions[:3] == before
+    assert sessions[3] == before[0]
+    assert sessions[4] not in before

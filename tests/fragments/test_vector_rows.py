@@ -1,0 +1,71 @@
+"""Vectors in blocks equal the plain matrix, whatever came, came late or went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.arrays import Floats
+from treering.embed.quantised import quantised, restored
+from treering.views.fragments.vector_rows import VectorRows
+
+WIDTH = 4
+step = st.one_of(
+    st.tuples(st.just("extend"), st.integers(0, 9)),
+    st.tuples(st.just("place"), st.sets(st.integers(0, 40), max_size=5)),
+    st.tuples(st.just("remove"), st.sets(st.integers(0, 40), max_size=9)),
+)
+
+
+def units(count: int, rng: np.random.Generator) -> Floats:
+    rows = rng.normal(size=(count, WIDTH))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows.astype(np.float32)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(steps=st.lists(step, max_size=12), seed=st.integers(0, 99))
+def test_blocks_equal_the_plain_matrix(
+    exact: bool, steps: list[tuple[str, Any]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = VectorRows(WIDTH, exact, block_bytes=12 * WIDTH)
+    naive = np.zeros((0, WIDTH), dtype=np.float32)
+    shown = []
+    for name, what in steps:
+        if name == "extend":
+            new = units(what, rng)
+            rows.extend_floats(new)
+            naive = np.concatenate([naive, new])
+        else:
+            chosen = np.array(sorted(n for n in what if n < len(naive)), dtype=np.int64)
+            if name == "place":
+                vectors = units(len(chosen), rng)
+                rows.place(chosen, vectors)
+                naive[chosen] = vectors
+            else:
+                rows.remove(chosen)
+                naive = np.delete(naive, chosen, axis=0)
+        expected = naive if exact else restored(*quantised(naive))
+        matrix = rows.matrix()
+        assert matrix.shape == naive.shape
+        np.testing.assert_array_equal(np.asarray(matrix), expected)
+        shown.append((matrix, expected.copy()))
+    for matrix, expected in shown:  # what was read earlier has not changed
+        np.testing.assert_array_equal(np.asarray(matrix), expected)
+    if not exact:
+        np.testing.assert_array_equal(np.asarray(rows.matrix()), np.asarray(rows.matrix()))
+
+
+@given(size=st.integers(0, 30), seed=st.integers(0, 99))
+def test_floats_become_eight_bits_row_by_row(size: int, seed: int) -> None:
+    vectors = units(size, np.random.default_rng(seed))
+    rows = VectorRows(WIDTH, exact=True, block_bytes=64)
+    rows.extend_floats(vectors)
+    halved = rows.quantised().matrix()
+    assert not size or not halved.is_exact
+    np.testing.assert_array_equal(np.asarray(halved), restored(*quantised(vectors)))

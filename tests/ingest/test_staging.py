@@ -1,0 +1,221 @@
+"""What is too large for one transaction: all or nothing, while others write, killed or not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
+from treering import Memory
+from treering.errors import InputError
+from treering.ingest.slices import (
+    SLICE_CHARS,
+    SLICE_ENTRIES,
+    SLICES_AT_ONCE,
+    Item,
+    Plan,
+    from_json,
+    sliced,
+    to_json,
+)
+from treering.journal.contract import Writer
+from treering.journal.entries import Draft, FileSource
+from treering.journal.fields import parse_time
+from treering.journal.sqlite import SqliteDatabase
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 60
+
+
+class Counting(SqliteDatabase):
+    """A database that lets another connection write after each of its write transactions."""
+
+    def __init__(self, path: Path, other: Memory | None = None) -> None:
+        self.other = other
+        self.writes = 0
+        super().__init__(path)
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        with super().write() as writer:
+            yield writer
+        self.writes += 1
+        if self.other is not None:
+            self.other.add(f"Written meanwhile, {self.writes}.", source="beside")
+
+
+def opened(path: Path, other: Memory | None = None) -> tuple[Memory, Counting]:
+    database = Counting(path, other)
+    return Memory(database, "default", HashingEmbedder(), "none"), database
+
+
+def left(path: Path) -> int:
+    """Rows of what is under way."""
+    with closing(sqlite3.connect(path)) as file:
+        counts = file.execute("SELECT (SELECT count(*) FROM intake), count(*) FROM intake_slice")
+        return sum(counts.fetchone())
+
+
+def texts(memory: Memory, source: str) -> list[str]:
+    return [entry.text for entry in memory.entries(source=source)]
+
+
+def test_a_large_import_lets_another_writer_in_after_every_slice(
+    path: Path, open_memory: Open
+) -> None:
+    other = open_memory(path, space="others")
+    memory, database = opened(path, other)
+    with memory:
+        receipt = memory.import_(lines())
+        assert receipt.added == COUNT
+        assert database.writes >= WRITES
+        assert len(texts(other, "beside")) == database.writes
+        assert texts(memory, "talk") == [text_of(number) for number in range(COUNT)]
+        assert memory.import_(lines()).unchanged == COUNT
+        assert memory.stats().fragments == COUNT
+    assert left(path) == 0
+
+
+def test_a_small_import_is_one_transaction(path: Path) -> None:
+    memory, database = opened(path)
+    with memory:
+        memory.import_(lines(COUNT - 1))
+        before = database.writes
+        memory.import_(lines(COUNT - 1))
+        assert database.writes == before + 1
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("{", "line .* is not JSON"),
+        ('{"id": "0", "source": "a", "position": 0, "kind": "chat"}', "'text' is missing"),
+        (
+            f'{{"id": "{0:016x}", "source": "a", "position": 0, "kind": "chat", "text": "other"}}',
+            "the id of an earlier one and another text",
+        ),
+        (
+            '{"id": "0", "source": "treering:memos", "position": 0, "kind": "text", "text": "x"}',
+            "it is no change",
+        ),
+    ],
+)
+def test_a_large_import_with_one_bad_line_leaves_nothing(
+    path: Path, open_memory: Open, last: str, message: str
+) -> None:
+    memory = open_memory(path, space="new")
+    with pytest.raises(InputError, match=message):
+        memory.import_([*lines(), last])
+    assert list(memory.entries()) == []
+    assert memory.spaces() == []
+    assert left(path) == 0
+
+
+def test_a_large_import_of_another_text_under_an_id_that_is_here_leaves_nothing(
+    open_memory: Open, path: Path
+) -> None:
+    memory = open_memory(path)
+    other = '{"id": "%016x", "source": "a", "position": 0, "kind": "chat", "text": "mine"}'
+    memory.import_([next(lines()), other % (COUNT - 1)])
+    with pytest.raises(InputError, match="with another text"):
+        memory.import_(lines())
+    assert [entry.text for entry in memory.entries()] == ["mine"]
+    assert left(path) == 0
+
+
+STAGED = 1 + SLICES + 1
+"""Transactions until all is staged, and known to be."""
+
+
+@pytest.mark.parametrize("last", [1, 2, STAGED - 1, STAGED, STAGED + 1, WRITES - 1, WRITES])
+def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
+    path: Path, open_memory: Open, last: int
+) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.ingest.staging_process", str(path), "default", str(last)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    assert process.returncode == 9
+    memory = open_memory(path)
+    is_whole = last > STAGED
+    assert texts(memory, "talk") == [text_of(number) for number in range(COUNT * is_whole)]
+    assert left(path) == 0
+    assert memory.settle().fragments == COUNT * is_whole
+    assert memory.check() == []
+    assert memory.import_(lines()).unchanged == COUNT * is_whole
+
+
+def test_what_another_process_is_taking_in_is_left_to_it(path: Path, open_memory: Open) -> None:
+    def while_it_is_staged() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        assert left(path) > 0
+        assert list(open_memory(path).entries()) == []  # which looks for what was cut short
+        assert left(path) > 0
+
+    memory = open_memory(path)
+    assert memory.import_(while_it_is_staged()).added == COUNT + SLICE_ENTRIES
+
+
+def test_no_text_is_in_the_file_twice_once_it_is_taken_in(path: Path) -> None:
+    memory, _ = opened(path)
+    with memory:
+        memory.import_(lines())
+    content = path.read_bytes()
+    for number in (0, 1, SLICE_ENTRIES, COUNT - 1):
+        assert content.count(text_of(number).encode()) == 1
+
+
+def test_a_long_text_and_a_long_file_come_in_slices(
+    path: Path, tmp_path: Path, open_memory: Open
+) -> None:
+    text = "".join(
+        f"Line {number} of a long text.\n" for number in range(SLICES_AT_ONCE * SLICE_CHARS // 20)
+    )
+    file = tmp_path / "long.txt"
+    file.write_text(text, encoding="utf-8")
+    other = open_memory(path, space="others")
+    memory, database = opened(path, other)
+    with memory:
+        receipt = memory.add(text, source="text")
+        assert "".join(texts(memory, "text")) == text
+        assert list(receipt.ids) == [entry.id for entry in memory.entries(source="text")]
+        memory.add(file, source="file")
+        assert "".join(texts(memory, "file")) == text
+        assert memory.add(file, source="file").unchanged == receipt.added
+        assert memory.add(text, source="text").unchanged == receipt.added
+        file.write_text(text.replace("Line 1 ", "Line one "), encoding="utf-8")
+        assert memory.add(file, source="file").removed > 0
+        assert "Line one " in "".join(texts(memory, "file"))
+        assert len(texts(other, "beside")) == database.writes
+    assert left(path) == 0
+
+
+def test_slices_are_read_back_as_they_were_written() -> None:
+    at = parse_time("2026-05-03T10:00:00.000001Z", "at")
+    draft = Draft("é", "chat", at, "Ana", "user", "1", '{"a":1}', "2", "id", 3, at)
+    items: list[Item] = [
+        ("a", draft),
+        ("a", Draft("x", "text")),
+        ("b", FileSource("b", b"\1", "/b", None)),
+    ]
+    assert from_json(to_json(items)) == items
+    plan = Plan(keeps=True, settings={"relations": {}})
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_a_slice_ends_with_its_entries_or_its_characters() -> None:
+    short = [("a", Draft("x", "text"))] * (SLICE_ENTRIES + 1)
+    assert [len(items) for items in sliced(short)] == [SLICE_ENTRIES, 1]
+    long = [("a", Draft("x" * (SLICE_CHARS // 2), "text"))] * 3
+    assert [len(items) for items in sliced(long)] == [2, 1]
+    assert list(sliced([])) == []

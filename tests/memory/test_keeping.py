@@ -1,0 +1,348 @@
+"""What was known then, what a person says holds, what is kept for a while, what comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Open
+from treering import Memory
+from treering.errors import FilterError, InputError, UnknownName
+from treering.journal import entries
+from treering.llm.scripted import ScriptedLLM
+
+
+def life(memory: Memory) -> dict[str, str]:
+    """Ana lives in Porto, then in Berlin, then in Porto again; the ids of what she said."""
+    said = {
+        "january": "I live in Porto.",
+        "march": "I moved to Berlin.",
+        "june": "I moved back to Porto.",
+    }
+    months = {"january": 1, "march": 3, "june": 6}
+    return {
+        month: memory.add(
+            text, speaker="Ana", kind="chat", source="talk", at=datetime(2026, months[month], 1)
+        ).ids[0]
+        for month, text in said.items()
+    }
+
+
+# ------------------------------------------------------------------ as of
+
+
+def test_a_search_as_of_a_moment_gives_what_was_known_then(memory: Memory) -> None:
+    ids = life(memory)
+    found = memory.search("Where does Ana live?", as_of="2026-02-01")
+    assert [hit.entry_id for hit in found] == [ids["january"]]
+    assert found[0].superseded_by is None
+    assert memory.search("Ana", as_of="2025-12-31") == []
+    assert len(memory.search("Where does Ana live?")) == 3
+
+
+def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
+    ids = life(memory)
+    then = {hit.entry_id: hit for hit in memory.search("Ana live", as_of="2026-04-01")}
+    against = then[ids["january"]].superseded_by
+    assert against is not None
+    assert (against.entry_id, against.text) == (ids["march"], "I moved to Berlin.")
+    assert then[ids["march"]].superseded_by is None
+    now = {hit.entry_id: hit for hit in memory.search("Ana live")}
+    assert now[ids["january"]].superseded_by is None  # she lives there again
+    assert now[ids["march"]].superseded_by is not None
+
+
+def test_a_context_as_of_a_moment_is_marked_as_it_was_then(memory: Memory) -> None:
+    life(memory)
+    text = str(memory.context("Where does Ana live?", as_of="2026-04-01"))
+    assert "I live in Porto. (superseded since 2026-03-01: I moved to Berlin.)" in text
+    assert "back" not in text
+
+
+def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
+    llm = ScriptedLLM(["Berlin [1]"])
+    memory = open_memory(llm=llm)
+    life(memory)
+    memory.ask("Where does Ana live?", as_of="2026-04-01")
+    prompt = "\n".join(message.content for message in llm.requests[0].messages)
+    assert "I moved to Berlin." in prompt
+    assert "back to Porto" not in prompt
+
+
+def test_facts_as_of_a_moment(memory: Memory) -> None:
+    life(memory)
+    assert [fact.value for fact in memory.facts.current("ana", as_of="2026-02-01")] == ["Porto"]
+    assert [fact.value for fact in memory.facts.current("ana", as_of="2026-04-01")] == ["Berlin"]
+    assert [fact.value for fact in memory.facts.current("ana")] == ["Porto", "Porto"]
+    assert [c.newer.text for c in memory.facts.changes(as_of="2026-04-01")] == [
+        "I moved to Berlin."
+    ]
+    assert memory.facts.changes(as_of="2026-02-01") == []
+
+
+def test_what_has_no_time_counts_from_when_it_was_added(memory: Memory) -> None:
+    memory.add("I live in Porto.")
+    assert memory.search("Porto", as_of=datetime.now(UTC) - timedelta(days=1)) == []
+    assert len(memory.search("Porto", as_of=datetime.now(UTC) + timedelta(days=1))) == 1
+
+
+def test_looking_back_erases_nothing(memory: Memory) -> None:
+    life(memory)
+    with pytest.raises(InputError, match="as_of looks back"):
+        memory.forget(source="talk", as_of="2026-04-01")
+    with pytest.raises(InputError, match="as_of: time 'then'"):
+        memory.search("Porto", as_of="then")
+    assert memory.stats().entries == 3
+
+
+# ------------------------------------------------------------------ superseding by hand
+
+
+def two(memory: Memory) -> tuple[str, str]:
+    [old] = memory.add("The party is in the garden.", source="a", at="2026-01-01").ids
+    [new] = memory.add("The party is in the barn.", source="b", at="2026-02-01").ids
+    return old, new
+
+
+def test_what_a_person_supersedes_is_marked_everywhere(memory: Memory) -> None:
+    old, new = two(memory)
+    memory.supersede(old, new)
+    hits = {hit.entry_id: hit for hit in memory.search("party")}
+    against = hits[old].superseded_by
+    assert against is not None
+    assert (against.entry_id, against.text) == (new, "The party is in the barn.")
+    assert hits[new].superseded_by is None
+    text = str(memory.context("party garden"))
+    assert "(superseded since 2026-02-01: The party is in the barn.)" in text
+    [change] = memory.facts.changes()
+    assert (change.entry_id, change.newer.entry_id, change.made_by) == (old, new, "person")
+    assert memory.facts.changes(as_of="2026-01-15") == []
+    before = memory.search("party", as_of="2026-01-15")
+    assert [hit.superseded_by for hit in before] == [None]
+
+
+def test_superseding_survives_a_rebuild_a_correction_and_an_export(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    old, new = two(memory)
+    memory.supersede(old, new)
+    memory.rebuild("facts")
+    memory.replace(new, "The party is in the red barn.")
+    other = open_memory(tmp_path / "other.db")
+    other.import_(memory.export())
+    for each in (memory, other):
+        [change] = each.facts.changes()
+        assert (change.entry_id, change.newer.text) == (old, "The party is in the red barn.")
+    assert list(other.export()) == list(memory.export())
+
+
+def test_superseding_is_taken_back(memory: Memory) -> None:
+    old, new = two(memory)
+    memory.supersede(old, new)
+    memory.supersede(old, None)
+    assert memory.facts.changes() == []
+    with pytest.raises(InputError, match="nothing to undo"):
+        memory.supersede(old, None)
+
+
+def test_superseding_goes_with_either_entry(memory: Memory) -> None:
+    old, new = two(memory)
+    memory.supersede(old, new)
+    memory.forget(new)
+    assert memory.facts.changes() == []
+    assert [hit.superseded_by for hit in memory.search("party")] == [None]
+    [later] = memory.add("The party is off.").ids
+    memory.supersede(old, later)
+    memory.forget(old)
+    assert memory.facts.changes() == []
+    assert memory.check() == []
+
+
+def test_superseding_needs_two_entries_and_no_circle(memory: Memory) -> None:
+    old, new = two(memory)
+    with pytest.raises(UnknownName, match="no entry 'nothing'"):
+        memory.supersede(old, "nothing")
+    with pytest.raises(InputError, match="superseded by the older one"):
+        memory.supersede(old, old)
+    memory.supersede(old, new)
+    with pytest.raises(InputError, match="superseded by the older one"):
+        memory.supersede(new, old)
+    assert len(memory.facts.changes()) == 1
+
+
+# ------------------------------------------------------------------ for a while
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Lets time pass for what reads the clock."""
+
+    def pass_(by: timedelta) -> None:
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> Any:
+                return datetime.now(tz) + by
+
+        monkeypatch.setattr(entries, "datetime", Clock)
+        monkeypatch.setattr("treering.memory.datetime", Clock)
+
+    return pass_
+
+
+HOUR = timedelta(hours=1)
+
+
+def test_what_has_expired_is_found_no_more_and_is_erased(
+    memory: Memory, path: Path, later: Callable[[timedelta], None]
+) -> None:
+    [short] = memory.add("The door code is 4711 harbour.", expires=datetime.now(UTC) + HOUR).ids
+    memory.add("The door is green.")
+    assert memory.get(short).expires is not None
+    assert len(memory.search("door")) == 2
+
+    later(2 * HOUR)
+    assert [entry.text for entry in memory.entries()] == ["The door is green."]
+    with pytest.raises(UnknownName):
+        memory.get(short)
+    assert [hit.text for hit in memory.search("door code")] == ["The door is green."]
+    assert "4711" not in str(memory.context("door code"))
+    assert memory.stats().entries == 1
+    memory.settle()
+    assert b"4711" not in b"".join(f.read_bytes() for f in path.parent.glob(f"{path.name}*"))
+    assert memory.check() == []
+
+
+def test_what_has_expired_takes_what_rests_on_it_along(
+    memory: Memory, later: Callable[[timedelta], None]
+) -> None:
+    memory.add("I live in Porto.", speaker="Ana", kind="chat", at="2026-01-01")
+    end = datetime.now(UTC) + HOUR
+    memory.add("I moved to Berlin.", speaker="Ana", kind="chat", at="2026-02-01", expires=end)
+    assert [fact.value for fact in memory.facts.current()] == ["Berlin"]
+    later(2 * HOUR)
+    assert [fact.value for fact in memory.facts.current()] == ["Porto"]
+    assert not [line for line in memory.export() if "Berlin" in line]
+
+
+def test_an_end_must_be_to_come(memory: Memory) -> None:
+    with pytest.raises(InputError, match=r"expires: 2020-01-01.* has passed"):
+        memory.add("Hello.", expires="2020-01-01")
+    assert memory.stats().entries == 0
+
+
+# ------------------------------------------------------------------ first
+
+
+def test_what_is_pinned_comes_first_in_a_context_and_a_brief(memory: Memory) -> None:
+    [allergy] = memory.add("Ana is allergic to nuts.", source="health", pin=True).ids
+    for number in range(20):
+        memory.add(f"Porto has a river, part {number}.", source=f"guide {number}")
+    context = memory.context("Porto river", budget=40)
+    assert "allergic to nuts" in str(context)
+    assert "Pinned:\n- Ana is allergic to nuts." in str(memory.brief())
+    assert memory.search("Porto river", k=1)[0].source != "health"
+
+    assert not memory.pin(allergy, pinned=False).pinned
+    assert "allergic" not in str(memory.context("Porto river", budget=40))
+    assert "Pinned" not in str(memory.brief())
+    assert memory.pin(allergy).pinned
+    with pytest.raises(UnknownName):
+        memory.pin("nothing")
+
+
+def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
+    memory.add("Ana is allergic to nuts.", source="health", pin=True)
+    memory.add("Porto has a river.", source="guide")
+    assert "nuts" not in str(memory.context("Porto", source="guide"))
+
+
+def test_pins_and_ends_travel_with_an_export(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    end = datetime.now(UTC) + HOUR
+    memory.add("Ana is allergic to nuts.", pin=True, expires=end)
+    other = open_memory(tmp_path / "other.db")
+    other.import_(memory.export())
+    [entry] = other.entries()
+    assert (entry.pinned, entry.expires) == (True, end)
+    memory.replace(entry.id, "Ana is allergic to walnuts.")
+    assert memory.get(entry.id).pinned
+    assert memory.get(entry.id).expires == end
+
+
+# ------------------------------------------------------------------ conditions on metadata
+
+
+CARS: list[dict[str, Any]] = [
+    {"make": "Skoda", "year": 2019, "tags": ["red", "old"], "seen": "2026-01-05"},
+    {"make": "Fiat", "year": 2024, "tags": ["red"], "seen": "2026-03-01", "sold": False},
+    {"make": "Volvo", "year": 1990.5, "tags": [], "sold": True},
+    {"make": None, "year": "1999", "seen": True},
+    {},
+]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "which"),
+    [
+        ({"make": {"$in": ["Skoda", "Volvo"]}}, [0, 2]),
+        ({"make": {"$in": [None]}}, [3]),
+        ({"make": {"$not": "Skoda"}}, [1, 2, 3, 4]),
+        ({"make": {"$not": {"$in": ["Skoda", "Fiat"]}}}, [2, 3, 4]),
+        ({"year": {"$gte": 2019}}, [0, 1]),
+        ({"year": {"$gt": 2019}}, [1]),
+        ({"year": {"$gt": 1990, "$lt": 2020}}, [0, 2]),
+        ({"year": {"$lte": 1990.5}}, [2]),
+        ({"year": {"$gt": "1998"}}, [3]),
+        ({"seen": {"$gte": "2026-02-01"}}, [1]),
+        ({"seen": {"$exists": True}}, [0, 1, 3]),
+        ({"seen": {"$exists": False}}, [2, 4]),
+        ({"tags": {"$contains": "red"}}, [0, 1]),
+        ({"tags": {"$contains": "red"}, "year": {"$lt": 2020}}, [0]),
+        ({"tags": {"$not": {"$contains": "old"}}}, [1, 2, 3, 4]),
+        ({"sold": {"$in": [True]}}, [2]),
+        ({"sold": {"$in": [1]}}, []),
+    ],
+)
+def test_a_condition_lets_through_what_meets_it(
+    memory: Memory, metadata: dict[str, Any], which: list[int]
+) -> None:
+    for number, car in enumerate(CARS):
+        memory.add(f"car {number}", metadata=car)
+    assert [entry.text for entry in memory.entries(metadata=metadata)] == [
+        f"car {number}" for number in which
+    ]
+    found = {hit.text for hit in memory.search("car", metadata=metadata)}
+    assert found == {f"car {number}" for number in which}
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"$like": "x"}, r"no condition '\$like'; there are \$gt"),
+        ({"$in": "Skoda"}, r"\$in takes a list"),
+        ({"$in": []}, r"\$in takes a list"),
+        ({"$gt": True}, r"\$gt takes a number or a text"),
+        ({"$exists": 1}, r"\$exists takes true or false"),
+        ({"$gt": 1, "b": 2}, "no condition 'b'"),
+    ],
+)
+def test_a_condition_that_cannot_mean_anything_is_refused(
+    memory: Memory, condition: dict[str, Any], message: str
+) -> None:
+    memory.add("car")
+    with pytest.raises(FilterError, match=message):
+        memory.search("car", metadata={"make": condition})
+
+
+def test_a_condition_is_not_nested_without_end(memory: Memory) -> None:
+    memory.add("car")
+    condition: dict[str, Any] = {"$exists": True}
+    for _ in range(20):
+        condition = {"$not": condition}
+    with pytest.raises(FilterError, match="nested"):
+        memory.search("car", metadata={"make": condition})

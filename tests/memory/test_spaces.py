@@ -1,0 +1,210 @@
+"""A space that is not there is an error to read; one that is removed leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from treering import Memory
+from treering.errors import InputError, UnknownName
+from treering.journal import scrub
+from treering.journal.open import open_database
+from treering.journal.space import names
+from treering.llm.scripted import ScriptedLLM
+from treering.serve import keys
+from treering.views import erase
+
+PERSON = "ana-de-almeida-1984"
+TEXTS = [
+    {"role": "user", "name": "Ana", "content": "I live in Porto with my cat Miu."},
+    {"role": "assistant", "content": "Porto is a fine place for a cat."},
+    {"role": "user", "name": "Ana", "content": "I moved to Lisbon, Miu likes the river."},
+]
+
+
+def _bytes(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+
+def _lived_in(open_memory: Open, space: str, code: Path) -> Memory:
+    """A space with something in every view."""
+    llm = ScriptedLLM(["A summary of what Ana said."] * 50)
+    memory = open_memory(space=space, llm=llm)
+    memory.add(TEXTS, source=f"{space}/chat", metadata={"of": space})
+    memory.add("A note on the harbour of Porto.", source="notes")
+    (code / "harbour.py").write_text(
+        "def ships():\n    return tide()\n\n\ndef tide():\n    return 2\n"
+    )
+    memory.code.index(code)
+    memory.facts.current()
+    memory.tree.settle()
+    memory.add("A later note on the river of Lisbon.", source="notes")
+    return memory
+
+
+def test_a_removed_space_leaves_no_byte_of_itself_nor_of_its_name(
+    open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    memory = _lived_in(open_memory, PERSON, code)
+    other = open_memory(space="ben")
+    other.add("Ben likes trains.")
+    with closing(open_database(path)) as database:
+        keys.add(database, PERSON, label=f"phone of {PERSON}")
+        keys.add(database, "ben")
+
+    forgotten = memory.forget_space(PERSON)
+
+    assert forgotten.scrubbed
+    assert len(forgotten.entries) == 5
+    assert set(forgotten.sources) == {f"{PERSON}/chat", "notes"}
+    assert forgotten.views["keys"] == 1
+    assert memory.spaces() == other.spaces() == ["ben"]
+    left = _bytes(path)
+    assert PERSON.encode() not in left
+    assert not [word for word in (b"Porto", b"Miu", b"harbour") if word in left]
+    assert [hit.text for hit in other.search("trains")] == ["Ben likes trains."]
+    with closing(open_database(path)) as database:
+        assert [key.space for key in keys.listed(database)] == ["ben"]
+        with database.read() as reader:
+            assert not list(reader.rows("PRAGMA foreign_key_check"))
+    assert other.check() == []
+
+
+def test_a_space_of_a_removed_name_begins_anew_in_every_open_memory(open_memory: Open) -> None:
+    one, two = open_memory(space="ana"), open_memory(space="ana")
+    open_memory(space="ben").add("Ben likes trains.")
+    one.add("Ana lives in Porto.")
+    assert len(two.search("Porto")) == 1
+
+    one.forget_space("ana")
+    with pytest.raises(UnknownName, match="no space 'ana'"):
+        two.search("Porto")
+    one.add("Ana has a boat.")
+
+    assert [hit.text for hit in two.search("Porto boat")] == ["Ana has a boat."]
+    assert [hit.text for hit in one.search("Porto boat")] == ["Ana has a boat."]
+    assert [entry.text for entry in two.entries()] == ["Ana has a boat."]
+
+
+def test_a_removal_that_a_reader_delays_is_ended_by_settle_of_any_space(
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "WAIT_S", 0.01)
+    monkeypatch.setattr(scrub, "WAIT_S", 0.01)
+    memory, other = open_memory(space=PERSON), open_memory(space="ben")
+    memory.add("A secret of the harbour master.")
+    other.add("Ben likes trains.")
+    with ExitStack() as stack:
+        database = stack.enter_context(closing(open_database(path)))
+        reader = stack.enter_context(database.read())
+        names(reader)  # it sees the state before the removal, which has to stay readable
+        assert not memory.forget_space(PERSON).scrubbed
+        assert other.spaces() == ["ben"]
+        assert other.stats().pending == {"scrub": 1}
+    other.settle()
+    assert other.stats().pending == {}
+    assert PERSON.encode() not in _bytes(path)
+    assert b"harbour" not in _bytes(path)
+
+
+def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
+    open_memory: Open, path: Path
+) -> None:
+    memory = open_memory(space="ana")
+    memory.add("Ana lives in Porto.")
+    with closing(open_database(path)) as database, database.write() as writer:
+        writer.execute("CREATE TABLE shout (space INTEGER NOT NULL, text TEXT NOT NULL)")
+        writer.execute("INSERT INTO shout SELECT id, 'ANA LIVES IN PORTO.' FROM space")
+    memory.forget_space("ana")
+    assert b"ANA LIVES" not in _bytes(path)
+
+
+def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:
+    memory = open_memory(space="home")
+    memory.add("Hello.")
+    with pytest.raises(UnknownName, match="'hoem', but there is 'home'"):
+        memory.forget_space("hoem")
+    with pytest.raises(InputError, match="space"):
+        memory.forget_space("")
+    assert memory.stats().entries == 1
+
+
+READS: list[Callable[[Memory], object]] = [
+    lambda memory: memory.search("Porto"),
+    lambda memory: memory.search_many(["Porto"]),
+    lambda memory: memory.context("Porto"),
+    lambda memory: memory.brief(),
+    lambda memory: memory.page(),
+    lambda memory: list(memory.entries()),
+    lambda memory: memory.get("abc"),
+    lambda memory: memory.stats(),
+    lambda memory: list(memory.export()),
+    lambda memory: memory.forget(source="notes"),
+    lambda memory: memory.facts.all(),
+    lambda memory: memory.facts.changes(),
+    lambda memory: memory.memos.list(),
+    lambda memory: memory.tree.roots(),
+    lambda memory: memory.ask("Where is Porto?"),
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_reading_a_space_that_is_not_there_is_an_error(
+    open_memory: Open, read: Callable[[Memory], object]
+) -> None:
+    open_memory(space="home").add("I live in Porto.")
+    typo = open_memory(space="hoem", llm=ScriptedLLM([]))
+    with pytest.raises(UnknownName, match="no space 'hoem', but there is 'home'"):
+        read(typo)
+    assert typo.spaces() == ["home"]
+
+
+@pytest.mark.parametrize("read", READS[:5])
+def test_a_file_without_any_space_is_a_new_one_and_finds_nothing(
+    memory: Memory, read: Callable[[Memory], object]
+) -> None:
+    read(memory)
+    assert memory.stats().entries == 0
+    assert memory.spaces() == []
+
+
+def test_adding_makes_a_space(open_memory: Open) -> None:
+    open_memory(space="home").add("I live in Porto.")
+    work = open_memory(space="work")
+    work.add("The meeting is on Friday.")
+    assert [hit.text for hit in work.search("meeting")] == ["The meeting is on Friday."]
+
+
+def test_a_space_may_be_made_at_opening_and_is_empty_then(open_memory: Open) -> None:
+    open_memory(space="home").add("I live in Porto.")
+    new = open_memory(space="new", create=True)
+    assert new.search("Porto") == []
+    assert new.spaces() == ["home", "new"]
+
+
+def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_path: Path) -> None:
+    absent = tmp_path / "neverwas.db"
+    with pytest.raises(UnknownName, match="no memory at"):
+        Memory.open(absent, create=False)
+    assert not absent.exists()
+    new = open_memory()
+    with pytest.raises(UnknownName, match="no space 'default'"):
+        open_memory(create=False)
+    new.add("Hello.")
+    open_memory(space="home").add("I live in Porto.")
+    with pytest.raises(UnknownName, match="no space 'hoem', but there is 'home'"):
+        open_memory(space="hoem", create=False)
+    assert len(open_memory(space="home", create=False).search("Porto")) == 1
+
+
+def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> None:
+    open_memory(space="home").add("I live in Porto.")
+    with closing(open_database(path)) as database:
+        keys.add(database, "new")
+    assert open_memory(space="new").search("Porto") == []

@@ -1,0 +1,101 @@
+"""Searching vectors of eight bits gives what searching floats gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from treering import Memory
+from treering.journal.space import SpaceReader
+from treering.records import Filter, Hit
+from treering.search.own import MODES, Mode
+from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.registry import Plan
+from treering.search.relations.semantic import Semantic
+from treering.search.searcher import Searcher
+from treering.views.fragments.table import Table
+
+WORDS = "ana ben moved porto river sister rows daily boat oar mill bread night train".split()  # noqa: SIM905
+QUERIES = ["who moved to porto", "ben's boat on the river", "bread and the night train"]
+WITH_SEMANTIC: Plan = {
+    kind: [*weighted, Weighted(Semantic(), 0.5)] for kind, weighted in DEFAULTS.items()
+}
+
+
+def searcher(memory: Memory, exact_rows: int) -> Searcher:
+    views = memory._views
+    return Searcher(memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder)
+
+
+def filled(open_memory: Open) -> Memory:
+    memory = open_memory(embedder=HashingEmbedder("hashing", 96))
+    rng = np.random.default_rng(5)
+    for number in range(4):
+        said = [" ".join(rng.choice(WORDS, 6)) for _ in range(30)]
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "name": ("Ana", "Ben")[at % 2], "content": text, "at": 3600 * at}
+            for at, text in enumerate(said)
+        ]
+        memory.add(messages, source=f"chat {number}")
+    memory.add(" ".join(rng.choice(WORDS, 900)), source="novel")
+    return memory
+
+
+def as_pairs(hits: list[Hit]) -> list[tuple[str, int]]:
+    return [(hit.entry_id, hit.start) for hit in hits]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("plan", [DEFAULTS, WITH_SEMANTIC, {}], ids=["usual", "semantic", "none"])
+def test_eight_bits_find_the_same_with_the_same_scores(
+    open_memory: Open, mode: Mode, plan: Plan
+) -> None:
+    memory = filled(open_memory)
+    exact, eight = searcher(memory, 10_000), searcher(memory, 0)
+    for condition in (Filter(), Filter(source="chat 1")):
+        right = exact.search(QUERIES, 10, condition, mode, plan)
+        found = eight.search(QUERIES, 10, condition, mode, plan)
+        for hits, expected in zip(found, right, strict=True):
+            assert as_pairs(hits) == as_pairs(expected)
+            for hit, other in zip(hits, expected, strict=True):
+                assert hit.score == pytest.approx(other.score, abs=0.1)
+                assert hit.why.cosine == pytest.approx(other.why.cosine, abs=1e-5)
+                assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
+
+
+def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:
+    memory = filled(open_memory)
+    asked: list[int] = []
+
+    class Counting(Table):
+        def exact(self, reader: SpaceReader, model: Any, fragments: Any) -> Any:
+            asked.append(len(fragments))
+            return super().exact(reader, model, fragments)
+
+    table = Counting(memory._space, exact_rows=0)
+    eight = Searcher(memory._space, table, lambda: memory._views.embedder)
+    eight.search(QUERIES[:1], 1, Filter(), "hybrid", DEFAULTS)
+    assert len(asked) == 1
+    assert 25 <= asked[0] < memory.stats().fragments
+
+
+def test_the_order_of_a_context_begins_with_the_best(open_memory: Open) -> None:
+    memory = filled(open_memory)
+    exact, eight = searcher(memory, 10_000), searcher(memory, 0)
+    right = [c.hit for c in exact.candidates(QUERIES[0], Filter(), "hybrid", DEFAULTS)]
+    found = [c.hit for c in eight.candidates(QUERIES[0], Filter(), "hybrid", DEFAULTS)]
+    assert as_pairs(found[:20]) == as_pairs(right[:20])
+    assert sorted(as_pairs(found)) == sorted(as_pairs(right))
+
+
+def test_a_memory_opened_exact_keeps_floats(open_memory: Open) -> None:
+    memory = open_memory(exact=True)
+    memory.add("Ana moved to Porto.")
+    assert memory.search("porto")
+    table = memory._views.searcher._corpus
+    assert isinstance(table, Table)
+    assert table._exact

@@ -1,0 +1,108 @@
+"""Products over blocks equal those of the plain matrix; eight bits are near, and exact of codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering import parallel
+from treering.arrays import Floats
+from treering.embed.quantised import LARGEST, quantised, restored
+from treering.search.relations.contract import StackedMatrix, cosines
+from treering.search.vectors import Block, VectorBlocks, whole_products
+
+sizes = st.lists(st.integers(0, 9), max_size=4)
+widths = st.sampled_from([1, 5, 64, 384])
+
+
+def units(count: int, width: int, seed: int) -> Floats:
+    rows = np.random.default_rng(seed).standard_normal((count, width), dtype=np.float32)
+    rows[: count // 4] = 0  # not embedded
+    norms = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-9))
+    result: Floats = rows / norms
+    return result
+
+
+def blocks(parts: list[Floats], width: int, exact: bool) -> VectorBlocks:
+    made = [Block(part, None) if exact else Block(*quantised(part)) for part in parts]
+    return VectorBlocks(made, width)
+
+
+@given(rows=st.integers(0, 20), width=widths, seed=st.integers(0, 99))
+def test_quantised_rows_are_off_by_half_a_step_and_do_not_depend_on_the_others(
+    rows: int, width: int, seed: int
+) -> None:
+    vectors = units(rows, width, seed)
+    codes, scale = quantised(vectors)
+    step = np.abs(vectors).max(axis=1, initial=0) / LARGEST
+    assert (np.abs(restored(codes, scale) - vectors) <= 0.501 * step[:, None] + 1e-9).all()
+    assert codes.min(initial=0) >= -LARGEST
+    for row in range(rows):
+        alone, its_scale = quantised(vectors[row : row + 1])
+        np.testing.assert_array_equal(alone[0], codes[row])
+        assert its_scale[0] == scale[row]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(sizes=sizes, width=widths, queries=st.integers(1, 4), seed=st.integers(0, 99))
+def test_products_over_blocks_are_those_of_the_matrix(
+    exact: bool, sizes: list[int], width: int, queries: int, seed: int
+) -> None:
+    parts = [units(size, width, seed + at) for at, size in enumerate(sizes)]
+    matrix = blocks(parts, width, exact)
+    plain = np.asarray(matrix)
+    asked = units(queries, width, seed + 50)
+    scores = np.random.default_rng(seed).normal(size=(len(plain), queries)).astype(np.float32)
+    coarse = 1e-5 if exact else 0.02 * max(np.abs(asked).max(initial=0) * width**0.5, 1)
+    np.testing.assert_allclose(cosines(matrix, asked), plain @ asked.T, atol=coarse)
+    np.testing.assert_allclose(matrix @ asked.T, plain @ asked.T, atol=1e-3)
+    np.testing.assert_allclose(matrix @ asked[0], plain @ asked[0], atol=1e-3)
+    np.testing.assert_allclose(matrix.projected(scores), plain.T @ scores, atol=5e-3)
+    np.testing.assert_allclose(matrix.projected(scores[:, 0]), plain.T @ scores[:, 0], atol=5e-3)
+    stacked = StackedMatrix(matrix, asked)
+    whole = np.concatenate([plain, asked])
+    np.testing.assert_allclose(cosines(stacked, asked), whole @ asked.T, atol=coarse)
+    more = np.ones((len(whole), 2), dtype=np.float32)
+    np.testing.assert_allclose(stacked.projected(more), whole.T @ more, atol=5e-3)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(sizes=sizes.filter(any), seed=st.integers(0, 99))
+def test_rows_are_read_one_by_one_and_together(exact: bool, sizes: list[int], seed: int) -> None:
+    matrix = blocks([units(size, 5, seed + at) for at, size in enumerate(sizes)], 5, exact)
+    plain = np.asarray(matrix)
+    for row in (*range(len(plain)), -1):
+        np.testing.assert_array_equal(matrix[row], plain[row])
+    some = np.random.default_rng(seed).integers(0, len(plain), 7)
+    np.testing.assert_array_equal(matrix[some], plain[some])
+    np.testing.assert_array_equal(matrix[1:4], plain[1:4])
+    mask = some[0] == np.arange(len(plain))
+    np.testing.assert_array_equal(matrix[mask], plain[mask])
+    with pytest.raises(IndexError):
+        matrix[len(plain)]
+
+
+@given(rows=st.integers(0, 9), others=st.integers(1, 5), width=st.sampled_from([3, 384, 1536]))
+def test_products_of_bytes_are_exact(rows: int, others: int, width: int) -> None:
+    rng = np.random.default_rng(width + rows)
+    left = rng.integers(-LARGEST, LARGEST + 1, (rows, width), dtype=np.int8)
+    right = rng.integers(-LARGEST, LARGEST + 1, (others, width), dtype=np.int8)
+    left[:1] = right[:1] = LARGEST  # the largest sum there can be
+    expected = left.astype(np.int64) @ right.T.astype(np.int64)
+    np.testing.assert_array_equal(whole_products(left, right), expected)
+
+
+def test_both_halves_of_large_work_are_done_and_errors_reach_the_caller() -> None:
+    done: list[tuple[int, int]] = []
+    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=1_000_000)
+    assert sorted(done) == [(0, 3), (3, 7)]
+    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=10)
+    assert done[-1] == (0, 7)
+
+    def fail(first: int, stop: int) -> None:
+        raise ValueError(f"from {first}")
+
+    with pytest.raises(ValueError, match="from"):
+        parallel.halves(fail, 7, rows=1_000_000)

@@ -1,0 +1,44 @@
+"""Vectors in eight bits: what searching reads of a large space, a quarter of the floats' bytes.
+
+A row x is kept as whole numbers ``codes`` from −127 to 127 and one ``scale``, with
+``x ≈ scale · codes``. The cosine of two unit vectors of 384 dimensions is then off by about 0.0005;
+where that could decide, the floats are read from the database (``treering.search.rescore``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Floats
+
+Bytes = NDArray[np.int8]
+
+LARGEST = 127
+"""Of a code; −128 is not used, so that a vector and its opposite have opposite codes."""
+
+CHUNK = 1_024
+"""Rows quantised at a time: what is made on the way stays in the processor's cache."""
+
+
+def quantised(rows: Floats) -> tuple[Bytes, Floats]:
+    """Codes, shape (n, d), and scales, shape (n,), of float rows; an all-zero row has scale 0.
+
+    The same row gives the same codes, whichever rows stand beside it.
+    """
+    codes = np.empty(rows.shape, dtype=np.int8)
+    scale = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        part = rows[chunk]
+        largest = np.maximum(part.max(axis=1, initial=0), -part.min(axis=1, initial=0))
+        scale[chunk] = largest / np.float32(LARGEST)
+        inverse = np.divide(LARGEST, largest, out=np.zeros_like(largest), where=largest > 0)
+        codes[chunk] = np.rint(part * inverse[:, None])
+    return codes, scale
+
+
+def restored(codes: Bytes, scale: Floats) -> Floats:
+    """The float rows that codes and scales stand for, shape (n, d)."""
+    rows: Floats = codes * scale[..., None]
+    return rows

@@ -1,0 +1,88 @@
+"""A folder against what was read from it before: known files, moved ones, and those that are gone.
+
+A source is called after the folder and the file's place in it, ``notes/travel/croatia.md``: short
+enough to be shown and typed, and the same on every machine. Which file it was read from is kept
+beside the name, so that a file is known again by its path, and by its digest when it was moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from treering.journal import entries
+from treering.journal.contract import Reader
+from treering.journal.entries import FileSource
+
+
+@dataclass(slots=True)
+class KnownFolder:
+    """What a space holds of the files below a folder, and of files that are gone."""
+
+    root: Path
+    source: str | None
+    sources: Sequence[FileSource]
+    roots: set[PurePath] = field(default_factory=set)
+    """Where the folder is, and where it was when files of it were read that have moved since."""
+
+    @classmethod
+    def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
+        """What is known before the folder is read; ``source`` is what a user calls it."""
+        root = folder.resolve()
+        sources = [file for file in entries.file_sources(reader, space) if file.path is not None]
+        known = cls(root, source, sources)
+        known.roots.add(PurePath(root))
+        known._base = source or _base(root, known.sources)
+        for file in sorted(known.sources, key=lambda file: -len(file.whole)):
+            known._name_of[str(file.path)] = file.whole  # of several names the shortest counts
+            if file.digest is not None and not _is_there(file):
+                known._lost[file.digest] = file
+        return known
+
+    _base: str = ""
+    _name_of: dict[str, str] = field(default_factory=dict)
+    _lost: dict[bytes, FileSource] = field(default_factory=dict)
+
+    def name(self, path: Path) -> str:
+        """What the source of a file is called: as before, else after its place in the folder."""
+        own = f"{self._base}/{path.relative_to(self.root).as_posix()}"
+        return own if self.source is not None else self._name_of.get(str(path), own)
+
+    def moved(self, path: Path, digest: bytes) -> FileSource | None:
+        """The source of a file that has come here with the same content, if there is one."""
+        if str(path) in self._name_of:
+            return None
+        source = self._lost.pop(digest, None)
+        if source is not None:
+            place, before = path.relative_to(self.root).parts, PurePath(str(source.path))
+            if before.parts[-len(place) :] == place:  # the folder was moved as a whole
+                self.roots.add(PurePath(*before.parts[: -len(place)]))
+        return source
+
+    def gone(self, reader: Reader, space: int) -> list[FileSource]:
+        """The sources that were read from the folder and whose files are there no more."""
+        return [
+            file
+            for file in entries.file_sources(reader, space)
+            if file.path is not None
+            and any(PurePath(file.path).is_relative_to(root) for root in self.roots)
+            and not _is_there(file)
+        ]
+
+
+def _is_there(file: FileSource) -> bool:
+    """Whether the file that a source was read from is where it was."""
+    return file.path is not None and Path(file.path).exists()
+
+
+def _base(root: Path, sources: Iterable[FileSource]) -> str:
+    """The end of the folder's path by which it is told from other folders that are known."""
+    others = [file for file in sources if not PurePath(str(file.path)).is_relative_to(root)]
+    parts = root.parts[1:] or ("root",)
+    for length in range(1, len(parts) + 1):
+        base = "/".join(parts[-length:])
+        taken = (file for file in others if file.name.startswith(f"{base}/"))
+        if not any(map(_is_there, taken)):
+            return base
+    return root.as_posix()

@@ -1,0 +1,164 @@
+"""Entries on their way into a space: cut into slices, written as JSON, stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Final
+
+from treering.errors import InputError
+from treering.ingest.exchange import SupersededLine
+from treering.journal import entries, ledger, supersession
+from treering.journal.entries import Draft, FileSource
+from treering.journal.space import SpaceWriter
+from treering.records import Receipt
+from treering.views.memos import changes
+
+SLICE_ENTRIES: Final = 250
+SLICE_CHARS: Final = 1 << 17
+"""A slice is stored in some hundredths of a second: others wait no longer for it."""
+
+SLICES_AT_ONCE: Final = 4
+"""So many slices are one transaction; what is larger is staged."""
+
+Item = tuple[str, Draft | FileSource | SupersededLine]
+"""A source with an entry of it, or with the file that it was read from; of two entries, and no
+source, that one holds instead of the other."""
+
+_TIMES: Final = ("at", "added", "expires")
+_FIELDS: Final = [field.name for field in fields(Draft)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How entries are taken in, and what belongs to them.
+
+    ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now; else
+    another text is an error. ``appends``: the source no longer holds just what a file brought.
+    ``settings`` are those of an import, and None for anything else.
+    """
+
+    keeps: bool = False
+    appends: bool = False
+    settings: dict[str, Any] | None = None
+
+    def to_json(self) -> str:
+        """The plan as a text."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The inverse of ``to_json``."""
+        return cls(**json.loads(text))
+
+    def finish(self, writer: SpaceWriter) -> None:
+        """Do what comes after the last entry, in its transaction. Raises InputError."""
+        if self.settings is None:
+            return
+        changes.apply(writer, writer.id)
+        if self.settings:
+            ledger.save_settings(writer, writer.id, self.settings)
+
+
+def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """The items in lists that are stored in one transaction each."""
+    slice_: list[Item] = []
+    chars = 0
+    for item in items:
+        slice_.append(item)
+        chars += len(item[1].text) if isinstance(item[1], Draft) else 0
+        if len(slice_) >= SLICE_ENTRIES or chars >= SLICE_CHARS:
+            yield slice_
+            slice_, chars = [], 0
+    if slice_:
+        yield slice_
+
+
+def store(writer: SpaceWriter, items: Sequence[Item], plan: Plan) -> Receipt:
+    """Store a slice. Raises InputError for an id that is here with another text, unless kept."""
+    receipts: list[Receipt] = []
+    for (source, _), group in groupby(items, key=_kind_of):
+        members = [item for _, item in group]
+        if drafts := [item for item in members if isinstance(item, Draft)]:
+            place = entries.source_id(writer, writer.id, source)
+            receipts.append(_append(writer, source, place, drafts, plan))
+        for item in members:
+            if isinstance(item, FileSource):
+                entries.source_id(writer, writer.id, source)
+                entries.set_file(writer, writer.id, item)
+            elif isinstance(item, SupersededLine):
+                supersede(writer, item.older, item.newer)
+    return Receipt.total(receipts)
+
+
+def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
+    """Let an entry hold instead of another; with None, let the other hold again.
+
+    Raises UnknownName, InputError.
+    """
+    older = entries.seq_of(writer, writer.id, old)
+    if new is None:
+        if not supersession.take_back(writer, older):
+            raise InputError(f"nobody said that {old!r} is superseded; there is nothing to undo")
+        return
+    newer = entries.seq_of(writer, writer.id, new)
+    supersession.put(writer, writer.id, older, newer)
+
+
+def _append(
+    writer: SpaceWriter, source: str, place: int, drafts: Sequence[Draft], plan: Plan
+) -> Receipt:
+    new = _new_ids(writer, drafts) if plan.keeps else drafts
+    queue = changes.VIEW if source == changes.SOURCE else None
+    done = entries.append(writer, writer.id, place, new, queue)
+    if plan.appends and done.ids:
+        entries.set_source_digest(writer, writer.id, source, None)
+    return Receipt(ids=tuple(done.ids), unchanged=done.unchanged + len(drafts) - len(new))
+
+
+def _new_ids(writer: SpaceWriter, drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts whose ids are not here, nor come before among them."""
+    here = set(entries.digests(writer, writer.id, [draft.id for draft in drafts if draft.id]))
+    new: list[Draft] = []
+    for draft in drafts:
+        if draft.id is None or draft.id not in here:
+            new.append(draft)
+            here |= {draft.id} if draft.id else set()
+    return new
+
+
+def to_json(items: Sequence[Item]) -> bytes:
+    """A slice as JSON."""
+    return json.dumps([[source, _row(item)] for source, item in items], ensure_ascii=False).encode()
+
+
+def from_json(stored: bytes) -> list[Item]:
+    """The inverse of ``to_json``."""
+    return [(source, _item(row)) for source, row in json.loads(stored)]
+
+
+def _kind_of(item: Item) -> tuple[str, bool]:
+    return item[0], isinstance(item[1], Draft)
+
+
+def _row(item: Draft | FileSource | SupersededLine) -> dict[str, Any] | list[Any]:
+    if isinstance(item, SupersededLine):
+        return asdict(item)
+    if isinstance(item, FileSource):
+        return asdict(item) | {"digest": item.digest.hex() if item.digest else None}
+    values = [getattr(item, name) for name in _FIELDS]
+    return [value.isoformat() if isinstance(value, datetime) else value for value in values]
+
+
+def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLine:
+    if isinstance(row, dict):
+        if "older" in row:
+            return SupersededLine(**row)
+        return FileSource(**row | {"digest": row["digest"] and bytes.fromhex(row["digest"])})
+    values = dict(zip(_FIELDS, row, strict=True))
+    for name in _TIMES:
+        values[name] = values[name] and datetime.fromisoformat(values[name])
+    return Draft(**values)

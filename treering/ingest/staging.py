@@ -1,0 +1,260 @@
+"""Taking in what is too large for one transaction, all or nothing, while others write.
+
+SQLite has one writer at a time, so what is large comes in slices, each in a transaction of its own.
+They wait in tables of their own first, where nobody sees them; whatever cannot be taken in is found
+by then, and leaves nothing behind. Once all are there, one transaction says so. From then on they
+will be taken in, slice by slice: if the process is killed, the next one that opens the space goes
+on. A process that is killed before leaves slices that the next one removes.
+
+A slice is blanked in the transaction that takes it in, so that no text is in the file twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from treering import forks
+from treering.errors import InputError, JournalError
+from treering.ingest import slices
+from treering.ingest.exchange import SupersededLine
+from treering.ingest.slices import Item, Plan
+from treering.journal import entries, staged
+from treering.journal.entries import Draft
+from treering.journal.space import Space
+from treering.records import Receipt
+from treering.views.memos import changes
+
+log = logging.getLogger("treering")
+
+MAX_PAUSE_S: Final = 0.05
+"""Between two slices as long a pause as the last one took, but no longer: who waits for the file
+looks again only now and then."""
+
+_ATTEMPT_BITS: Final = 62
+_NO_SLICE: Final = -1
+_at_work: set[int] = set()
+"""The attempts of this process that have not ended."""
+forks.call_in_child(_at_work.clear)  # those of the parent are under way only as long as it lives
+
+
+class Staging:
+    """What waits to be taken in into one space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Receipt:
+        """Take in slices, all or nothing: nothing if reading them raises, or an entry cannot be.
+
+        Raises InputError for an id that is here already, or comes twice, with another text, and
+        UnknownName for one that is superseded and nowhere.
+        """
+        attempt = secrets.randbits(_ATTEMPT_BITS)
+        with _working(attempt):
+            intake = self._begin(attempt, plan)
+            try:
+                self._stage(intake, lists, keeps=plan.keeps)
+            except BaseException:
+                self._discard(intake)
+                raise
+            return self._move(intake, plan)
+
+    def recover(self) -> None:
+        """Finish what processes that are gone had staged as a whole; remove what they had not."""
+        for left in self._left():
+            mine = secrets.randbits(_ATTEMPT_BITS)
+            with _working(mine):
+                if not self._take_over(left, mine):
+                    continue
+                if left.plan is None:
+                    self._discard(left.intake)
+                else:
+                    log.warning("space %r: what was cut short is taken in now", self._space.name)
+                    self._move(left.intake, left.plan)
+
+    # ------------------------------------------------------------------ inside
+
+    def _begin(self, attempt: int, plan: Plan) -> int:
+        presence = self._space.database.presence()
+        with self._space.database.write() as writer:
+            return writer.insert(
+                "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, ?, ?, ?)",
+                (self._space.name, presence, attempt, plan.to_json()),
+            )
+
+    def _stage(self, intake: int, lists: Iterable[Sequence[Item]], *, keeps: bool) -> None:
+        """Write the slices, and once all are there, say so."""
+        ids = _Identities()
+        for items in lists:
+            ids.add(items)
+            if not keeps:
+                self._refuse(items)
+            began = time.monotonic()
+            with self._space.database.write() as writer:
+                staged.put(writer, intake, slices.to_json(items))
+            _give_way(began)
+        if not keeps:
+            ids.refuse_contradictions()
+        with self._space.read() as reader:
+            for entry_id in ids.not_among_them():
+                entries.seq_of(reader, reader.id, entry_id)
+        with self._space.database.write() as writer:
+            writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,))
+
+    def _refuse(self, items: Sequence[Item]) -> None:
+        """Raise InputError for an entry that could not be stored."""
+        drafts = [item for _, item in items if isinstance(item, Draft)]
+        with self._space.read() as reader:
+            entries.refuse_other_content(reader, reader.id, drafts)
+        for source, draft in items:
+            if source == changes.SOURCE and isinstance(draft, Draft):
+                changes.check(draft.metadata)
+
+    def _move(self, intake: int, plan: Plan) -> Receipt:
+        """Take in the slices that wait, each in a transaction; then end it.
+
+        What has come under an id of theirs since that was looked up came later, and stays.
+        """
+        receipts: list[Receipt] = []
+        last = _NO_SLICE
+        while True:
+            began = time.monotonic()
+            with self._space.write() as writer:
+                waiting = staged.next_slice(writer, intake, last)
+                if waiting is None:
+                    plan.finish(writer)
+                    staged.end(writer, intake)
+                    break
+                last, content = waiting
+                items = slices.from_json(content)
+                receipts.append(slices.store(writer, items, replace(plan, keeps=True)))
+                staged.blank(writer, [last])
+            _give_way(began)
+        self._sweep()
+        return Receipt.total(receipts)
+
+    def _discard(self, intake: int) -> None:
+        """Remove what was staged. An error leaves it to whoever opens the space next."""
+        try:
+            with self._space.read() as reader:
+                waiting = staged.waiting(reader, intake)
+            for slice_ in waiting:
+                began = time.monotonic()
+                with self._space.database.write() as writer:
+                    staged.blank(writer, [slice_])
+                _give_way(began)
+            with self._space.database.write() as writer:
+                staged.end(writer, intake)
+        except JournalError as error:  # what stopped the taking in is what the caller must hear of
+            log.warning("what was not taken in is removed later: %s", error)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Delete the slices that were blanked. An error leaves that to a later taking in."""
+        try:
+            while self._has_blank():
+                began = time.monotonic()
+                with self._space.database.write() as writer:
+                    staged.drop_blank(writer)
+                _give_way(began)
+        except JournalError as error:  # all was taken in, or was not wanted
+            log.warning("the place of what was staged is given back later: %s", error)
+
+    def _has_blank(self) -> bool:
+        with self._space.read() as reader:
+            return staged.has_blank(reader)
+
+    def _left(self) -> list[_Left]:
+        """The takings in of this space that nobody works on."""
+        database = self._space.database
+        with database.read() as reader:
+            rows = list(
+                reader.rows(
+                    "SELECT id, attempt, presence, whole, plan FROM intake WHERE space = ?"
+                    " ORDER BY id",
+                    (self._space.name,),
+                )
+            )
+        return [
+            _Left(int(intake), int(attempt), Plan.from_json(plan) if whole else None)
+            for intake, attempt, presence, whole, plan in rows
+            # Asked first: a process that took lost locks again has another presence since.
+            if attempt not in _at_work
+            and (presence == database.presence() or not database.is_present(presence))
+        ]
+
+    def _take_over(self, left: _Left, mine: int) -> bool:
+        """Whether what is left is this process's now; False if another one was faster."""
+        presence = self._space.database.presence()
+        with self._space.database.write() as writer:
+            changed = writer.execute(
+                "UPDATE intake SET attempt = ?, presence = ? WHERE id = ? AND attempt = ?",
+                (mine, presence, left.intake, left.attempt),
+            )
+        return changed > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What a process left that is gone; its plan, if all of it is here."""
+
+    intake: int
+    attempt: int
+    plan: Plan | None
+
+
+class _Identities:
+    """The ids of an import and its texts, as hashes: sixteen bytes an entry."""
+
+    def __init__(self) -> None:
+        self._ids, self._texts = array("q"), array("q")
+        self._mentioned: set[str] = set()
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Note the entries that have ids, and the ids that are spoken of."""
+        for _, item in items:
+            if isinstance(item, Draft) and item.id is not None:
+                self._ids.append(hash(item.id))
+                self._texts.append(hash(item.text))
+            elif isinstance(item, SupersededLine):
+                self._mentioned |= {item.older, item.newer}
+
+    def not_among_them(self) -> list[str]:
+        """The ids that are spoken of and that none of these entries has."""
+        here = set(self._ids) if self._mentioned else set()
+        return sorted(entry_id for entry_id in self._mentioned if hash(entry_id) not in here)
+
+    def refuse_contradictions(self) -> None:
+        """Raise InputError if an id comes twice, with different texts."""
+        ids, texts = (np.array(hashes, dtype=np.int64) for hashes in (self._ids, self._texts))
+        order = np.argsort(ids, kind="stable")
+        again = (np.diff(ids[order]) == 0) & (np.diff(texts[order]) != 0)
+        if again.any():
+            number = int(order[1:][again].min()) + 1
+            raise InputError(
+                f"entry {number} of these has the id of an earlier one and another text; "
+                "give every entry an id of its own"
+            )
+
+
+@contextmanager
+def _working(attempt: int) -> Iterator[None]:
+    _at_work.add(attempt)
+    try:
+        yield
+    finally:
+        _at_work.discard(attempt)
+
+
+def _give_way(began: float) -> None:
+    """Let others write who wait for it."""
+    time.sleep(min(time.monotonic() - began, MAX_PAUSE_S))

@@ -1,0 +1,47 @@
+"""Work over many rows by two threads. numpy and the products of vectors let each other run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from treering import forks
+
+WORTHWHILE = 1 << 16
+"""Rows from which a second thread gains more than it costs to wake."""
+
+_lock = threading.Lock()
+_second: ThreadPoolExecutor | None = None
+
+
+def halves(work: Callable[[int, int], None], size: int, rows: int) -> None:
+    """``work(first, stop)`` for the parts 0 to ``size``, which stand for so many rows together.
+
+    With many rows the second half is worked on by another thread. Raises what ``work`` raises.
+    """
+    if rows < WORTHWHILE or size < 2:
+        work(0, size)
+        return
+    later = _helper().submit(work, size // 2, size)
+    try:
+        work(0, size // 2)
+    finally:
+        later.result()
+
+
+def _helper() -> ThreadPoolExecutor:
+    global _second
+    with _lock:
+        if _second is None:
+            _second = ThreadPoolExecutor(1, thread_name_prefix="treering-search")
+        return _second
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    global _lock, _second
+    _lock, _second = threading.Lock(), None
+
+
+forks.call_in_child(_forget)

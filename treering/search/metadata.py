@@ -1,0 +1,103 @@
+"""Metadata of the fragments by key, read from the database once somebody filters by the key."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, without
+from treering.journal import entries
+from treering.journal.contract import Reader, Value
+from treering.records import JSON
+from treering.search.reading import Ints
+from treering.search.relations.contract import MISSING
+
+NONE: Final = -1
+
+Literal = tuple[str, Value]
+"""What makes two values equal: their kind, and how SQLite gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The value of one key by row: a place in ``codes``, NONE where the key is not there."""
+
+    codes: dict[Literal, int]
+    rows: Ints
+
+
+class Metadata:
+    """The values of some keys for the rows of one snapshot."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, _Values] = {}
+
+    def without(self, gone: Codes) -> Metadata:
+        """For a snapshot without some rows, given ascending.
+
+        Further rows at the end need no other: they are read when somebody asks for them.
+        """
+        result = Metadata()
+        with self._lock:
+            result._values = {
+                key: _Values(values.codes, without(values.rows, gone[gone < len(values.rows)]))
+                for key, values in self._values.items()
+            }
+        return result
+
+    def meeting(
+        self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
+    ) -> NDArray[np.bool_]:
+        """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
+        # Rows without an entry, such as summaries, stand at the end and are not kept.
+        size = int(np.flatnonzero(entry != MISSING)[-1:].sum()) + 1
+        with self._lock:
+            values = self._values.get(key)
+            if values is None or len(values.rows) < size:
+                values = self._values[key] = _read(reader, space, entry[:size], key, values)
+        code = values.codes.get(_literal(value), NONE)
+        meeting = np.zeros(len(entry), dtype=np.bool_)
+        if code != NONE:
+            np.equal(values.rows[:size], code, out=meeting[:size])
+        return meeting
+
+
+def is_plain(value: JSON) -> bool:
+    """Whether a value is one that rows are found by: a text, a number, true, false or null."""
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _literal(value: JSON) -> Literal:
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value), None
+    return ("text", value) if isinstance(value, str) else ("number", value)  # type: ignore[return-value]
+
+
+def _read(reader: Reader, space: int, entry: Codes, key: str, before: _Values | None) -> _Values:
+    """The values of a key for all rows; those that are there already are not read again."""
+    codes = {} if before is None else dict(before.codes)
+    first = 0 if before is None else len(before.rows)
+    asked = np.unique(entry[first:])
+    seqs: list[int] = []
+    found: list[int] = []
+    for seq, kind, value in entries.metadata_values(
+        reader, space, key, asked.tolist() if first else None
+    ):
+        literal = {"true": ("true", None), "false": ("false", None), "null": ("null", None)}.get(
+            kind, ("number" if kind in ("integer", "real") else kind, value)
+        )
+        seqs.append(seq)
+        found.append(codes.setdefault(literal, len(codes)))
+    more = np.full(len(entry) - first, NONE, dtype=np.int32)
+    if seqs:
+        holders = np.array(seqs, dtype=np.int64)
+        places = np.minimum(np.searchsorted(holders, entry[first:]), len(holders) - 1)
+        there = holders[places] == entry[first:]
+        more[there] = np.array(found, dtype=np.int32)[places[there]]
+    return _Values(codes, more if before is None else np.concatenate([before.rows, more]))

@@ -1,0 +1,75 @@
+"""What relations add to own scores: ``α·env`` of each, for the kinds of content that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.records import KINDS
+from treering.search.own import pieces
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import Operator
+from treering.search.relations.registry import Plan
+from treering.search.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPart:
+    """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
+
+    ``values`` are ``operator(own)`` until ``summed`` puts the weight into them. ``weight``, shape
+    (N,), is α over the mass, and 0 for the rows of other kinds.
+    """
+
+    values: Floats
+    weight: Floats
+    operator: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedTerm:
+    """``α·env`` of a relation, shape (N, Q). Several kinds of content may each have a part."""
+
+    parts: list[RelatedPart]
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row for one query."""
+        return sum(float(part.values[row, query]) for part in self.parts)
+
+
+def relate(
+    snapshot: Snapshot, relations: Relations, plan: Plan, own: Floats
+) -> dict[str, RelatedTerm]:
+    """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
+
+    Each kind of content has its own relations, so a fragment's terms are those of its kind.
+    """
+    related: dict[str, RelatedTerm] = {}
+    for kind in snapshot.kinds:
+        for weighted in plan.get(kind, ()):
+            bound = relations.bound(
+                weighted.relation, snapshot.items, snapshot.version, snapshot.change
+            )
+            weight = bound.share * np.float32(weighted.alpha)
+            # A relation propagates over all items; only the terms of its own kind count.
+            if len(snapshot.kinds) > 1:
+                weight[snapshot.kind != KINDS.index(kind)] = 0
+            part = RelatedPart(bound.operator.propagate(own), weight, bound.operator)
+            related.setdefault(weighted.relation.name, RelatedTerm([])).parts.append(part)
+    return related
+
+
+def summed(own: Floats, related: Mapping[str, RelatedTerm]) -> Floats:
+    """Own scores and all terms of relations, whose weights are put into their values here."""
+    total = own.copy(order="F")
+    parts = [part for term in related.values() for part in term.parts]
+    for query in range(total.shape[1]):
+        for piece in pieces(len(total)):
+            for part in parts:
+                values = part.values[piece, query]
+                values *= part.weight[piece]
+                total[piece, query] += values
+    return total

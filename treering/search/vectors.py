@@ -1,0 +1,220 @@
+"""The vectors of a space: blocks of rows that are shared from one state of it to the next.
+
+A change makes new blocks for the rows it touches, and leaves the others. Rows are float32, or whole
+numbers of eight bits with a scale a row (``treering.embed.quantised``), which take a quarter of the
+memory and of the time to read it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering import forks
+from treering.arrays import Codes, Floats, without
+from treering.embed.quantised import LARGEST, Bytes, quantised, restored
+from treering.parallel import halves
+
+BLOCK_BYTES = 3 << 20
+"""Of one block: what a row that goes or comes late makes necessary to copy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Block:
+    """Rows side by side: eight-bit codes with a scale a row, or floats, whose scale is None."""
+
+    rows: NDArray[Any]
+    scale: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def floats(self, which: Any = slice(None)) -> Floats:
+        """Some of the rows as float32."""
+        rows: NDArray[Any] = self.rows[which]
+        if self.scale is None:
+            return rows
+        return restored(rows, self.scale[which])
+
+    def without(self, gone: Codes) -> Block:
+        """This block without some rows, which ascend."""
+        scale = None if self.scale is None else without(self.scale, gone)
+        return Block(without(self.rows, gone), scale)
+
+    def placed(self, places: Codes, vectors: Floats) -> Block:
+        """This block with other vectors at some places."""
+        scale = None if self.scale is None else self.scale.copy()
+        block = Block(self.rows.copy(), scale)
+        block.put(places, vectors)
+        return block
+
+    def put(self, places: Codes, vectors: Floats) -> None:
+        """Write vectors at some places, which nobody may have read yet."""
+        if self.scale is None:
+            self.rows[places] = vectors
+        else:
+            self.rows[places], self.scale[places] = quantised(vectors)
+
+
+class VectorBlocks:
+    """A matrix of shape (N, d) in blocks. Immutable."""
+
+    def __init__(self, blocks: Sequence[Block], width: int) -> None:
+        self.blocks = tuple(blocks)
+        self._starts: list[int] = np.cumsum([0, *map(len, blocks)]).tolist()
+        self.shape = (self._starts[-1], width)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rows are floats as they were embedded."""
+        return all(block.scale is None for block in self.blocks)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def spans(self) -> Iterator[tuple[Block, slice]]:
+        """Every block with the rows it has."""
+        for block, (start, stop) in zip(self.blocks, pairwise(self._starts), strict=True):
+            yield block, slice(start, stop)
+
+    def __getitem__(self, rows: Any) -> Floats:
+        """One row, or those of a slice or of an array of row numbers, as float32."""
+        if isinstance(rows, slice):
+            return self._some(np.arange(*rows.indices(len(self))))
+        if isinstance(rows, np.ndarray) and rows.ndim:
+            return self._some(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
+        row = range(len(self))[int(rows)]
+        which = bisect_right(self._starts, row) - 1
+        return self.blocks[which].floats(row - self._starts[which])
+
+    def _some(self, rows: Codes) -> Floats:
+        result = np.empty((len(rows), self.shape[1]), dtype=np.float32)
+        which = np.searchsorted(self._starts, rows, side="right") - 1
+        for number in np.unique(which).tolist():
+            at = np.flatnonzero(which == number)
+            result[at] = self.blocks[number].floats(rows[at] - self._starts[number])
+        return result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        whole = np.empty(self.shape, dtype=np.float32)
+        for block, where in self.spans():
+            whole[where] = block.floats()
+        return whole if dtype is None else whole.astype(dtype)
+
+    def __matmul__(self, other: Floats) -> Floats:
+        """The product with a vector, shape (d,), or some side by side, shape (d, Q)."""
+        columns = self.products((other if other.ndim == 2 else other[:, None]).T, fine=True)
+        return columns if other.ndim == 2 else columns[:, 0]
+
+    def cosines(self, queries: Floats) -> Floats:
+        """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
+        return self.products(queries)
+
+    def products(self, queries: Floats, fine: bool = False) -> Floats:
+        """The products with some rows, shape (Q, d); (N, Q) with a query's column contiguous.
+
+        Where this matrix has eight bits, so have the queries; ``fine`` makes it twice as many.
+        """
+        result = np.empty((len(self), len(queries)), dtype=np.float32, order="F")
+        spans = list(self.spans())
+        multiply = partial(_eight_bits, digits=_digits(queries, fine))
+        if self.is_exact:
+            multiply = partial(_floats, queries=queries)
+
+        def work(first: int, stop: int) -> None:
+            for block, where in spans[first:stop]:
+                multiply(block, out=result[where])
+
+        halves(work, len(spans), 0 if self.is_exact else len(self))
+        return result
+
+    def projected(self, scores: Floats) -> Floats:
+        """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
+
+        Blocks of eight bits are kept transposed from then on.
+        """
+        columns = scores if scores.ndim == 2 else scores[:, None]
+        spans = list(self.spans())
+        sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
+
+        def work(first: int, stop: int) -> None:
+            for at in range(first, stop):
+                block, where = spans[at]
+                project = _projected_floats if block.scale is None else _projected
+                project(block, columns[where], sums[at])
+
+        halves(work, len(spans), len(self))
+        total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
+        return total if scores.ndim == 2 else total[:, 0]
+
+
+_transposed: WeakKeyDictionary[Block, Bytes] = WeakKeyDictionary()
+
+
+def _projected_floats(block: Block, scores: Floats, out: Floats) -> None:
+    np.dot(block.rows.T, scores, out=out)
+
+
+def _projected(block: Block, scores: Floats, out: Floats) -> None:
+    assert block.scale is not None  # else the rows are floats
+    rows = _transposed.get(block)
+    if rows is None:
+        rows = _transposed[block] = np.ascontiguousarray(block.rows.T)
+    # The scale of a row is a factor of its score; both digits of that pass in one product.
+    digits = _digits((scores * block.scale[:, None]).T, fine=True)
+    products = whole_products(rows, np.concatenate([codes for codes, _ in digits]))
+    products = products * np.concatenate([scale for _, scale in digits])
+    np.add(products[:, : scores.shape[1]], products[:, scores.shape[1] :], out=out)
+
+
+def _floats(block: Block, out: Floats, queries: Floats) -> None:
+    for column, query in zip(out.T, queries, strict=True):
+        np.dot(block.rows, query, out=column)
+
+
+Digit = tuple[Bytes, Floats]
+"""Codes of some queries, shape (Q, d), and their scales."""
+
+
+def _digits(queries: Floats, fine: bool) -> list[Digit]:
+    """Queries as a sum of rows of eight bits: one of each, or with what that leaves over two."""
+    codes, scale = quantised(queries)
+    if not fine:
+        return [(codes, scale)]
+    return [(codes, scale), quantised(queries - restored(codes, scale))]
+
+
+def _eight_bits(block: Block, out: Floats, digits: Sequence[Digit]) -> None:
+    codes = np.concatenate([codes for codes, _ in digits])
+    scales = np.concatenate([scale for _, scale in digits])
+    products = whole_products(block.rows, codes)
+    for place in range(out.shape[1]):
+        column = out[:, place]
+        np.multiply(products[:, place], scales[place], out=column, casting="same_kind")
+        for at in range(place + out.shape[1], len(codes), out.shape[1]):
+            column += products[:, at] * scales[at]
+        if block.scale is not None:
+            column *= block.scale
+
+
+def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
+    """``rows @ others.T`` of eight-bit rows, shape (n, m), as numbers that are whole and exact."""
+    with forks.importing():
+        import numkong  # here, as it is over 40 MB on Linux, and small spaces do not need it
+
+    if not len(rows):
+        return np.zeros((0, len(others)), dtype=np.int32)
+    if len(others) == 1:
+        # Faster than the packed product for one; float32 is exact for so small whole numbers.
+        is_small = rows.shape[1] * LARGEST**2 < 1 << 24
+        out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
+        return np.asarray(numkong.cdist(rows, others, "dot", out_dtype=out_dtype))
+    return np.asarray(numkong.dots_packed(rows, numkong.dots_pack(others)))

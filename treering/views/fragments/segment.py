@@ -1,0 +1,57 @@
+"""Segments: fragments as columns, as the store hands them to the table in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+from treering.embed.quantised import Bytes
+from treering.search.lexical import PostingRun
+
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """``n`` fragments in order of arrival: their ids ascend.
+
+    ``start`` is the place of each in its entry's text; ``source``, ``position``, ``at`` (seconds
+    since the epoch, NaN where unknown) and ``kind`` (a place in ``KINDS``) are those of its entry.
+    ``speaker`` and ``session`` are codes of the ``Names`` that the segment was read with.
+    ``lengths`` counts the terms of each. The rows of ``postings`` are places in this segment.
+    ``codes``, shape (n, d), and ``scale`` are the quantised vectors of those that are ``embedded``,
+    zeros of the others.
+    """
+
+    fragment: Codes
+    entry: Codes
+    start: Ints
+    source: Ints
+    position: Ints
+    at: NDArray[np.float64]
+    speaker: Ints
+    session: Ints
+    kind: NDArray[np.int8]
+    lengths: Ints
+    postings: PostingRun
+    codes: Bytes
+    scale: Floats
+    embedded: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.fragment)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedRows:
+    """Vectors that came after their fragments, up to and with the one at ``mark``.
+
+    ``fragment`` are the ids, ``vectors`` float32 of shape (n, d).
+    """
+
+    mark: int
+    fragment: Codes
+    vectors: Floats

@@ -1,0 +1,134 @@
+"""The vectors of the table: blocks of which only those are made anew that something changes in."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from treering.arrays import Codes, Floats
+from treering.embed.quantised import Bytes, quantised
+from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
+
+
+class VectorRows:
+    """Vectors that come at the end, late, or go. ``matrix`` is what they are at a moment."""
+
+    def __init__(self, width: int, exact: bool, block_bytes: int = BLOCK_BYTES) -> None:
+        self.width = width
+        self.exact = exact
+        self._dtype = np.float32 if exact else np.int8
+        self._capacity = max(block_bytes // (max(width, 1) * np.dtype(self._dtype).itemsize), 1)
+        self._blocks: list[Block] = []
+        self._tail = self._empty(0)  # the room of the last block, filled from the start
+        self._free = 0  # rows of it that are left
+        self._shown = 0  # rows that readers may have seen
+
+    def __len__(self) -> int:
+        return sum(map(len, self._blocks))
+
+    def matrix(self) -> VectorBlocks:
+        """The vectors as they are now."""
+        self._shown = len(self)
+        return VectorBlocks(self._blocks, self.width)
+
+    def extend(self, codes: Bytes, scale: Floats) -> None:
+        """Append rows of eight bits."""
+        self._extend(Block(codes, scale))
+
+    def extend_floats(self, vectors: Floats) -> None:
+        """Append rows of floats, which are quantised unless the vectors are exact."""
+        self._extend(Block(vectors, None) if self.exact else Block(*quantised(vectors)))
+
+    def _extend(self, new: Block) -> None:
+        taken = 0
+        while taken < len(new):
+            if not self._free:
+                self._tail = self._empty()
+                self._blocks.append(self._cut(self._tail, 0))
+                self._free = self._capacity
+            room = self._tail
+            filled = len(self._blocks[-1])
+            size = min(self._free, len(new) - taken)
+            # Readers of earlier states see only what was filled then.
+            room.rows[filled : filled + size] = new.rows[taken : taken + size]
+            if room.scale is not None and new.scale is not None:
+                room.scale[filled : filled + size] = new.scale[taken : taken + size]
+            self._blocks[-1] = self._cut(room, filled + size)
+            self._free -= size
+            taken += size
+
+    def quantised(self) -> VectorRows:
+        """The same vectors in eight bits."""
+        rows = VectorRows(self.width, exact=False)
+        for block in self._blocks:
+            rows.extend_floats(block.rows)
+        return rows
+
+    def place(self, rows: Codes, vectors: Floats) -> None:
+        """Give rows, which ascend, their vectors."""
+        for number, first, (low, high) in self._touched(rows):
+            block, places = self._blocks[number], rows[low:high] - first
+            if rows[low] >= self._shown:
+                block.put(places, vectors[low:high])
+            else:
+                self._replace(number, block.placed(places, vectors[low:high]))
+
+    def remove(self, gone: Codes) -> None:
+        """Drop some rows, given ascending; the later ones move up."""
+        self._shown -= int(np.searchsorted(gone, self._shown))
+        for number, first, (low, high) in self._touched(gone):
+            self._replace(number, self._blocks[number].without(gone[low:high] - first))
+        self._join()
+
+    def _touched(self, rows: Codes) -> list[tuple[int, int, tuple[int, int]]]:
+        """Blocks that hold some of the rows: number, first row, and which of ``rows`` they hold."""
+        starts = np.cumsum([0, *map(len, self._blocks)])
+        bounds = pairwise(np.searchsorted(rows, starts).tolist())
+        return [
+            (number, int(starts[number]), (low, high))
+            for number, (low, high) in enumerate(bounds)
+            if high > low
+        ]
+
+    def _replace(self, number: int, block: Block) -> None:
+        if number == len(self._blocks) - 1:
+            block = self._moved(block)
+        self._blocks[number] = block
+
+    def _moved(self, block: Block) -> Block:
+        """The last block in new room, as readers of earlier states use the old one."""
+        self._tail = self._empty()
+        self._tail.rows[: len(block)] = block.rows
+        if self._tail.scale is not None and block.scale is not None:
+            self._tail.scale[: len(block)] = block.scale
+        self._free = self._capacity - len(block)
+        return self._cut(self._tail, len(block))
+
+    def _join(self) -> None:
+        """Drop empty blocks, and put two neighbours together that fill one at most by half."""
+        blocks: list[Block] = []
+        for block in self._blocks:
+            if blocks and len(blocks[-1]) + len(block) <= self._capacity // 2:
+                block = _joined(blocks.pop(), block)
+            blocks.append(block)
+        if blocks != self._blocks:
+            self._blocks = blocks
+            if blocks:
+                self._blocks[-1] = self._moved(blocks[-1])
+
+    def _empty(self, size: int | None = None) -> Block:
+        shape = (self._capacity if size is None else size, self.width)
+        scale = None if self.exact else np.zeros(shape[0], dtype=np.float32)
+        return Block(np.zeros(shape, dtype=self._dtype), scale)
+
+    @staticmethod
+    def _cut(room: Block, size: int) -> Block:
+        return Block(room.rows[:size], None if room.scale is None else room.scale[:size])
+
+
+def _joined(first: Block, second: Block) -> Block:
+    rows = np.concatenate([first.rows, second.rows])
+    if first.scale is None or second.scale is None:
+        return Block(rows, None)
+    return Block(rows, np.concatenate([first.scale, second.scale]))
