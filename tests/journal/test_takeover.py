@@ -32,6 +32,9 @@ def before(path: Path, open_memory: Open) -> list[str]:
             source="talk",
         )
         memory.add("Ben keeps bees.", source="notes/ben.txt", metadata={"town": "Lagos"})
+        file = path.with_name("garden.txt")
+        file.write_text("Tulips grow in the garden.", encoding="utf-8")
+        memory.add(file, source="garden")
         lines = list(memory.export())
     write_back(path)
     with closing(sqlite3.connect(path)) as connection:
@@ -48,6 +51,9 @@ def assert_taken_over(memory: Memory, before: list[str], path: Path) -> None:
     assert list(memory.export()) == before
     assert [hit.text for hit in memory.search("bees", k=1)] == ["Ben keeps bees."]
     assert [hit.text for hit in memory.search("many", metadata={"town": "Lagos"}, k=1)]
+    for of_file in ("garden", str(path.resolve().with_name("garden.txt")), f"{path.parent}/"):
+        [entry] = memory.entries(source=of_file)
+        assert entry.text == "Tulips grow in the garden."
     assert (memory.check(), memory.stats().pending) == ([], {})
     assert memory.stats().embedded == memory.stats().fragments
     assert SECRET.encode() not in path.read_bytes()
@@ -100,7 +106,7 @@ def test_a_takeover_that_is_cut_off_is_gone_on_with(
     with monkeypatch.context() as watched, caplog.at_level(logging.WARNING):
         watched.setattr(takeover, "_move", counted)
         memory = open_memory()
-    assert counts[0] == min(9 * max(steps - 2, 0), 41)  # what was moved is not moved again
+    assert counts[0] == min(9 * max(steps - 2, 0), 42)  # what was moved is not moved again
     assert "is taken over: vector, 100 %" in caplog.text
     assert_taken_over(memory, before, path)
 

@@ -80,6 +80,7 @@ class Staging:
                 else:
                     log.warning("space %r: what was cut short is taken in now", self._space.name)
                     self._move(left.intake, left.plan)
+        self._sweep()
 
     # ------------------------------------------------------------------ inside
 
@@ -108,7 +109,7 @@ class Staging:
             for entry_id in ids.not_among_them():
                 entries.seq_of(reader, reader.id, entry_id)
         with self._space.database.write() as writer:
-            writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,))
+            staged.set_whole(writer, intake)
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -131,8 +132,8 @@ class Staging:
             with self._space.write() as writer:
                 waiting = staged.next_slice(writer, intake, last)
                 if waiting is None:
-                    plan.finish(writer)
-                    staged.end(writer, intake)
+                    if staged.end(writer, intake):
+                        plan.finish(writer)
                     break
                 last, content = waiting
                 items = slices.from_json(content)
