@@ -15,6 +15,7 @@ from contextlib import suppress
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import LLMError
+from treering.journal.entries import OWN_SOURCES
 from treering.llm.scripted import Request, ScriptedLLM
 
 
@@ -38,7 +39,7 @@ class Life:
 
     def step(self, number: int) -> None:
         steps = [self._add, self._add, self._forget, self._forget, self._forget_source]
-        step = self._rng.choice([*steps, self._replace, self._settle])
+        step = self._rng.choice([*steps, *steps, self._replace, self._settle, self._forget_space])
         if not self.texts:
             step = self._add
         step(number)
@@ -69,6 +70,13 @@ class Life:
         receipt = self._memory.forget(source=entry.source)
         gone = [self.texts.pop(identity) for identity in receipt.entries]
         self._say(forgotten=[*gone, entry.source], scrubbed=receipt.scrubbed)
+
+    def _forget_space(self, _: int) -> None:
+        self._say(forgetting=list(self.texts.values()))
+        receipt = self._memory.forget_space("default")
+        gone = [self.texts.pop(identity) for identity in sorted(self.texts)]
+        named = [source for source in receipt.sources if not source.startswith(OWN_SOURCES)]
+        self._say(forgotten=[*gone, *named], scrubbed=receipt.scrubbed)
 
     def _replace(self, _: int) -> None:
         identity, text = self._rng.choice(sorted(self.texts)), self._text()

@@ -35,11 +35,11 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     _drop_staged(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
     writer.execute("PRAGMA defer_foreign_keys = ON")
-    tables = list(_tables(writer))
-    own = {table for table in tables if _has_space(writer, table)}
-    links = [link for table in tables for link in _links(writer, table)]
+    names = tables(writer)
+    own = {table for table in names if _has_space(writer, table)}
+    links = [link for table in names for link in _links(writer, table)]
     gone: dict[str, int] = {}
-    for table in tables:
+    for table in names:
         if table not in own:
             for condition in _conditions(table, own, links):
                 sql = f'DELETE FROM "{table}" WHERE {condition}'
@@ -78,9 +78,10 @@ def _drop_staged(writer: Writer, name: str) -> None:
         staged.end(writer, intake)
 
 
-def _tables(reader: Reader) -> Iterator[str]:
+def tables(reader: Reader) -> list[str]:
+    """The tables of the file, those of views of other packages among them."""
     rows = reader.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    return (str(row[0]) for row in list(rows) if not str(row[0]).startswith("sqlite_"))
+    return [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
 
 
 def _has_space(reader: Reader, table: str) -> bool:

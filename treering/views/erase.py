@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from treering.errors import JournalError, JournalFull, UnknownName
+from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
 from treering.journal import claims, entries, removal, replies, storage, unanswered, work
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
@@ -31,8 +31,8 @@ in the file."""
 CODE_WORDS = ("code_repository", "code_file", "code_relation")
 """The same of repositories that are indexed."""
 
-SPACE_WORDS = ("space", "serve_key")
-"""Tables that hold names of spaces."""
+SPACE_WORDS = (*CODE_WORDS, "space", "serve_key")
+"""The same of whole spaces, their names among it."""
 
 OWN_TABLES = frozenset(
     (
@@ -234,16 +234,18 @@ def _scrub(
     database: Database, wait_s: float, *, patient: bool = False, further: Sequence[str] = ()
 ) -> bool:
     with database.read() as reader:
-        foreign = progress.foreign_tables(reader) - OWN_TABLES
         removed = removal.waiting(reader)
-    names = SPACE_WORDS if removed else ()
-    own = [*WORDS, *names, *further]
-    tables = [*own, *(table for table in sorted(foreign) if table.isidentifier())]
+        # What was noted of the views of a removed space has gone with it.
+        others = removal.tables(reader) if removed else progress.foreign_tables(reader)
+    foreign = sorted(table for table in set(others) - OWN_TABLES if table.isidentifier())
+    own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
-        is_clean = database.scrub(tables, patient=patient, wait_s=wait_s)
+        is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)
         if is_clean and removed:
             with database.write() as writer:
                 removal.finish(writer, removed)
+    except JournalBusy:  # the rows of removed spaces go with the next scrubbing
+        return False
     except JournalFull as error:  # rewriting needs as much room again as the file has
         log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
         return False
