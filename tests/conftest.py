@@ -50,7 +50,14 @@ def open_memory(path: Path, new_file: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def opened(url: str | Path = path, **options: Any) -> Memory:
-            if isinstance(url, Path) and url.parent.is_dir() and not url.exists():
+            # Where a log lies already, what opening says of that is tested.
+            log = Path(f"{url}-wal")
+            if (
+                isinstance(url, Path)
+                and url.parent.is_dir()
+                and not url.exists()
+                and not log.exists()
+            ):
                 shutil.copyfile(new_file, url)
             options = {"embedder": HashingEmbedder()} | options
             return stack.enter_context(Memory.open(url, **options))

@@ -248,6 +248,7 @@ def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -
         text = f"I live in Berlin by the river {river}, and the river is long and wide."
         memory.add({"role": "user", "content": text, "at": "2025-01-10"})
     memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.tree.settle()  # somebody uses the tree
     memory.settle()
     sources = MemorySources(memory._space, memory._views, estimate_tokens, frozenset())
     assert [one.text for one in sources.nodes("river", 60)] == [

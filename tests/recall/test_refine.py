@@ -17,6 +17,7 @@ from treering.search.relations.defaults import DEFAULTS, Weighted
 from treering.search.relations.registry import Plan
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Searcher
+from treering.views.fragments.held import HeldTable
 from treering.views.fragments.table import Table
 
 WORDS = "ana ben moved porto river sister rows daily boat oar mill bread night train".split()  # noqa: SIM905
@@ -96,6 +97,7 @@ def test_a_memory_opened_exact_keeps_floats(open_memory: Open) -> None:
     memory = open_memory(exact=True)
     memory.add("Ana moved to Porto.")
     assert memory.search("porto")
-    table = memory._views.searcher._corpus
-    assert isinstance(table, Table)
-    assert table._exact
+    columns = memory._views.searcher._corpus
+    assert isinstance(columns, HeldTable)
+    assert columns._table is not None
+    assert columns._table._exact

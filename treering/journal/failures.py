@@ -34,10 +34,20 @@ def translated(path: Path) -> Iterator[None]:
         raise InputError(f"a value cannot be stored: {error}") from error
 
 
-def _translate(error: sqlite3.Error, path: Path) -> JournalError:
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether somebody else's lock stood in the way."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _code(error: sqlite3.Error) -> int:
     # The primary result code is the low byte of the extended one.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
+
+
+def _translate(error: sqlite3.Error, path: Path) -> JournalError:
+    code = _code(error)
+    if is_busy(error):
         return JournalBusy(
             f"{path}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
         )

@@ -32,6 +32,7 @@ from treering.journal.failures import no_permission, translated
 log = logging.getLogger("treering")
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
+CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
@@ -341,6 +342,17 @@ class SqliteDatabase:
             self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:
+        until = time.monotonic() + failures.BUSY_TIMEOUT_S
+        while True:
+            try:
+                return self._connect_once()
+            except sqlite3.OperationalError as error:
+                # While another process makes the file and turns its log on, SQLite does not wait.
+                if not failures.is_busy(error) or time.monotonic() > until:
+                    raise
+            time.sleep(CONNECT_PAUSE_S)
+
+    def _connect_once(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{self._file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
             uri=True,
