@@ -15,7 +15,7 @@ DIALECT = re.compile(
     r"| IS [a-z]+\.[a-z]+|sqlite_master|PRAGMA"
 )
 IS = "IS"
-SQLITE_ALONE = {"sqlite.py", "first_look.py"}
+SQLITE_ALONE = {"sqlite.py", "first_look.py", "scrub.py", "takeover.py"}
 """The modules of the journal that are SQLite's own."""
 
 

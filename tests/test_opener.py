@@ -20,7 +20,6 @@ ALLOWED = {
     ("opened.py", "os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)"): "a new file only",
     ("opened.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
     ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
-    ("residue.py", "FileIO(path)"): "a write-ahead log, on which SQLite keeps no locks",
     ("sqlite.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
     ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",

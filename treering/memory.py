@@ -67,7 +67,7 @@ from treering.search.searcher import (
     check_queries,
     known_until,
 )
-from treering.views.erase import matching
+from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.registry import Alpha, Views, space_embedder
@@ -157,6 +157,7 @@ class Memory:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), embedder)
             memory = cls(database, name, model, llm, exact)
+            retry(database)  # a process that was killed may have left erased text in the file
         except BaseException:
             database.close()
             raise
@@ -521,20 +522,29 @@ class Memory:
     def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
-        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
-        matches, and InputError without any condition; nothing is erased then.
+        With both, the entries of these ids that meet the filter. With ``replies``, what a model
+        said that may quote them goes, too; else the receipt names it. If somebody else is reading
+        the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
+        It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
+
+        Raises UnknownName when one of the ids is not there or nothing matches, and InputError
+        without any condition; nothing is erased then.
         """
         condition = to_filter(where)
         if condition.as_of is not None:
             raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
-        with self._reading() as reader:
-            seqs = matching(reader, entry_ids, condition) if reader.id else []
-        if not seqs:
-            raise UnknownName(f"nothing to forget in space {self._space.name!r}: no entry matches")
+        try:
+            with self._reading() as reader:
+                seqs = matching(reader, entry_ids, condition) if reader.id else []
+            if not seqs:
+                raise UnknownName(
+                    f"nothing to forget in space {self._space.name!r}: no entry matches"
+                )
+        except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
+            retry(self._database)
+            raise
         return quoting.forget(self._space, self._eraser, seqs, replies=replies)
 
     def forget_space(self, name: str) -> Forgotten:

@@ -229,8 +229,8 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What ``forget`` erased. ``scrubbed``: the file was rewritten, and samples of
-    the erased text were looked for in its bytes and not found.
+    """What ``forget`` erased. ``scrubbed``: nothing of it is left in the bytes of the file or its
+    log. If it is False, somebody was reading the file; what is left is removed later.
 
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless

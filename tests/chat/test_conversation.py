@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import sqlite3
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
+from tests.journal.old_layout import write_back
 from tests.memo.talk import place
 from treering import Memory
 from treering.chat.fragments import WHOLE_ROUNDS
@@ -285,26 +287,21 @@ def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -
 def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
     open_memory: Open, path: Path
 ) -> None:
-    with open_memory(llm=ScriptedLLM([LLMUnavailable("down")])) as before:
-        with pytest.raises(LLMUnavailable):
-            before.chat("Hi?")
-        with before._database.write() as writer:
-            writer.execute(
-                "INSERT INTO work (space, view, target)"
-                " SELECT space, 'mark:unanswered', entry FROM unanswered"
-            )
-            later = ("serve_closed", "reply_shown", "supersession", "intake_slice", "intake")
-            for table in ("unanswered", "claim_entry", "claim", "view", *later):
-                writer.execute(f"DROP TABLE {table}")
-            writer.execute("DROP INDEX source_by_document")
-            writer.execute("ALTER TABLE source DROP COLUMN document")
-            for index in ("entry_by_expiry", "entry_by_pin"):
-                writer.execute(f"DROP INDEX {index}")
-            for column in ("expires", "pinned"):
-                writer.execute(f"ALTER TABLE entry DROP COLUMN {column}")
-            writer.execute("ALTER TABLE space DROP COLUMN edition")
-            writer.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
-            writer.execute("PRAGMA user_version = 9")
+    asked = open_memory(llm=ScriptedLLM([LLMUnavailable("down")]))
+    with asked as before, pytest.raises(LLMUnavailable):
+        before.chat("Hi?")
+    write_back(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO work (space, view, target)"
+            " SELECT space, 'mark:unanswered', entry FROM unanswered"
+        )
+        for table in ("unanswered", "claim_entry", "claim", "view"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("ALTER TABLE space DROP COLUMN edition")
+        connection.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
+        connection.execute("PRAGMA user_version = 9")
+        connection.commit()
     memory = open_memory(llm=ScriptedLLM(["Hello!"]))
     memory.chat("Hi?")
     assert said(memory) == [("user", "Hi?"), ("assistant", "Hello!")]

@@ -271,7 +271,8 @@ def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_rem
 ) -> None:
     treering("add", "-", stdin="Another note, about the harbour.")
     with closing(sqlite3.connect(settings["TREERING_MEMORY"])) as connection:
-        connection.execute("UPDATE entry SET text = 'altered' WHERE id = ?", (identity,))
+        row = "(SELECT body FROM entry WHERE id = ?)"
+        connection.execute(f"UPDATE body SET text = 'altered' WHERE id = {row}", (identity,))
         connection.commit()
 
     found = treering("doctor")

@@ -103,7 +103,7 @@ def test_an_entry_that_was_changed_in_the_file_is_named_and_not_given_out(
     with open_memory() as memory:
         entry_id = memory.search("Lisbon newt")[0].entry_id
     others = len(TEXTS) + 5
-    alter(path, f"UPDATE entry SET {column} = ? WHERE id = ?", value, entry_id)
+    alter(path, column, value, entry_id)
 
     with open_memory() as memory:
         for use in USES:
@@ -123,11 +123,14 @@ USES: list[Callable[[Memory, str], object]] = [
 ]
 
 
-def alter(path: Path, sql: str, value: object, entry_id: str) -> None:
-    """Change a value behind treering's back."""
+def alter(path: Path, column: str, value: object, entry_id: str) -> None:
+    """Change a value of an entry behind treering's back."""
     with closing(sqlite3.connect(path)) as connection:
-        if isinstance(value, bytes) and "text" in sql:
-            sql = sql.replace("= ?", "= CAST(? AS TEXT)", 1)
+        sql = f"UPDATE entry SET {column} = ? WHERE id = ?"
+        if column in {row[1] for row in connection.execute("PRAGMA table_info(body)")} - {"id"}:
+            new = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
+            row = "(SELECT body FROM entry WHERE id = ?)"
+            sql = f"UPDATE body SET {column} = {new} WHERE id = {row}"
         connection.execute(sql, (value, entry_id))
         connection.commit()
 
@@ -137,7 +140,7 @@ def test_an_export_of_a_damaged_memory_holds_the_rest_and_then_says_what_is_miss
 ) -> None:
     bad = [entry.id for entry in stored.values() if entry.source == "notes"][3:5]
     for entry_id in bad:
-        alter(path, "UPDATE entry SET text = ? WHERE id = ?", "Altered.", entry_id)
+        alter(path, "text", "Altered.", entry_id)
     lines: list[str] = []
     with open_memory() as memory, pytest.raises(JournalCorrupt) as raised:
         lines.extend(memory.export())
@@ -207,7 +210,9 @@ def _texts(copy: Path) -> set[bytes]:
     with closing(sqlite3.connect(copy)) as connection:
         connection.text_factory = bytes
         with suppress(sqlite3.Error):
-            rows = connection.execute("SELECT CAST(text AS BLOB) FROM entry").fetchall()
+            rows = connection.execute(
+                "SELECT CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body"
+            ).fetchall()
             return {bytes(row[0] or b"") for row in rows}
     return set()
 
@@ -216,11 +221,14 @@ def _texts(copy: Path) -> set[bytes]:
 @pytest.mark.parametrize(
     ("change", "use"),
     [
-        ("UPDATE fragment SET terms = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE term_list SET data = x'0102'", lambda memory: memory.search("Lisbon")),
         ("UPDATE fragment SET start = 999", lambda memory: memory.search("Lisbon")),
         ("UPDATE fragment SET stop = 'far'", lambda memory: memory.search("Lisbon")),
-        ("UPDATE vector SET data = x'0102'", lambda memory: memory.search("Lisbon")),
-        ("UPDATE vector SET data = zeroblob(3) || data", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector_data SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        (
+            "UPDATE vector_data SET data = zeroblob(3) || data",
+            lambda memory: memory.search("Lisbon"),
+        ),
         ("UPDATE space SET settings = '{'", lambda memory: memory.search("Lisbon")),
         ("UPDATE node SET parent = 77 WHERE leaf", lambda memory: memory.tree.search("Lisbon")),
         ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -290,6 +291,55 @@ def test_no_text_is_in_the_file_twice_once_it_is_taken_in(path: Path) -> None:
     content = path.read_bytes()
     for number in (0, 1, SLICE_ENTRIES, COUNT - 1):
         assert content.count(text_of(number).encode()) == 1
+
+
+def bytes_of(path: Path) -> bytes:
+    """All that the file and its log hold."""
+    return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+
+def test_what_was_staged_is_in_no_byte_once_it_is_forgotten(path: Path, open_memory: Open) -> None:
+    memory = open_memory(path)
+    ids = memory.import_(lines()).ids
+    assert memory.forget(ids[1], ids[SLICE_ENTRIES], ids[-1]).scrubbed
+    content = bytes_of(path)
+    for number in (1, SLICE_ENTRIES, COUNT - 1):
+        assert text_of(number).encode() not in content
+    assert text_of(2).encode() in content
+
+
+def test_blank_slices_keep_their_place_while_another_one_waits(
+    path: Path, open_memory: Open
+) -> None:
+    memory, other = open_memory(path), open_memory(path, space="others")
+
+    def while_it_is_staged() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        before = left(path)
+        other.import_(lines())
+        assert left(path) == before + SLICES
+
+    memory.import_(while_it_is_staged())
+    assert left(path) == 0
+
+
+def test_a_space_that_is_removed_takes_along_what_is_staged_for_it(
+    path: Path, open_memory: Open
+) -> None:
+    memory = open_memory(path)
+    memory.add("Before.")
+
+    def while_it_is_staged() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        assert text_of(0).encode() in bytes_of(path)
+        assert memory.forget_space("default").scrubbed
+        assert text_of(0).encode() not in bytes_of(path)
+        yield from islice(lines(), 1, None)  # without the header
+
+    with pytest.raises(UnknownName, match="was removed while"):
+        memory.import_(while_it_is_staged())
+    assert memory.spaces() == []
+    assert left(path) == 0
 
 
 def test_a_long_text_and_a_long_file_come_in_slices(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.embedders import HashingEmbedder, down
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
-from treering.journal import sqlite
+from treering.views import erase
 
 SECRET = "The spare key lies under the third flowerpot"
 
@@ -95,8 +95,8 @@ def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: 
     memory.add("Ana moved to Porto.", source="diary")
     entry = memory.add(SECRET).ids[0]
     with closing(sqlite3.connect(path)) as connection:
-        vector = connection.execute("SELECT data FROM vector ORDER BY id DESC").fetchone()[0]
-        terms = connection.execute("SELECT terms FROM fragment ORDER BY id DESC").fetchone()[0]
+        vector = connection.execute("SELECT data FROM vector_data ORDER BY id DESC").fetchone()[0]
+        terms = connection.execute("SELECT data FROM term_list ORDER BY id DESC").fetchone()[0]
     memory.forget(entry)
     assert vector[:64] not in bytes_of(path)
     assert terms not in bytes_of(path)
@@ -147,17 +147,17 @@ def test_the_text_of_another_entry_that_says_the_same_stays(memory: Memory) -> N
 def test_a_reader_delays_the_scrubbing_and_settle_does_it(
     open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     memory, other = open_memory(), open_memory()
     entry = memory.add(SECRET).ids[0]
     memory.add("Ana moved to Porto.")
     with other._database.read() as reader:
-        assert reader.row("SELECT text FROM entry") == (SECRET,)
+        assert reader.row("SELECT text FROM body") == (SECRET,)
         receipt = memory.forget(entry)
         assert not receipt.scrubbed
         assert memory.stats().pending == {"scrub": 1}
         assert [hit.text for hit in memory.search("flowerpot")] == ["Ana moved to Porto."]
-        assert reader.row("SELECT text FROM entry") == (SECRET,)
+        assert reader.row("SELECT text FROM body") == (SECRET,)
         with pytest.raises(JournalError, match="still being read"):
             memory.settle()
         assert memory.stats().pending == {"scrub": 1}
@@ -169,11 +169,11 @@ def test_a_reader_delays_the_scrubbing_and_settle_does_it(
 def test_scrubbing_that_waits_does_not_count_as_entries_that_cannot_be_found(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     memory, other = open_memory(), open_memory()
     entry = memory.add(SECRET).ids[0]
     with other._database.read() as reader:
-        reader.row("SELECT text FROM entry")
+        reader.row("SELECT text FROM body")
         memory.forget(entry)
         assert memory.add("Ana moved to Porto.").pending == 0
 
@@ -181,14 +181,14 @@ def test_scrubbing_that_waits_does_not_count_as_entries_that_cannot_be_found(
 def test_another_writer_or_a_full_disk_delays_the_scrubbing_only(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.05)
     entry = memory.add(SECRET).ids[0]
-    scrub = memory._database.scrub
+    scrub_alone = memory._database.scrub
 
-    def while_another_writes(needles: Any) -> bool:
+    def while_another_writes(tables: Collection[str], **options: Any) -> bool:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            return scrub(needles)
+            return scrub_alone(tables, **options)
 
     monkeypatch.setattr(memory._database, "scrub", while_another_writes)
     assert not memory.forget(entry).scrubbed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import InputError, LLMError, UnknownName
-from treering.journal import sqlite
+from treering.journal import scrub
 from treering.journal.open import open_database
 from treering.journal.space import names
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import keys
+from treering.views import erase
 
 PERSON = "ana-de-almeida-1984"
 TEXTS = [
@@ -94,7 +96,8 @@ def test_a_space_of_a_removed_name_begins_anew_in_every_open_memory(open_memory:
 def test_a_removal_that_a_reader_delays_is_ended_by_settle_of_any_space(
     open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "SCRUB_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(erase, "WAIT_S", 0.01)
+    monkeypatch.setattr(scrub, "WAIT_S", 0.01)
     memory, other = open_memory(space=PERSON), open_memory(space="ben")
     memory.add("A secret of the harbour master.")
     other.add("Ben likes trains.")
@@ -121,6 +124,27 @@ def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
         writer.execute("INSERT INTO shout SELECT id, 'ANA LIVES IN PORTO.' FROM space")
     memory.forget_space("ana")
     assert b"ANA LIVES" not in _bytes(path)
+
+
+def test_no_copy_of_a_removed_space_stays_between_the_rows_of_others(
+    open_memory: Open, path: Path
+) -> None:
+    with open_memory(space="ana") as memory:
+        memory.add("Ana lives in Porto.")
+    with closing(sqlite3.connect(path)) as file:
+        # As SQLite leaves copies when it moves rows: deleted, and still in the page.
+        file.execute("PRAGMA secure_delete=OFF")
+        file.execute("CREATE TABLE shout (space INTEGER NOT NULL, text TEXT NOT NULL)")
+        file.execute("INSERT INTO shout SELECT id, 'ANA LIVES IN PORTO.' FROM space")
+        file.execute("INSERT INTO shout VALUES (99, 'BEN LIKES TRAINS.')")
+        file.execute("DELETE FROM shout WHERE space <> 99")
+        file.commit()
+    assert b"ANA LIVES" in _bytes(path)
+    memory = open_memory(space="ben")
+    memory.add("Ben likes trains.")
+    assert memory.forget_space("ana").scrubbed
+    assert b"ANA LIVES" not in _bytes(path)
+    assert b"BEN LIKES" in _bytes(path)
 
 
 def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:

@@ -115,7 +115,7 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("fragments", "UPDATE fragment SET terms = zeroblob(8)"),
+        ("fragments", "UPDATE term_list SET data = zeroblob(8)"),
         ("fragments", "DELETE FROM vector"),
         ("facts", "UPDATE statement SET value = 'Nowhere'"),
         ("facts", "DELETE FROM superseded"),
@@ -158,7 +158,7 @@ def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:
     # Durable, and not followed yet, as a crash leaves it.
     memory._intake.add("Ana moved to Porto.", "bad", Envelope())
     with memory._space.write() as writer:
-        writer.execute("UPDATE entry SET text = 'Ana moved to Faro.'")
+        writer.execute("UPDATE body SET text = 'Ana moved to Faro.'")
     memory.add("Ben keeps bees.", source="good")
     assert [hit.source for hit in memory.search("bees", k=5)] == ["good"]
     assert memory.stats().pending["fragments"] == 1

@@ -448,10 +448,13 @@ class AsyncMemory:
     ) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, the entries of these ids that meet the filter. Several ids in one call cost one
-        rewriting of the file. With ``replies``, what a model said that may quote them goes, too;
-        else the receipt names it. Raises UnknownName when one of the ids is not there or nothing
-        matches, and InputError without any condition; nothing is erased then.
+        With both, the entries of these ids that meet the filter. With ``replies``, what a model
+        said that may quote them goes, too; else the receipt names it. If somebody else is reading
+        the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
+        It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
+
+        Raises UnknownName when one of the ids is not there or nothing matches, and InputError
+        without any condition; nothing is erased then.
         """
         return await asyncio.to_thread(
             lambda: self._memory.forget(*entry_ids, replies=replies, **where)

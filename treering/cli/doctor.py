@@ -147,7 +147,7 @@ def _disk(run: Run) -> Iterator[Checkup]:
         return
     free = shutil.disk_usage(run.path.absolute().parent).free
     size = run.path.stat().st_size if run.path.exists() else 0
-    needed = 2 * size + SPARE_BYTES  # forgetting rewrites the file: a copy, and its log
+    needed = 2 * size + SPARE_BYTES  # settling may rewrite the file: a copy, and its log
     room = f"{free / 1e9:,.1f} GB free"
     if free < needed:
         yield Checkup("disk", "warn", f"{room}; forgetting may need {needed / 1e9:,.1f} GB")

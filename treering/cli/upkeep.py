@@ -30,7 +30,7 @@ commands = typer.Typer()
 EXCERPT_CHARS = 80
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
 STILL_READ = (
-    "the file could not be rewritten while another process reads it: erased text may still be in "
+    "another process is reading the file, or much is to be rewritten: erased text may still be in "
     "its bytes; run `treering settle` when that process is done"
 )
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]

@@ -27,8 +27,7 @@ from treering.errors import InputError, JournalError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import entries, supersession
-from treering.journal.contract import Reader
+from treering.journal import entries, staged, supersession
 from treering.journal.entries import Draft
 from treering.journal.space import Space
 from treering.records import Receipt
@@ -81,6 +80,7 @@ class Staging:
                 else:
                     log.warning("space %r: what was cut short is taken in now", self._space.name)
                     self._move(left.intake, left.plan)
+        self._sweep()
 
     # ------------------------------------------------------------------ inside
 
@@ -101,11 +101,8 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._space.database.write() as writer:
-                self._ensure_there(writer, intake)
-                writer.execute(
-                    "INSERT INTO intake_slice (intake, items) VALUES (?, ?)",
-                    (intake, slices.to_json(items)),
-                )
+                if not staged.put(writer, intake, slices.to_json(items)):
+                    raise self._removed()
             _give_way(began)
         if not keeps:
             ids.refuse_contradictions()
@@ -115,7 +112,8 @@ class Staging:
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
         with self._space.database.write() as writer:
-            writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,))
+            if not staged.set_whole(writer, intake):
+                raise self._removed()
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -138,53 +136,56 @@ class Staging:
         while True:
             began = time.monotonic()
             with self._space.write() as writer:
-                row = writer.row(
-                    "SELECT id, items FROM intake_slice"
-                    " WHERE intake = ? AND id > ? AND items IS NOT NULL ORDER BY id LIMIT 1",
-                    (intake, last),
-                )
-                if row is None:
-                    self._ensure_there(writer, intake)
+                waiting = staged.next_slice(writer, intake, last)
+                if waiting is None:
+                    if not staged.end(writer, intake):
+                        raise self._removed()
                     plan.finish(writer)
-                    writer.execute("DELETE FROM intake_slice WHERE intake = ?", (intake,))
-                    writer.execute("DELETE FROM intake WHERE id = ?", (intake,))
-                    return Receipt.total(receipts)
-                last = int(row[0])
-                items = slices.from_json(bytes(row[1]))
+                    break
+                last, content = waiting
+                items = slices.from_json(content)
                 receipts.append(slices.store(writer, items, replace(plan, keeps=True), same))
-                writer.execute("UPDATE intake_slice SET items = NULL WHERE id = ?", (last,))
+                staged.blank(writer, [last])
             _give_way(began)
+        self._sweep()
+        return Receipt.total(receipts)
 
-    def _ensure_there(self, reader: Reader, intake: int) -> None:
-        """Raise UnknownName if the space was removed meanwhile, and with it what was staged."""
-        if reader.row("SELECT 1 FROM intake WHERE id = ?", (intake,)) is None:
-            raise UnknownName(
-                f"the space {self._space.name!r} was removed while this was taken in; take it in "
-                "again to begin the space anew"
-            )
+    def _removed(self) -> UnknownName:
+        return UnknownName(
+            f"the space {self._space.name!r} was removed while this was taken in; take it in "
+            "again to begin the space anew"
+        )
 
     def _discard(self, intake: int) -> None:
         """Remove what was staged. An error leaves it to whoever opens the space next."""
         try:
-            while self._blank(intake):
-                pass
+            with self._space.read() as reader:
+                waiting = staged.waiting(reader, intake)
+            for slice_ in waiting:
+                began = time.monotonic()
+                with self._space.database.write() as writer:
+                    staged.blank(writer, [slice_])
+                _give_way(began)
             with self._space.database.write() as writer:
-                writer.execute("DELETE FROM intake_slice WHERE intake = ?", (intake,))
-                writer.execute("DELETE FROM intake WHERE id = ?", (intake,))
+                staged.end(writer, intake)
         except JournalError as error:  # what stopped the taking in is what the caller must hear of
             log.warning("what was not taken in is removed later: %s", error)
+        self._sweep()
 
-    def _blank(self, intake: int) -> bool:
-        """Blank one slice; False if none is left."""
-        began = time.monotonic()
-        with self._space.database.write() as writer:
-            blanked = writer.execute(
-                "UPDATE intake_slice SET items = NULL WHERE id = (SELECT min(id) FROM intake_slice"
-                " WHERE intake = ? AND items IS NOT NULL)",
-                (intake,),
-            )
-        _give_way(began)
-        return blanked > 0
+    def _sweep(self) -> None:
+        """Delete the slices that were blanked. An error leaves that to a later taking in."""
+        try:
+            while self._has_blank():
+                began = time.monotonic()
+                with self._space.database.write() as writer:
+                    staged.drop_blank(writer)
+                _give_way(began)
+        except JournalError as error:  # all was taken in, or was not wanted
+            log.warning("the place of what was staged is given back later: %s", error)
+
+    def _has_blank(self) -> bool:
+        with self._space.read() as reader:
+            return staged.has_blank(reader)
 
     def _left(self) -> list[_Left]:
         """The takings in of this space that nobody works on."""

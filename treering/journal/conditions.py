@@ -32,7 +32,7 @@ _EQUALS: Final = (
 
 
 def metadata_clause(key: str, value: JSON) -> Clause:
-    """What must hold for one top-level key of an entry ``e``. Raises FilterError."""
+    """What must hold for one top-level key of what an entry says, ``b``. Raises FilterError."""
     if not isinstance(key, str) or not key:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
     return _clause(key, value, MAX_DEPTH)
@@ -93,7 +93,7 @@ def _is_condition(key: str, value: JSON) -> bool:
 
 
 def _exists(key: str, condition: str, params: list[Value]) -> Clause:
-    sql = f"EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = ? AND {condition})"
+    sql = f"EXISTS (SELECT 1 FROM json_each(b.metadata) m WHERE m.key = ? AND {condition})"
     return sql, [key, *params]
 
 

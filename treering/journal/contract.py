@@ -6,7 +6,7 @@ tables in the same database: an entry and the work it causes become durable in o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -41,6 +41,14 @@ class Writer(Reader, Protocol):
         """Run a statement once per parameter row."""
         ...
 
+    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+        """Overwrite columns of rows where they stand, with as many bytes that say nothing.
+
+        For tables whose rows are appended and never deleted or resized: of what stood in such a
+        row the storage keeps no copy once ``Database.scrub`` has succeeded.
+        """
+        ...
+
 
 class Database(Protocol):
     """A database file or server. Safe to use from many threads at once."""
@@ -59,8 +67,20 @@ class Database(Protocol):
         """
         ...
 
-    def scrub(self, needles: Sequence[bytes]) -> bool:
-        """Remove deleted data from the storage; True if none of ``needles`` is left in it."""
+    def scrub(self, tables: Collection[str], *, patient: bool = False, wait_s: float = 2.0) -> bool:
+        """Remove from the storage what was blanked anywhere, and what was deleted from ``tables``.
+
+        True once nothing of it is left. False if readers or writers of other processes prevented
+        it for ``wait_s`` seconds, or if the whole storage has to be rewritten for it, which only a
+        ``patient`` call does. Calls of several threads are done together. Raises JournalFull.
+        """
+        ...
+
+    def erasing(self) -> AbstractContextManager[None]:
+        """The time in which a thread erases and then calls ``scrub``.
+
+        Who scrubs waits a moment for the others that erase, so that one scrubbing does for all.
+        """
         ...
 
     def presence(self) -> int:

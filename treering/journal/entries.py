@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
-from treering.journal import damage, supersession
+from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.stored import micros as micros
@@ -61,12 +61,18 @@ class AppendResult:
 
 def source_id(writer: Writer, space: int, name: str) -> int:
     """The number of a source within a space, made on first use."""
-    writer.execute(
-        "INSERT INTO source (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
+    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", _named(space, name))
+    if row is not None:
+        return int(row[0])
+    return writer.insert(
+        "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
+        (*_named(space, name), labels.family_of(name), labels.put(writer, name)),
     )
-    row = writer.row("SELECT id FROM source WHERE space = ? AND name = ?", (space, name))
-    assert row is not None  # just inserted
-    return int(row[0])
+
+
+def _named(space: int, name: str) -> tuple[int, bytes]:
+    """The parameters that a source of a space is looked up by."""
+    return space, labels.hash_of(name)
 
 
 def sources_named(reader: Reader, space: int, name: str) -> list[int]:
@@ -97,11 +103,16 @@ class FileSource:
         return self.document or self.name
 
 
+_FILE_SOURCE = (
+    "SELECT n.text, s.digest, p.text, d.text FROM source s JOIN label n ON n.id = s.name"
+    " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
+)
+
+
 def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
     """The sources that hold nothing but what was read from files."""
     rows = reader.rows(
-        "SELECT name, digest, path, document FROM source"
-        " WHERE space = ? AND digest IS NOT NULL ORDER BY id",
+        f"{_FILE_SOURCE} WHERE s.space = ? AND s.digest IS NOT NULL ORDER BY s.id",
         (space,),
     )
     return (FileSource(*row) for row in rows)
@@ -109,42 +120,57 @@ def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
 
 def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
     """The source of a name, if there is one, and the parts of the document of that name."""
+    identity = labels.hash_of(name)
     rows = reader.rows(
-        "SELECT name, digest, path, document FROM source"
-        " WHERE space = ? AND (name = ? OR document = ?) ORDER BY id",
-        (space, name, name),
+        f"{_FILE_SOURCE} WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY s.id",
+        (space, identity, identity),
     )
     return [FileSource(*row) for row in rows]
 
 
 def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
     """The source of a name, if there is one."""
-    row = reader.row(
-        "SELECT name, digest, path, document FROM source WHERE space = ? AND name = ?",
-        (space, name),
-    )
+    row = reader.row(f"{_FILE_SOURCE} WHERE s.space = ? AND s.hash = ?", _named(space, name))
     return FileSource(*row) if row else None
 
 
 def set_file(writer: Writer, space: int, file: FileSource) -> None:
     """Note which file a source was read from; a path that is not known leaves the one there is."""
+    row = writer.row(
+        "SELECT s.id, s.path, p.text, s.document, d.text FROM source s"
+        " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, file.name),
+    )
+    if row is None:
+        return
+    path, document = row[1], row[3]
+    if file.path is not None and file.path != row[2]:
+        path = labels.replace(writer, path, file.path)
+    if file.document != row[4]:
+        document = labels.replace(writer, document, file.document)
+    path_hash = None if file.path is None else labels.hash_of(file.path)
+    whole = None if file.document is None else labels.hash_of(file.document)
     writer.execute(
-        "UPDATE source SET digest = ?, path = coalesce(?, path), document = ?"
-        " WHERE space = ? AND name = ?",
-        (file.digest, file.path, file.document, space, file.name),
+        "UPDATE source SET digest = ?, path = ?, path_hash = coalesce(?, path_hash), document = ?,"
+        " whole = ? WHERE id = ?",
+        (file.digest, path, path_hash, document, whole, row[0]),
     )
 
 
 def source_names(reader: Reader, space: int) -> list[str]:
     """The names of the sources of a space, in the order they were made."""
-    rows = reader.rows("SELECT name FROM source WHERE space = ? ORDER BY id", (space,))
+    rows = reader.rows(
+        "SELECT n.text FROM source s JOIN label n ON n.id = s.name WHERE s.space = ? ORDER BY s.id",
+        (space,),
+    )
     return [str(row[0]) for row in rows]
 
 
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
     """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(
-        "UPDATE source SET digest = ? WHERE space = ? AND name = ?", (digest, space, name)
+        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *_named(space, name))
     )
 
 
@@ -152,8 +178,8 @@ def size(reader: Reader, space: int, name: str) -> int:
     """How many entries a source holds."""
     row = reader.row(
         "SELECT count(*) FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ?",
-        (space, name),
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, name),
     )
     return int(row[0]) if row else 0
 
@@ -162,28 +188,45 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
     """The sequence numbers of a source's entries by position and digest."""
     rows = reader.rows(
         "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ?",
-        (space, name),
+        " WHERE s.space = ? AND s.hash = ?",
+        _named(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
 def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
     """Give the source of a file, or the parts of a document, another name and path."""
-    writer.execute(
-        "UPDATE source SET name = ? || substr(name, ?), path = ?,"
-        " document = CASE WHEN document IS NULL THEN NULL ELSE ? END"
-        " WHERE space = ? AND (name = ? OR document = ?)",
-        (new, len(name) + 1, path, new, space, name, name),
+    identity = labels.hash_of(name)
+    rows = list(
+        writer.rows(
+            "SELECT s.id, s.name, n.text, s.path, s.document FROM source s"
+            " JOIN label n ON n.id = s.name WHERE s.space = ? AND (s.hash = ? OR s.whole = ?)",
+            (space, identity, identity),
+        )
     )
+    for source, label, old, old_path, document in rows:
+        renamed = new + str(old)[len(name) :]
+        whole = None if document is None else new
+        writer.execute(
+            "UPDATE source SET hash = ?, family = ?, name = ?, path = ?, path_hash = ?,"
+            " document = ?, whole = ? WHERE id = ?",
+            (
+                *(labels.hash_of(renamed), labels.family_of(renamed)),
+                labels.replace(writer, label, renamed),
+                *(labels.replace(writer, old_path, path), labels.hash_of(path)),
+                labels.replace(writer, document, whole),
+                *(None if whole is None else labels.hash_of(whole), source),
+            ),
+        )
 
 
 def of_source(reader: Reader, space: int, name: str) -> list[int]:
     """The sequence numbers of the entries of a source, or of a document's parts."""
+    identity = labels.hash_of(name)
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND ? IN (s.name, s.document) ORDER BY e.seq",
-        (space, name),
+        " WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY e.seq",
+        (space, identity, identity),
     )
     return [int(row[0]) for row in rows]
 
@@ -207,47 +250,37 @@ def append(
         if new is None:
             unchanged += 1
             continue
+        identity, seq = new
         if queue is not None:
             writer.execute(
-                "INSERT INTO work (space, view, target) VALUES (?, ?, last_insert_rowid())",
-                (space, queue),
+                "INSERT INTO work (space, view, target) VALUES (?, ?, ?)", (space, queue, seq)
             )
-        ids.append(new)
+        ids.append(identity)
         position = max(position, place + 1)
     return AppendResult(ids, unchanged)
 
 
 def _insert(
     writer: Writer, space: int, source: int, draft: Draft, position: int, now: int
-) -> str | None:
+) -> tuple[str, int] | None:
+    """Id and sequence number of the new entry; None if the source holds that content."""
+    digest = draft.digest()
+    if _is_there(writer, space, source, draft, digest):
+        return None
     identity = draft.id or secrets.token_hex(8)
-    inserted = writer.execute(
-        "INSERT INTO entry (space, id, source, position, digest, kind, speaker, role, session, at,"
-        " added, metadata, text, expires, pinned)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
+    seq = writer.insert(
+        "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
+        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            space,
-            identity,
-            source,
-            position,
-            draft.digest(),
-            draft.kind,
-            draft.speaker,
-            draft.role,
-            draft.session,
+            *(space, identity, source, position, digest, draft.kind),
             micros(draft.at) if draft.at else None,
             micros(draft.added) if draft.added else now,
-            draft.metadata,
-            draft.text,
+            _put_body(writer, draft),
             micros(draft.expires) if draft.expires else None,
             int(draft.pinned),
         ),
     )
-    # An import gives ids: a conflict may also be an id that stands for another text here.
-    if not inserted and draft.id is not None:
-        _refuse_other_content(writer, space, draft)
-    return identity if inserted else None
+    return identity, seq
 
 
 def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
@@ -255,16 +288,43 @@ def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) ->
     here = digests(reader, space, [draft.id for draft in drafts if draft.id is not None])
     for draft in drafts:
         if draft.id in here:
-            _refuse_other_content(reader, space, draft)
+            _is_id_there(reader, space, draft)
 
 
-def _refuse_other_content(reader: Reader, space: int, draft: Draft) -> None:
-    row = reader.row("SELECT text FROM entry WHERE space = ? AND id = ?", (space, draft.id))
+def _is_there(writer: Writer, space: int, source: int, draft: Draft, digest: bytes) -> bool:
+    """Whether the source holds the content, or the space the id. Raises InputError."""
+    row = writer.row("SELECT 1 FROM entry WHERE source = ? AND digest = ?", (source, digest))
+    # An import gives ids: an id may also stand for another text here.
+    is_id_there = draft.id is not None and _is_id_there(writer, space, draft)
+    return row is not None or is_id_there
+
+
+def _is_id_there(reader: Reader, space: int, draft: Draft) -> bool:
+    """Whether the space has the id of a draft. Raises InputError if it has another text."""
+    row = reader.row(
+        "SELECT b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.id = ?",
+        (space, draft.id),
+    )
     if row is not None and row[0] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
             "import into an empty space, or forget that entry first"
         )
+    return row is not None
+
+
+def _put_body(writer: Writer, draft: Draft) -> int:
+    return writer.insert(
+        "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)",
+        (draft.text, draft.speaker, draft.role, draft.session, draft.metadata),
+    )
+
+
+def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
+    rows = (writer.row("SELECT body FROM entry WHERE seq = ?", (seq,)) for seq in seqs)
+    bodies = [int(row[0]) for row in rows if row is not None]
+    writer.blank("body", ("text", "speaker", "role", "session", "metadata"), bodies)
 
 
 def page(
@@ -297,8 +357,7 @@ def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter."""
     where, params = compile_filter(condition)
     rows = reader.rows(
-        "SELECT e.seq FROM entry e LEFT JOIN source s ON s.id = e.source"
-        f" WHERE e.space = ?{where} ORDER BY e.seq",
+        f"SELECT e.seq {stored.FROM} WHERE e.space = ?{where} ORDER BY e.seq",
         (space, *params),
     )
     return (int(row[0]) for row in rows)
@@ -321,7 +380,8 @@ def metadata_values(
     They are those of ``seqs``, or all. SQLite says what a value is, as it does in a filter.
     """
     sql = (
-        "SELECT e.seq, m.type, m.value FROM entry e, json_each(e.metadata) m"
+        "SELECT e.seq, m.type, m.value FROM entry e JOIN body b ON b.id = e.body,"
+        " json_each(b.metadata) m"
         " WHERE e.space = ? AND m.key = ?"
     )
     params: list[Value] = [space, key]
@@ -345,8 +405,8 @@ def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     """The last messages of a conversation, oldest first."""
     rows = read(
         reader,
-        "s.space = ? AND s.name = ? AND e.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
-        (space, source, limit),
+        "s.space = ? AND s.hash = ? AND b.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
+        (*_named(space, source), limit),
     )
     return [entry for _, entry in rows][::-1]
 
@@ -357,9 +417,10 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
     A round is a user's message and what follows until the next one; at most ``limit`` messages.
     """
     rows = reader.rows(
-        "SELECT e.seq, e.role, e.position FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
-        (space, source, position - limit, position + limit),
+        "SELECT e.seq, b.role, e.position FROM source s JOIN entry e ON e.source = s.id"
+        " JOIN body b ON b.id = e.body"
+        " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
+        (*_named(space, source), position - limit, position + limit),
     )
     # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
@@ -410,20 +471,11 @@ def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
 
 def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     """Give an entry another content; its id, source and position stay."""
+    _blank_bodies(writer, [seq])
+    at = micros(draft.at) if draft.at else None
     writer.execute(
-        "UPDATE entry SET digest = ?, kind = ?, speaker = ?, role = ?, session = ?, at = ?,"
-        " metadata = ?, text = ? WHERE seq = ?",
-        (
-            draft.digest(),
-            draft.kind,
-            draft.speaker,
-            draft.role,
-            draft.session,
-            micros(draft.at) if draft.at else None,
-            draft.metadata,
-            draft.text,
-            seq,
-        ),
+        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE seq = ?",
+        (draft.digest(), draft.kind, at, _put_body(writer, draft), seq),
     )
 
 
@@ -468,8 +520,9 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
-    """Delete entries; their derived rows must have gone before."""
+    """Delete entries; their derived rows must have gone before. What they said is overwritten."""
     supersession.erase(writer, seqs)
+    _blank_bodies(writer, seqs)
     writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
 
 
@@ -495,16 +548,21 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
     """Delete the sources of a space that hold no entry any more; return their names."""
-    orphans = "space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = source.id)"
-    names = [
-        str(row[0]) for row in writer.rows(f"SELECT name FROM source WHERE {orphans}", (space,))
-    ]
-    writer.execute(f"DELETE FROM source WHERE {orphans}", (space,))
-    return names
+    rows = list(
+        writer.rows(
+            "SELECT s.id, n.text, s.name, s.path, s.document FROM source s"
+            " LEFT JOIN label n ON n.id = s.name"
+            " WHERE s.space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = s.id)",
+            (space,),
+        )
+    )
+    labels.blank(writer, [label for row in rows for label in row[2:]])
+    writer.many("DELETE FROM source WHERE id = ?", ((row[0],) for row in rows))
+    return [str(row[1]) for row in rows]
 
 
 def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
-    """A filter as SQL conditions on ``entry e`` and ``source s``, each starting with AND.
+    """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
 
     Raises FilterError for a condition that cannot mean anything.
     """
@@ -515,8 +573,8 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     if since is not None and until is not None and since >= until:
         raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
     columns: list[tuple[str, Value]] = [
-        ("e.speaker = ?", condition.speaker),
-        ("e.session = ?", condition.session),
+        ("b.speaker = ?", condition.speaker),
+        ("b.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
         ("e.at >= ?", since),
         ("e.at < ?", until),
@@ -543,5 +601,6 @@ def _source_clause(source: str) -> tuple[str, list[Value]]:
     such as pages.
     """
     if source.endswith("/"):
-        return "(instr(s.name, ?) = 1 OR instr(s.path, ?) = 1)", [source, source]
-    return "? IN (s.name, s.document, s.path)", [source]
+        begins = "instr((SELECT text FROM label WHERE id = {}), ?) = 1"
+        return f"({begins.format('s.name')} OR {begins.format('s.path')})", [source, source]
+    return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]

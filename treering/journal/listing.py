@@ -37,8 +37,8 @@ def page_back(
 def names(reader: Reader, space: int, limit: int) -> EntryNames:
     """Up to ``limit`` names of each kind; a document is named, not its pages."""
     sources = reader.rows(
-        "SELECT coalesce(document, name) AS whole FROM source WHERE space = ?"
-        " GROUP BY whole ORDER BY max(id) DESC LIMIT ?",
+        "SELECT n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
+        " WHERE s.space = ? GROUP BY n.text ORDER BY max(s.id) DESC LIMIT ?",
         (space, limit),
     )
     return EntryNames(
@@ -50,8 +50,9 @@ def names(reader: Reader, space: int, limit: int) -> EntryNames:
 
 def _values(reader: Reader, space: int, column: str, limit: int) -> tuple[str, ...]:
     rows = reader.rows(
-        f"SELECT {column} FROM entry WHERE space = ? AND {column} IS NOT NULL"
-        f" GROUP BY {column} ORDER BY max(seq) DESC LIMIT ?",
+        f"SELECT b.{column} FROM entry e JOIN body b ON b.id = e.body"
+        f" WHERE e.space = ? AND b.{column} IS NOT NULL"
+        f" GROUP BY b.{column} ORDER BY max(e.seq) DESC LIMIT ?",
         (space, limit),
     )
     return tuple(str(row[0]) for row in rows)

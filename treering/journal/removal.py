@@ -2,22 +2,20 @@
 what waits to be taken in.
 
 The tables are asked of the database, not listed: those of views of other packages are among them.
-What is left at first is a row without the name. It keeps the rewriting of the file queued, since
-the erased bytes are in it until then, and goes when that is done.
+What users wrote is overwritten where it stands; those tables have no column of a space. What is
+left at first is a row without the name. It keeps the scrubbing of the file queued, since the erased
+bytes are in it until then, and goes when that is done.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from treering.journal import work
+from treering.journal import staged, storage
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import UNNAMED
-
-SCRUB = "scrub"
-"""Work left when the file could not be rewritten: erased rows may still be in its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +30,17 @@ class _Link:
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     """Delete all rows of a space, by its number and its name; return how many went, by table."""
+    storage.blank_space(writer, space)
+    _drop_staged(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
     writer.execute("PRAGMA defer_foreign_keys = ON")
-    tables = list(_tables(writer))
-    links = [link for table in tables for link in _links(writer, table)]
+    names = tables(writer)
+    links = [link for table in names for link in _links(writer, table)]
     gone: Counter[str] = Counter()
     # Most tables have the number of the space; keys, and what waits to be taken in, have its name.
     for value in (space, name):
-        own = {table for table in tables if _has_space(writer, table, type(value))}
-        for table in sorted(set(tables) - own):
+        own = {table for table in names if _has_space(writer, table, type(value))}
+        for table in sorted(set(names) - own):
             for condition in _conditions(table, own, links):
                 gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE {condition}', (value,))
         for table in own:
@@ -49,41 +49,37 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
         "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}' WHERE id = ?",
         (f"{UNNAMED}{space}", space),
     )
-    work.enqueue(writer, space, SCRUB, [0])
+    storage.queue_scrub(writer, space)
     return {table: count for table, count in gone.items() if count}
 
 
-def waits(reader: Reader) -> bool:
-    """Whether a space was removed whose bytes may still be in the file."""
-    row = reader.row("SELECT 1 FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
-    return row is not None
+def waiting(reader: Reader) -> list[int]:
+    """The numbers of removed spaces whose bytes may still be in the file."""
+    rows = reader.rows("SELECT id FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
+    return [int(row[0]) for row in rows]
 
 
-def finish(writer: Writer) -> None:
-    """Drop what was left of removed spaces, once the file has been rewritten."""
-    removed = "SELECT id FROM space WHERE instr(name, ?) = 1"
-    writer.execute(f"DELETE FROM work WHERE space IN ({removed})", (UNNAMED,))
-    writer.execute("DELETE FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
-
-
-def is_named(reader: Reader, name: str) -> bool:
-    """Whether anything that is left in the file holds the name of a removed space."""
-    places = {
-        "entry": ("text", "speaker", "session", "metadata"),
-        "source": ("name", "path"),
-        "space": ("name",),
-        "serve_key": ("space", "label"),
-    }
-    return any(
-        reader.row(f"SELECT 1 FROM {table} WHERE instr({column}, ?) > 0 LIMIT 1", (name,))
-        for table, columns in places.items()
-        for column in columns
+def finish(writer: Writer, spaces: Iterable[int]) -> None:
+    """Drop what was left of removed spaces, once the file has been scrubbed."""
+    writer.many(
+        "DELETE FROM space WHERE id = ? AND instr(name, ?) = 1"
+        " AND NOT EXISTS (SELECT 1 FROM work WHERE space = ?)",
+        ((space, UNNAMED, space) for space in spaces),
     )
 
 
-def _tables(reader: Reader) -> Iterator[str]:
+def _drop_staged(writer: Writer, name: str) -> None:
+    """Overwrite the slices that wait for a space of a name, and forget about them."""
+    intakes = [int(r[0]) for r in writer.rows("SELECT id FROM intake WHERE space = ?", (name,))]
+    for intake in intakes:
+        staged.blank(writer, staged.waiting(writer, intake))
+        staged.end(writer, intake)
+
+
+def tables(reader: Reader) -> list[str]:
+    """The tables of the file, those of views of other packages among them."""
     rows = reader.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    return (str(row[0]) for row in list(rows) if not str(row[0]).startswith("sqlite_"))
+    return [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
 
 
 def _has_space(reader: Reader, table: str, form: type[int | str]) -> bool:

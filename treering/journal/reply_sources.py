@@ -9,6 +9,8 @@ from treering.journal import entries
 from treering.journal.contract import Reader, Writer
 from treering.journal.entries import PAGE
 
+_TEXTS = "SELECT e.seq, CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body WHERE e.seq"
+
 
 def note(writer: Writer, space: int, replies: Collection[str], shown: Collection[str]) -> None:
     """Note, by ids, that the model that gave these replies was shown these entries."""
@@ -31,7 +33,7 @@ def drop(writer: Writer, shown: Sequence[int]) -> None:
 
 def texts(reader: Reader, seqs: Sequence[int]) -> dict[int, str]:
     """The texts of entries as far as they can be read: a damaged one may be erased, too."""
-    rows = _rows(reader, "SELECT seq, CAST(text AS BLOB) FROM entry WHERE seq", seqs)
+    rows = _rows(reader, _TEXTS, seqs)
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for part in rows for row in part}
 
 

@@ -157,6 +157,10 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         self._writer.many(sql, params)
 
+    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+        """See ``Writer``."""
+        self._writer.blank(table, columns, ids)
+
     def touch(self) -> None:
         """Let every process notice that fragments have changed."""
         self._writer.execute("UPDATE space SET revision = revision + 1 WHERE id = ?", (self.id,))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import resources
 from itertools import chain
@@ -21,18 +22,18 @@ from treering.errors import (
     JournalBusy,
     JournalCorrupt,
     JournalError,
+    JournalFull,
     JournalVersionError,
 )
-from treering.journal import failures, first_look, opened, residue
+from treering.journal import failures, first_look, opened, scrub, storage, takeover
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.failures import no_permission, translated
+
+log = logging.getLogger("treering")
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
-SCRUB_TIMEOUT_S = (
-    2.0  # forget() waits for readers and writers no longer: scrubbing can be done later
-)
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
@@ -69,6 +70,9 @@ class _Transaction:
         with translated(self._path):
             self._connection.executemany(sql, params)
 
+    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+        scrub.blank(self, table, columns, ids)
+
 
 class SqliteDatabase:
     """A treering database in one SQLite file, created if it is not there.
@@ -96,11 +100,13 @@ class SqliteDatabase:
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
+        self._scrubs = scrub.ScrubQueue()
         _databases.add(self)
         try:
             with self._entered():
                 self._prepare()
             self.presence()  # from now on, lost locks are noticed
+            self._take_over()
         except BaseException:
             self.close()
             raise
@@ -150,20 +156,41 @@ class SqliteDatabase:
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
-    def scrub(self, needles: Sequence[bytes]) -> bool:
-        """Rewrite the file from what is live and empty the WAL; then read both for the needles.
+    def erasing(self) -> AbstractContextManager[None]:
+        """See ``Database``."""
+        return self._scrubs.erasing()
 
-        secure_delete zeroes what is deleted, but a page that was rebalanced earlier may keep a
-        copy in its gap; only a rewritten file is sure to hold none.
+    def scrub(
+        self,
+        tables: Collection[str],
+        *,
+        patient: bool = False,
+        wait_s: float = scrub.PATIENCE_S,
+    ) -> bool:
+        """Fill ``tables`` again, and empty the WAL; rewrite the file if that is due.
+
+        A rewrite is done at once if the file is small, else if ``patient``.
         """
         self._take_lost_locks_again()
-        with self._writing, self._entered():
-            self._ensure_in_place()
-            try:
-                emptied = self._rewrite()
-            except JournalBusy:
+        return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
+
+    def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
+        try:
+            with self._changed(foreign_keys="OFF", busy_timeout=wait_s * 1000):
+                with self.write() as writer:
+                    pending = storage.pending_scrubs(writer)
+                    scrub.refill(writer, tables)
+                    is_due = storage.is_rewrite_due(writer)
+                is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
+                if is_ours:
+                    self._rewrite()
+            if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
-            return emptied and not self._holds(needles)
+            with self.write() as writer:
+                storage.end_scrubs(writer, pending, rewritten=is_ours)
+        except JournalBusy:
+            return False
+        return True
 
     def presence(self) -> int:
         """A byte of the file that this process has locked."""
@@ -374,7 +401,11 @@ class SqliteDatabase:
                 "upgrade treering"
             )
         if version < len(migrations):  # else opening need not wait for a writer
-            with self.write() as writer:
+            # A table that is given another name must not take along what refers to it.
+            with (
+                self._changed(foreign_keys="OFF", legacy_alter_table="ON"),
+                self.write() as writer,
+            ):
                 self._migrate(writer, migrations)
 
     def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
@@ -386,30 +417,65 @@ class SqliteDatabase:
             writer.execute(f"PRAGMA user_version={number}")
         writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
-    def _rewrite(self) -> bool:
-        """Write the file anew, move the WAL into it and cut that to nothing.
-
-        False if a reader stands in the way. Raises JournalBusy if a writer does.
-        """
-        connection = self._connection()
-        with translated(self._path):
-            # VACUUM writes what is live to new pages; the checkpoint then empties the log.
-            connection.execute(f"PRAGMA busy_timeout={SCRUB_TIMEOUT_S * 1000:.0f}")
+    def _take_over(self) -> None:
+        """Move what a file of an older layout holds, and rewrite the file once."""
+        with self.read() as reader:
+            is_due = takeover.is_due(reader)
+        if is_due:
+            # What is dropped need not be zeroed: the rewritten file is without it.
+            with self._changed(foreign_keys="OFF", secure_delete="OFF"):
+                takeover.run(self, self.url)
+            with self.read() as reader:
+                is_due = storage.is_rewrite_due(reader)
+        if is_due:
             try:
-                connection.execute("VACUUM")
-                row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self.scrub((), patient=True)
+            except JournalFull as error:
+                log.warning("%s is still to be rewritten; settle() retries: %s", self.url, error)
+
+    def _rewrite(self) -> None:
+        """Write what is live to new pages, without the blanked rows. Raises JournalBusy."""
+        with self.write() as writer:
+            storage.drop_blanked(writer)
+        with self._writing, self._entered():
+            self._ensure_in_place()
+            with translated(self._path):
+                self._connection().execute("VACUUM")
+
+    def _empty_log(self, wait_s: float) -> bool:
+        """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""
+        deadline = time.monotonic() + wait_s
+        while True:
+            with (
+                self._writing,
+                self._entered(),
+                self._changed(busy_timeout=scrub.WAIT_S * 1000),
+                translated(self._path),
+            ):
+                self._ensure_in_place()
+                if scrub.empty_log(self._connection()):
+                    return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(scrub.PAUSE_S)
+
+    @contextmanager
+    def _changed(self, **pragmas: str | float) -> Iterator[None]:
+        """Other settings of this thread's connection for a while, outside any transaction."""
+        with self._entered():
+            connection = self._connection()
+            before = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
+            try:
+                for name, value in pragmas.items():
+                    connection.execute(f"PRAGMA {name}={value}")
+                yield
             finally:
-                connection.execute(f"PRAGMA busy_timeout={failures.BUSY_TIMEOUT_S * 1000:.0f}")
-        return int(row[0]) == 0
+                for name, old in before.items():
+                    connection.execute(f"PRAGMA {name}={old}")
 
     def _files(self) -> list[Path]:
         names = (self._file, Path(f"{self._file}-wal"))
         return [file for file in names if file.is_file()]
-
-    def _holds(self, needles: Sequence[bytes]) -> bool:
-        if self._inode is not None and residue.holds(self._inode, needles):
-            return True
-        return any(residue.log_holds(log, needles) for log in self._files()[1:])
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()

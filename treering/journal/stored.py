@@ -13,11 +13,15 @@ from treering.records import Entry
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
-    "e.id, e.text, s.name, e.position, e.kind, e.added, e.at, e.speaker, e.role, e.session, "
-    "e.metadata, e.digest, e.seq, e.expires, e.pinned"
+    "e.id, b.text, n.text, e.position, e.kind, e.added, e.at, b.speaker, b.role, b.session, "
+    "b.metadata, e.digest, e.seq, e.expires, e.pinned"
 )
-# LEFT: an entry whose source is damaged is an error, not absent.
-_FROM = "FROM entry e LEFT JOIN source s ON s.id = e.source"
+# LEFT: an entry whose source or body is damaged is an error, not absent.
+FROM = (
+    "FROM entry e LEFT JOIN body b ON b.id = e.body"
+    " LEFT JOIN source s ON s.id = e.source LEFT JOIN label n ON n.id = s.name"
+)
+"""An entry ``e`` with what it says ``b``, its source ``s`` and the name of that ``n.text``."""
 
 
 def micros(moment: datetime) -> int:
@@ -40,10 +44,10 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
     try:
         # Fetched before they are decoded: an error of one row, for as long as somebody holds it,
         # would hold the statement open, and no file is rewritten while one is.
-        rows = list(reader.rows(f"SELECT {_COLUMNS} {_FROM} WHERE {where}", params))
+        rows = list(reader.rows(f"SELECT {_COLUMNS} {FROM} WHERE {where}", params))
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
-        seq_rows = reader.rows(f"SELECT e.seq {_FROM} WHERE {where}", params)
+        seq_rows = reader.rows(f"SELECT e.seq {FROM} WHERE {where}", params)
         _name_damaged(reader, [row[0] for row in seq_rows])
         raise
 
@@ -55,7 +59,7 @@ def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
     """
     for seq in seqs:
         try:
-            row = reader.row(f"SELECT {_COLUMNS} {_FROM} WHERE e.seq = ?", (seq,))
+            row = reader.row(f"SELECT {_COLUMNS} {FROM} WHERE e.seq = ?", (seq,))
         except JournalCorrupt as error:
             id_row = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
             name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {seq}"

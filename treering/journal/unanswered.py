@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from treering.journal import entries
+from treering.journal import entries, labels
 from treering.journal.contract import Writer
 
 
@@ -44,8 +44,8 @@ def take(
     """
     rows = writer.rows(
         "SELECT u.entry, u.message, e.id, u.asker FROM unanswered u JOIN entry e ON e.seq = u.entry"
-        " JOIN source s ON s.id = e.source WHERE u.space = ? AND s.name = ?",
-        (space, source),
+        " JOIN source s ON s.id = e.source WHERE u.space = ? AND s.hash = ?",
+        (space, labels.hash_of(source)),
     )
     waiting = [row for row in rows if row[3] is None or not is_present(int(row[3]))]
     erase(writer, [int(row[0]) for row in waiting])

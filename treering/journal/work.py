@@ -43,33 +43,43 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
         " AND target IN (SELECT value FROM json_each(?))",
         (space, view, json.dumps(list(targets))),
     )
-    ours = {int(row[0]) for row in rows}
-    if not ours:
-        return ours
-    writer.many(
-        "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
-        ((space, view, target) for target in ours),
-    )
-    return ours
+    claimed = {int(row[0]) for row in rows}
+    if not claimed:
+        return claimed
+    tables = ["work"]
+    if writer.row("SELECT 1 FROM work_error LIMIT 1") is not None:
+        tables.append("work_error")
+    for table in tables:
+        writer.many(
+            f"DELETE FROM {table} WHERE space = ? AND view = ? AND target = ?",
+            ((space, view, target) for target in claimed),
+        )
+    return claimed
 
 
 def failed(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:
     """Note why targets could not be done; they stay queued."""
-    writer.many(
-        "UPDATE work SET attempts = attempts + 1, error = ?"
-        " WHERE space = ? AND view = ? AND target = ?",
-        ((error[:MAX_ERROR_CHARS], space, view, target) for target in targets),
-    )
+    for target in targets:
+        if writer.execute(
+            "UPDATE work SET attempts = attempts + 1 WHERE space = ? AND view = ? AND target = ?",
+            (space, view, target),
+        ):
+            writer.execute(
+                "INSERT INTO work_error (space, view, target, error) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (space, view, target) DO UPDATE SET error = excluded.error",
+                (space, view, target, error[:MAX_ERROR_CHARS]),
+            )
 
 
 def forget_errors(writer: Writer, space: int) -> None:
     """Drop the notes on why work failed: they may quote the text that it was about."""
-    writer.execute("UPDATE work SET error = NULL WHERE space = ?", (space,))
+    writer.execute("DELETE FROM work_error WHERE space = ?", (space,))
 
 
 def drop(writer: Writer, space: int, view: str) -> None:
     """Forget all work of a view."""
-    writer.execute("DELETE FROM work WHERE space = ? AND view = ?", (space, view))
+    for table in ("work", "work_error"):
+        writer.execute(f"DELETE FROM {table} WHERE space = ? AND view = ?", (space, view))
 
 
 def counts(
@@ -91,8 +101,9 @@ def counts(
 def last_error(reader: Reader, space: int, view: str) -> str | None:
     """The most recent reason for which work of a view failed."""
     row = reader.row(
-        "SELECT error FROM work WHERE space = ? AND view = ? AND error IS NOT NULL"
-        " ORDER BY attempts DESC LIMIT 1",
+        "SELECT e.error FROM work_error e JOIN work w"
+        " ON w.space = e.space AND w.view = e.view AND w.target = e.target"
+        " WHERE e.space = ? AND e.view = ? ORDER BY w.attempts DESC LIMIT 1",
         (space, view),
     )
     return None if row is None else str(row[0])

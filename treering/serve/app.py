@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
@@ -58,6 +59,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
             stack.callback(spaces.close)
             await stack.enter_async_context(mcp.running())
             await stack.enter_async_context(proxy.running())
+            stack.callback(asyncio.create_task(spaces.keep_scrubbed()).cancel)
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 

@@ -22,12 +22,17 @@ from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
 from treering.serve.traces import Traces
+from treering.views.erase import retry
 from treering.views.registry import space_embedder
 
 log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
 """Spaces kept open; the one unused for longest is closed first, and opened again when needed."""
+
+
+SCRUB_PAUSE_S = 10.0
+"""Between two attempts to remove from the file what was erased while somebody was reading it."""
 
 
 class Spaces:
@@ -55,6 +60,12 @@ class Spaces:
                         self._tenants.popitem(last=False)
         self._tenants.move_to_end(space)
         return self._tenants[space]
+
+    async def keep_scrubbed(self) -> None:
+        """Remove erased text from the file where a reader prevented it; runs until cancelled."""
+        while True:
+            await self._threads.run("write", partial(retry, self.database))
+            await asyncio.sleep(SCRUB_PAUSE_S)
 
     def begin(self, name: str) -> None:
         """Make a space if it is not there. Raises InputError, JournalError."""

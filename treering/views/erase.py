@@ -1,4 +1,8 @@
-"""Erasing entries: from the journal, from everything derived, and from the bytes of the file."""
+"""Erasing entries: from the journal, from everything derived, and from the bytes of the file.
+
+What users wrote, and vectors, are overwritten where they stand. Other tables with words (``WORDS``,
+and those of other packages) are filled again by ``Database.scrub``.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,10 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from treering.errors import JournalFull, UnknownName
-from treering.journal import claims, entries, removal, replies, unanswered, work
-from treering.journal.contract import Reader
+from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
+from treering.journal import claims, entries, removal, replies, storage, unanswered, work
+from treering.journal.contract import Database
 from treering.journal.entries import Draft
-from treering.journal.removal import SCRUB
 from treering.journal.space import NOWHERE, Space, SpaceReader, SpaceWriter, read_state
 from treering.records import Filter, Forgotten
 from treering.views import progress
@@ -18,21 +21,27 @@ from treering.views.contract import Erased, View, attributed, rereading
 
 log = logging.getLogger("treering")
 
-MAX_NEEDLES = (
-    16  # pieces of erased text that are looked for in the file; each costs one pass over it
+WORDS = (
+    *("statement", "superseded", "memo_version", "node", "code_change", "reply", "work_error"),
+    "intake",
 )
-NEEDLE_CHARS = 32
-MIN_NEEDLE_CHARS = 12  # shorter ones occur by chance
+"""Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
+in the file."""
 
+CODE_WORDS = ("code_repository", "code_file", "code_relation")
+"""The same of repositories that are indexed."""
+
+SPACE_WORDS = (*CODE_WORDS, "space", "serve_key")
+"""The same of whole spaces, their names among it."""
 
 OWN_TABLES = frozenset(
     (
         *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_mark", "statement", "superseded", "unanswered", "view"),
+        *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
+        *("term_list", "vector_data", "work_error", "storage", "intake", "intake_slice"),
         *("serve_closed", "reply_shown", "supersession"),
-        *("intake", "intake_slice"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
@@ -45,6 +54,18 @@ _COUNTED = {
 }
 """What is counted of a removed space, by table."""
 
+WAIT_S = 2.0
+"""Forgetting waits no longer for who reads or writes the file: scrubbing can be done later."""
+
+RETRY_WAIT_S = 0.2
+"""Who retries what is pending waits no longer."""
+
+HOLLOW = 0.25
+"""The part of a file that may be blank before ``settle`` gives the space back."""
+
+MIN_BLANKED = 1 << 20
+"""Bytes of blank space that no rewriting is worth."""
+
 
 class Eraser:
     """Erases entries of one space, with all that its views derived from them."""
@@ -54,21 +75,19 @@ class Eraser:
         self._views = views
 
     def forget(self, seqs: Sequence[int]) -> Forgotten:
-        """Erase entries for good; ``scrubbed`` tells whether the file was rewritten.
+        """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
 
-        The rows go in one transaction. Rewriting the file comes after it and stays queued as
+        The rows go in one transaction. Scrubbing the file comes after it and stays queued as
         pending work until it has been done.
         """
-        with self._space.write() as writer:
-            erased = entries.identities(writer, seqs)
-            pieces = pieces_of(writer, seqs)
-            rows = self.remove(writer, seqs)
-            sources = entries.drop_empty_sources(writer, writer.id)
-            self.queue_scrub(writer)
-            # The rewritten file is searched for pieces of the erased texts. A piece that a
-            # remaining entry also holds would be found there, and would prove nothing.
-            needles = [piece.encode() for piece in pieces if not occurs(writer, piece)]
-        return Forgotten(tuple(erased), tuple(sources), rows, self._scrubbed(needles))
+        with self._space.database.erasing():
+            with self._space.write() as writer:
+                erased = entries.identities(writer, seqs)
+                rows = self.remove(writer, seqs)
+                sources = entries.drop_empty_sources(writer, writer.id)
+                self.queue_scrub(writer)
+            scrubbed = self.scrub()
+        return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
         """Delete entries and everything derived from them; return the derived rows by kind."""
@@ -96,55 +115,56 @@ class Eraser:
             self.queue_scrub(writer)
 
     def queue_scrub(self, writer: SpaceWriter) -> None:
-        """Queue a rewrite of the file, whose bytes may still hold erased text."""
-        work.enqueue(writer, writer.id, SCRUB, [0])
-
-    def scrub(self, needles: Sequence[bytes] = ()) -> bool:
-        """Rewrite the file without the erased rows. False if another reader prevented it."""
-        clean = self._space.database.scrub(needles)
-        if clean:
-            with self._space.write() as writer:
-                removal.finish(writer)
-                if writer.is_there:  # else there is nothing, and a row would be made
-                    work.claim(writer, writer.id, SCRUB, [0])
-        return clean
+        """Note that the bytes of the file may hold erased text until they have been scrubbed."""
+        storage.queue_scrub(writer, writer.id)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of the file with all that it has. Raises UnknownName."""
-        with self._space.database.write() as writer:
-            space = read_state(writer, name).id
-            if space == NOWHERE:
-                SpaceReader(writer, name).ensure_there()
-                raise UnknownName(f"there is no space {name!r}: the file has none")
-            seqs = list(entries.matching(writer, space, Filter()))
-            erased = entries.identities(writer, seqs)
-            sources = entries.source_names(writer, space)
-            pieces = [*pieces_of(writer, seqs), *([name] if len(name) >= MIN_NEEDLE_CHARS else [])]
-            rows = removal.remove(writer, space, name)
-            needles = [
-                piece.encode()
-                for piece in pieces
-                if not (removal.is_named(writer, piece) if piece == name else occurs(writer, piece))
-            ]
+        database = self._space.database
+        with database.erasing():
+            with database.write() as writer:
+                space = read_state(writer, name).id
+                if space == NOWHERE:
+                    SpaceReader(writer, name).ensure_there()
+                    raise UnknownName(f"there is no space {name!r}: the file has none")
+                seqs = list(entries.matching(writer, space, Filter()))
+                erased = entries.identities(writer, seqs)
+                sources = entries.source_names(writer, space)
+                rows = removal.remove(writer, space, name)
+            scrubbed = self.scrub()
         counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
-        return Forgotten(tuple(erased), tuple(sources), counts, self._scrubbed(needles))
+        return Forgotten(tuple(erased), tuple(sources), counts, scrubbed)
 
-    def _scrubbed(self, needles: Sequence[bytes]) -> bool:
-        try:
-            return self.scrub(needles)
-        except JournalFull as error:  # rewriting needs as much room again as the file has
-            log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
-            return False
+    def scrub(self, *, patient: bool = False) -> bool:
+        """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
+
+        False if that has to wait; it stays pending then.
+        """
+        return _scrub(self._space.database, WAIT_S, patient=patient)
+
+    def scrub_code(self) -> None:
+        """Remove what was erased of repositories; if that has to wait, ``settle`` does it."""
+        database = self._space.database
+        if not _scrub(database, WAIT_S, further=CODE_WORDS):
+            with database.write() as writer:
+                storage.set_rewrite_due(writer)
 
     def scrub_pending(self) -> bool:
-        """Rewrite the file if that is due. False if another reader prevented it."""
-        with self._space.read() as reader:
-            due = self.is_scrub_due(reader)
-        return not due or self.scrub()
+        """Scrub the file if that is due; rewrite it where that is due, or where much is blank.
+
+        False if it is due and has to wait.
+        """
+        database = self._space.database
+        with database.read() as reader:
+            is_hollow = storage.blanked(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
+        if is_hollow:
+            with database.write() as writer:
+                storage.set_rewrite_due(writer)
+        return scrub_pending(database, WAIT_S, patient=True)
 
     def is_scrub_due(self, reader: SpaceReader) -> bool:
         """Whether bytes of what was erased here, or of a removed space, may be in the file."""
-        return removal.waits(reader) or bool(work.queued(reader, reader.id, SCRUB, 1))
+        return bool(removal.waiting(reader) or work.queued(reader, reader.id, storage.SCRUB, 1))
 
     def _followed(self, reader: SpaceReader) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -193,6 +213,45 @@ class Eraser:
         return dict(rows), further
 
 
+def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
+    """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
+    with database.read() as reader:
+        is_due = storage.pending_scrubs(reader) or removal.waiting(reader)
+        is_rewrite_due = patient and storage.is_rewrite_due(reader)
+    return not (is_due or is_rewrite_due) or _scrub(database, wait_s, patient=patient)
+
+
+def retry(database: Database) -> None:
+    """Scrub the file if that is due, almost without waiting; else it stays due, and is logged."""
+    try:
+        if not scrub_pending(database, RETRY_WAIT_S):
+            log.warning("%s is being used: erased text may still be in its bytes", database.url)
+    except JournalError as error:
+        log.warning("erased text may still be in the file's bytes: %s", error)
+
+
+def _scrub(
+    database: Database, wait_s: float, *, patient: bool = False, further: Sequence[str] = ()
+) -> bool:
+    with database.read() as reader:
+        removed = removal.waiting(reader)
+        # What was noted of the views of a removed space has gone with it.
+        others = removal.tables(reader) if removed else progress.foreign_tables(reader)
+    foreign = sorted(table for table in set(others) - OWN_TABLES if table.isidentifier())
+    own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
+    try:
+        is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)
+        if is_clean and removed:
+            with database.write() as writer:
+                removal.finish(writer, removed)
+    except JournalBusy:  # the rows of removed spaces go with the next scrubbing
+        return False
+    except JournalFull as error:  # rewriting needs as much room again as the file has
+        log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
+        return False
+    return is_clean
+
+
 def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
     with attributed(view):
         return view.erase(writer, seqs)
@@ -208,29 +267,3 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
         return seqs
     named = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
     return [seq for seq in seqs if seq in named]
-
-
-def pieces_of(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """Pieces of some of the texts, evenly chosen, to look for in the rewritten file.
-
-    The texts are read as bytes, so that an entry with damaged text can be forgotten, too.
-    """
-    step = max(len(seqs) // MAX_NEEDLES, 1)
-    rows = (
-        reader.row("SELECT CAST(text AS BLOB) FROM entry WHERE seq = ?", (seq,))
-        for seq in seqs[::step][:MAX_NEEDLES]
-    )
-    texts = (bytes(row[0]).decode(errors="ignore") for row in rows if row is not None)
-    pieces = [_middle(text) for text in texts]
-    return [piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS]
-
-
-def _middle(text: str) -> str:
-    start = max((len(text) - NEEDLE_CHARS) // 2, 0)
-    return text[start : start + NEEDLE_CHARS]
-
-
-def occurs(reader: Reader, piece: str) -> bool:
-    """Whether a remaining entry holds a piece."""
-    row = reader.row("SELECT 1 FROM entry WHERE instr(text, ?) > 0 LIMIT 1", (piece,))
-    return row is not None

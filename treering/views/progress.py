@@ -46,6 +46,12 @@ def states(reader: Reader, space: int) -> dict[str, ViewState]:
     }
 
 
+def foreign_tables(reader: Reader) -> frozenset[str]:
+    """The tables of views of other packages, of all spaces."""
+    rows = reader.rows("SELECT DISTINCT tables FROM view WHERE tables <> ''")
+    return frozenset(table for row in rows for table in str(row[0]).split())
+
+
 def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
     """Store how far a view has come."""
     writer.execute(

@@ -28,8 +28,7 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import entries, ledger
-from treering.journal.removal import SCRUB
+from treering.journal import entries, ledger, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Entry, Filter, Hit, Progress, Stats
@@ -302,7 +301,7 @@ class Views:
             for view in self._followed(reader):
                 with attributed(view):
                     pending.update(view.pending(reader))
-            pending[SCRUB] = int(self.eraser.is_scrub_due(reader))
+            pending[storage.SCRUB] = int(self.eraser.is_scrub_due(reader))
             return Stats(
                 space=self._space.name,
                 entries=counts["entry"],

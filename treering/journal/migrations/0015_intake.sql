@@ -9,9 +9,12 @@ CREATE TABLE intake (
 );
 CREATE INDEX intake_by_space ON intake (space);
 
+-- Its rows are overwritten in place once they are taken in, and deleted when none waits any more: so
+-- SQLite moves no row that says something. One may outlive its intake.
 CREATE TABLE intake_slice (
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
-    intake INTEGER NOT NULL REFERENCES intake (id),
-    items  BLOB                               -- JSON; NULL once it is taken in
+    intake INTEGER NOT NULL,
+    items  BLOB    NOT NULL,                  -- JSON
+    taken  INTEGER NOT NULL DEFAULT 0         -- 1: taken in, or not wanted; items are blank
 );
-CREATE INDEX intake_slice_waiting ON intake_slice (intake, id) WHERE items IS NOT NULL;
+CREATE INDEX intake_slice_waiting ON intake_slice (intake, id) WHERE NOT taken;

@@ -72,6 +72,7 @@ class CodeMemory:
     ) -> None:
         self._space = space
         self._embedder = embedder
+        self._eraser = eraser
         self._rounds = Rounds(space, build, eraser)
         self._names = FragmentNames(space, self._rounds, self._indexes)
         self._recall = recall
@@ -367,8 +368,9 @@ class CodeMemory:
             repository = self._repository(root)  # its index may be damaged: it is not read
             with self._space.write() as writer:
                 files = store.drop(writer, repository)
+                self._eraser.queue_scrub(writer)
             self._loaded.pop(repository.id, None)
-            self._space.database.scrub([])
+            self._eraser.scrub_code()
         return files
 
     def _use(self, embedder: Embedder) -> None:

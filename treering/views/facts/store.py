@@ -30,10 +30,11 @@ Group = tuple[str, str]
 
 
 _NEWER: Final = (
-    "o.stale, e.id, e.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
+    "o.stale, e.id, b.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
 )
 _OLDER: Final = (
-    "FROM superseded o JOIN entry e ON e.seq = o.newer JOIN entry old ON old.seq = o.entry"
+    "FROM superseded o JOIN entry e ON e.seq = o.newer LEFT JOIN body b ON b.id = e.body"
+    " JOIN entry older ON older.seq = o.entry LEFT JOIN body old ON old.id = older.body"
     " LEFT JOIN statement s"
     " ON s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
 )
@@ -359,10 +360,11 @@ def _mentioning(
     if len(name) < MIN_NAME_CHARS:
         return []
     rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN entry o ON o.seq = ? WHERE e.space = ?"
-        " AND e.speaker IS o.speaker AND (e.speaker IS NOT NULL OR e.source = o.source)"
+        "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
+        " JOIN entry o ON o.seq = ? JOIN body p ON p.id = o.body WHERE e.space = ?"
+        " AND b.speaker IS p.speaker AND (b.speaker IS NOT NULL OR e.source = o.source)"
         " AND e.seq NOT IN (?, ?)"
-        " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(e.text, ?) > 0",
+        " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(b.text, ?) > 0",
         (older.entry, space, older.entry, newer.entry, newer.at, newer.entry, name),
     )
     return [int(row[0]) for row in rows]

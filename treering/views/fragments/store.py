@@ -34,13 +34,31 @@ def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
     """Store a fragment; return its id."""
     return writer.insert(
         "INSERT INTO fragment (space, entry, start, stop, terms) VALUES (?, ?, ?, ?, ?)",
-        (writer.id, entry, *span, _packed(terms)),
+        (writer.id, entry, *span, _put_terms(writer, terms)),
     )
 
 
 def set_terms(writer: SpaceWriter, fragment: int, terms: Terms) -> None:
     """Give a fragment other terms."""
-    writer.execute("UPDATE fragment SET terms = ? WHERE id = ?", (_packed(terms), fragment))
+    row = writer.row(
+        "SELECT t.data FROM fragment f JOIN term_list t ON t.id = f.terms WHERE f.id = ?",
+        (fragment,),
+    )
+    if row is not None and row[0] == _packed(terms):
+        return
+    _blank_terms(writer, [fragment])
+    writer.execute(
+        "UPDATE fragment SET terms = ? WHERE id = ?", (_put_terms(writer, terms), fragment)
+    )
+
+
+def _put_terms(writer: SpaceWriter, terms: Terms) -> int:
+    return writer.insert("INSERT INTO term_list (data) VALUES (?)", (_packed(terms),))
+
+
+def _blank_terms(writer: SpaceWriter, fragments: Sequence[int]) -> None:
+    rows = (writer.row("SELECT terms FROM fragment WHERE id = ?", (id_,)) for id_ in fragments)
+    writer.blank("term_list", ("data",), [int(row[0]) for row in rows if row is not None])
 
 
 def _packed(terms: Terms) -> bytes:
@@ -53,10 +71,14 @@ def insert_vectors(
     """Store one vector per fragment."""
     data = vectors.astype("<f4", copy=False)
     writer.many(
-        "INSERT INTO vector (model, space, fragment, data) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
+        "INSERT INTO vector (model, space, fragment) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        ((model.id, writer.id, fragment) for fragment in fragments),
+    )
+    writer.many(
+        "INSERT INTO vector_data (id, data) SELECT id, ? FROM vector"
+        " WHERE fragment = ? AND model = ? ON CONFLICT DO NOTHING",
         (
-            (model.id, writer.id, fragment, row.tobytes())
+            (row.tobytes(), fragment, model.id)
             for fragment, row in zip(fragments, data, strict=True)
         ),
     )
@@ -67,8 +89,8 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     existing = []
     for fragment in fragments:
         row = reader.row(
-            "SELECT f.start, f.stop, e.text, e.speaker FROM fragment f"
-            " JOIN entry e ON e.seq = f.entry WHERE f.id = ?",
+            "SELECT f.start, f.stop, b.text, b.speaker FROM fragment f"
+            " JOIN entry e ON e.seq = f.entry JOIN body b ON b.id = e.body WHERE f.id = ?",
             (fragment,),
         )
         if row is not None:
@@ -82,8 +104,9 @@ def segments(reader: Reader, state: SpaceState, after: int, names: Names) -> Ite
     Raises JournalCorrupt.
     """
     rows = reader.rows(
-        "SELECT f.id, f.entry, f.start, e.source, e.position, e.at, e.speaker, e.session, e.kind,"
-        " f.terms FROM fragment f JOIN entry e ON e.seq = f.entry"
+        "SELECT f.id, f.entry, f.start, e.source, e.position, e.at, b.speaker, b.session, e.kind,"
+        " t.data FROM fragment f JOIN entry e ON e.seq = f.entry"
+        " LEFT JOIN body b ON b.id = e.body LEFT JOIN term_list t ON t.id = f.terms"
         " WHERE f.space = ? AND f.id > ? ORDER BY f.id",
         (state.id, after),
     )
@@ -136,8 +159,8 @@ def vectors_since(reader: Reader, state: SpaceState, after: int) -> Iterator[Emb
     if state.model is None:
         return
     rows = reader.rows(
-        "SELECT id, fragment, data FROM vector WHERE space = ? AND model = ? AND id > ?"
-        " ORDER BY id",
+        "SELECT v.id, v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
+        " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id",
         (state.id, state.model.id, after),
     )
     while chunk := list(islice(rows, LOAD_ROWS)):
@@ -156,7 +179,8 @@ def exact(reader: Reader, model: EmbeddingModel, fragments: Codes) -> Floats:
         marks = ", ".join("?" * len(chunk))
         rows = list(
             reader.rows(
-                f"SELECT fragment, data FROM vector WHERE model = ? AND fragment IN ({marks})",
+                "SELECT v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
+                f" WHERE v.model = ? AND v.fragment IN ({marks})",
                 (model.id, *chunk),
             )
         )
@@ -241,12 +265,12 @@ def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
     """Delete the fragments of entries; return how many rows of each kind were deleted."""
     gone = {"fragments": 0, "vectors": 0}
     space = writer.id
-    # An endpoint may have quoted the text in its error.
-    writer.execute("UPDATE work SET error = NULL WHERE space = ? AND error IS NOT NULL", (space,))
+    work.forget_errors(writer, space)  # an endpoint may have quoted the text in one
     models = [int(row[0]) for row in writer.rows("SELECT id FROM model")]
     for entry in entries:
         for fragment, _, _ in spans(writer, entry):
-            gone["vectors"] += writer.execute("DELETE FROM vector WHERE fragment = ?", (fragment,))
+            gone["vectors"] += _drop_vectors(writer, "fragment = ?", (fragment,))
+            _blank_terms(writer, [fragment])
             gone["fragments"] += writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
             writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
             writer.many(
@@ -259,8 +283,15 @@ def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
 
 def drop_vectors(writer: SpaceWriter, model: EmbeddingModel) -> None:
     """Delete the vectors of a model, and the work queued for it."""
-    writer.execute("DELETE FROM vector WHERE space = ? AND model = ?", (writer.id, model.id))
+    _drop_vectors(writer, "space = ? AND model = ?", (writer.id, model.id))
     work.drop(writer, writer.id, model.work)
+
+
+def _drop_vectors(writer: SpaceWriter, where: str, params: Sequence[int]) -> int:
+    """Overwrite and delete vectors; return how many."""
+    ids = [int(row[0]) for row in writer.rows(f"SELECT id FROM vector WHERE {where}", params)]
+    writer.blank("vector_data", ("data",), ids)
+    return writer.execute(f"DELETE FROM vector WHERE {where}", params)
 
 
 def enqueue_all(writer: SpaceWriter, model: EmbeddingModel) -> None:
@@ -279,16 +310,16 @@ def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
     for model in writer.state.models:
         for fragment in fragments:
             row = writer.row(
-                "SELECT data FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
+                "SELECT d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
+                " WHERE v.fragment = ? AND v.model = ?",
+                (fragment, model.id),
             )
-            if row is not None and not _is_sound(bytes(row[0]), model.dimension):
-                writer.execute(
-                    "DELETE FROM vector WHERE fragment = ? AND model = ?", (fragment, model.id)
-                )
+            if row is not None and not _is_sound(row[0], model.dimension):
+                _drop_vectors(writer, "fragment = ? AND model = ?", (fragment, model.id))
 
 
-def _is_sound(data: bytes, dimension: int) -> bool:
-    if len(data) != 4 * dimension:
+def _is_sound(data: bytes | None, dimension: int) -> bool:
+    if data is None or len(data) != 4 * dimension:
         return False
     length = float(np.linalg.norm(np.frombuffer(data, dtype="<f4")))
     return abs(length - 1) < UNIT_TOLERANCE or length == 0  # of a text that has no direction
@@ -313,7 +344,9 @@ def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
 def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
     """Whether an entry is stored as these fragments."""
     rows = reader.rows(
-        "SELECT start, stop, terms FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+        "SELECT f.start, f.stop, t.data FROM fragment f JOIN term_list t ON t.id = f.terms"
+        " WHERE f.entry = ? ORDER BY f.id",
+        (entry,),
     )
     stored = [(int(row[0]), int(row[1]), bytes(row[2])) for row in rows]
     return stored == [(*span, _packed(terms)) for span, terms in pieces]

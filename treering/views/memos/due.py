@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from treering.journal import entries
+from treering.journal import entries, labels
 from treering.journal.contract import Reader
 from treering.records import Entry
 from treering.views.memos import changes
@@ -92,16 +92,18 @@ def dialogues(
 
     With ``upgrade``, the lines of fallback memos count as lines without a memo.
     """
-    condition, params = ("", ()) if source is None else (" AND s.name = ?", (source,))
+    condition, params = (
+        ("", ()) if source is None else (" AND s.hash = ?", (labels.hash_of(source),))
+    )
     rows = list(
         reader.rows(
             "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l JOIN memo m"
             " ON m.current = l.version JOIN memo_version v ON v.id = l.version"
             " WHERE l.entry = e.seq AND l.covered = 1 AND (? = 0 OR v.origin <> 'fallback'))"
             " FROM entry e JOIN source s ON s.id = e.source"
-            f" WHERE s.space = ? AND e.kind = 'chat' AND s.name <> ?{condition}"
+            f" WHERE s.space = ? AND e.kind = 'chat' AND s.hash <> ?{condition}"
             " ORDER BY e.source, e.position",
-            (int(upgrade), space, changes.SOURCE, *params),
+            (int(upgrade), space, labels.hash_of(changes.SOURCE), *params),
         )
     )
     open_dialogues = []

@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.arrays import Floats
 from treering.errors import UnknownName
-from treering.journal import damage, entries
+from treering.journal import damage, entries, labels
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
 from treering.journal.space import EmbeddingModel
@@ -176,8 +176,9 @@ def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
         chunk = versions[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(
-            "SELECT l.version, e.seq, e.id, s.name, e.position, e.at FROM memo_line l"
+            "SELECT l.version, e.seq, e.id, n.text, e.position, e.at FROM memo_line l"
             " JOIN entry e ON e.seq = l.entry JOIN source s ON s.id = e.source"
+            " JOIN label n ON n.id = s.name"
             f" WHERE l.covered = 1 AND l.version IN ({marks})"
             " ORDER BY l.version, s.id, e.position",
             chunk,
@@ -212,8 +213,8 @@ def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
         "SELECT e.id FROM source s JOIN entry e ON e.source = s.id"
         " JOIN memo_line l ON l.entry = e.seq AND l.covered = 1"
         " JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
-        " WHERE s.space = ? AND s.name = ? AND v.deleted = 0",
-        (space, source),
+        " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
+        (space, labels.hash_of(source)),
     )
     return frozenset(str(row[0]) for row in rows)
 

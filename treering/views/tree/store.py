@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from treering.journal import entries, work
+from treering.journal import damage, entries, work
 from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
 from treering.journal.space import EmbeddingModel
@@ -138,7 +138,8 @@ def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
 def leaf_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
     """The vector of every leaf by its number, from the first of its fragments."""
     rows = reader.rows(
-        "SELECT l.number, v.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
+        "SELECT l.number, d.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
+        " JOIN vector_data d ON d.id = v.id"
         " WHERE l.space = ? AND v.model = ? ORDER BY l.fragment DESC",
         (space, model.id),
     )
@@ -168,21 +169,29 @@ def new_leaves(
 ) -> tuple[int, list[NewLeaf]]:
     """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
     rows = reader.rows(
-        "SELECT v.id, v.fragment, v.data, e.text, f.start, f.stop, e.speaker, e.kind, l.number"
-        " FROM vector v JOIN fragment f ON f.id = v.fragment JOIN entry e ON e.seq = f.entry"
+        "SELECT v.id, v.fragment, d.data, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
+        # LEFT: what is missing is an error, not skipped, or the mark would stay where it is.
+        " FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
+        " LEFT JOIN fragment f ON f.id = v.fragment LEFT JOIN entry e ON e.seq = f.entry"
+        " LEFT JOIN body b ON b.id = e.body"
         " LEFT JOIN leaf l ON l.fragment = v.fragment"
         " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
         (space, model.id, mark, limit),
     )
     embedded = list(rows)
     vectors = fragments.to_vectors([row[2] for row in embedded], model.dimension)
-    return int(embedded[-1][0]) if embedded else mark, [
-        NewLeaf(int(fragment), embedded_text(str(text)[start:stop], speaker), vector)
-        for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
-            embedded, vectors, strict=True
-        )
-        if number is None and kind != "code"
-    ]
+    with damage.decoding("the text of a fragment"):
+        return int(embedded[-1][0]) if embedded else mark, [
+            NewLeaf(int(fragment), _embedded(text, start, stop, speaker), vector)
+            for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
+                embedded, vectors, strict=True
+            )
+            if number is None and kind != "code"
+        ]
+
+
+def _embedded(text: object, start: int, stop: int, speaker: str | None) -> str:
+    return embedded_text(damage.checked(str, text)[start:stop], speaker)
 
 
 def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:

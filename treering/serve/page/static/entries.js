@@ -182,7 +182,7 @@ async function go(box, which) {
     return;
   }
   const derived = Object.entries(done.views).map(([view, count]) => `${count} ${view}`).join(", ");
-  const bytes = done.scrubbed ? "The file was rewritten without it." : "The file is being read; its bytes are cleaned when the memory settles.";
+  const bytes = done.scrubbed ? "Nothing of it is left in the file." : "The file is being read; its bytes are cleaned when the memory settles.";
   const text = `Forgot ${counted(done.entries.length, "entry", "entries")}${derived ? ` and ${derived}` : ""}. ${bytes}`;
   fill(box, h("p", { class: "card" }, text), quoting(done.replies));
   say(text);

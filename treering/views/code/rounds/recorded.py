@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from treering.errors import UnknownName
+from treering.journal import labels
 from treering.journal.contract import Reader
 from treering.journal.entries import Draft, by_seq, identities
 from treering.journal.fields import metadata_json
@@ -30,8 +31,6 @@ MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
 _IN = " in "
 """Stands between a definition's key and its repository, where the key alone is not enough."""
 _SHORT = 9
-
-_AFTER = "code;"  # sorts right behind every name that begins with ``SOURCE``
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +157,8 @@ def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
 def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.name >= ? AND s.name < ? AND e.seq > ? ORDER BY e.seq",
-        (space, SOURCE, _AFTER, after),
+        " WHERE s.space = ? AND s.family = ? AND e.seq > ? ORDER BY e.seq",
+        (space, labels.family_of(SOURCE), after),
     )
     return (int(row[0]) for row in rows)
 

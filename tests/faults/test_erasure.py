@@ -1,0 +1,108 @@
+"""Erasing holds for every byte: no piece of an erased text, nor of its vector, is in any file."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.embedders import HashingEmbedder
+from tests.faults.forgetter import Life, opened
+from treering import Memory
+from treering.views.fragments.build import embedded_text
+
+ROOT = Path(__file__).resolve().parents[2]
+PIECE = 12
+
+
+def pieces(data: bytes) -> set[bytes]:
+    return {data[start : start + PIECE] for start in range(len(data) - PIECE + 1)}
+
+
+def of_texts(texts: Iterable[str]) -> set[bytes]:
+    return set().union(*(pieces(text.encode()) for text in texts))
+
+
+def of_vectors(texts: Iterable[str]) -> set[bytes]:
+    """Pieces of the vectors of short texts, which are one fragment each, as they are stored."""
+    short = [embedded_text(text, "Ana") for text in texts if len(text) < 200]
+    vectors = HashingEmbedder().embed(short)
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return set().union(*({row.tobytes()[8:40]} for row in unit.astype("<f4")), set())
+
+
+def in_files(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def assert_gone(path: Path, erased: Iterable[str], memory: Memory) -> None:
+    live = [entry.text for entry in memory.entries()]
+    names = [entry.source for entry in memory.entries()]
+    gone = [text for text in erased if text not in live]
+    stored = in_files(path)
+    left = (of_texts(gone) - of_texts([*live, *names])) & pieces(stored)
+    assert not left, sorted(left)[:5]
+    assert not [row for row in of_vectors(gone) - of_vectors(live) if row in stored]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_forgotten_is_in_no_byte_when_forget_returns(path: Path, seed: int) -> None:
+    erased: list[str] = []
+    with opened(str(path)) as memory:
+
+        def hear(**event: Any) -> None:
+            erased.extend(event.get("replaced", ()))
+            if "forgotten" in event:
+                assert event["scrubbed"]
+                erased.extend(event["forgotten"])
+                if len(erased) % 3 == 0:  # looking at every byte takes its time
+                    assert_gone(path, erased, memory)
+
+        life = Life(memory, seed, hear)
+        for number in range(15):
+            life.step(number)
+        memory.settle(upgrade=True)
+        assert_gone(path, erased, memory)
+        assert memory.check() == []
+        assert {entry.id for entry in memory.entries()} >= life.texts.keys()
+    assert_gone_closed(path, erased)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_who_is_killed_while_it_forgets_leaves_nothing_once_the_file_is_opened(
+    path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    command = [sys.executable, "-m", "tests.faults.forgetter", str(path), str(seed), "60"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(rng.randrange(8, 45))]
+        delay = rng.choice([0.0, 0.002, 0.01, 0.03])  # into the step that was announced
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(delay)
+        process.kill()
+        lines += process.stdout.readlines()
+    events = [json.loads(line) for line in lines if line.endswith("\n")]
+    added = [text for event in events for text in event.get("added", ())]
+    forgotten = [text for event in events for text in event.get("forgotten", ())]
+    with opened(str(path)) as memory:
+        live = {entry.text for entry in memory.entries()}
+        assert live.isdisjoint(forgotten)
+        assert "scrub" not in memory.stats().pending
+        assert_gone(path, [*added, *forgotten], memory)
+        assert memory.check() == []
+        memory.settle()
+        assert_gone(path, [*added, *forgotten], memory)
+
+
+def assert_gone_closed(path: Path, erased: Iterable[str]) -> None:
+    with opened(str(path)) as memory:
+        assert_gone(path, erased, memory)

@@ -1,0 +1,164 @@
+"""Scrubbing that had to wait is done by whoever can: who opens the file, forgets or settles."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Open
+from tests.memory.test_forget import SECRET, bytes_of
+from treering import Memory
+from treering.errors import UnknownName
+from treering.journal import scrub, storage
+from treering.views import erase
+
+TIMEOUT_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erase, "WAIT_S", 0.01)
+    monkeypatch.setattr(erase, "RETRY_WAIT_S", 0.01)
+    monkeypatch.setattr(scrub, "WAIT_S", 0.01)
+
+
+@contextmanager
+def read_by(other: Memory) -> Iterator[None]:
+    """Another one reads the file as it is now, for the time of the block."""
+    with other._database.read() as reader:
+        reader.row("SELECT count(*) FROM entry")
+        yield
+
+
+@pytest.fixture
+def left(open_memory: Open, path: Path) -> str:
+    """The id of an entry that was forgotten while somebody was reading the file."""
+    memory, other = open_memory(), open_memory()
+    memory.add("Ana moved to Porto.")
+    entry = memory.add(SECRET).ids[0]
+    with read_by(other):
+        assert not memory.forget(entry).scrubbed
+    assert b"flowerpot" in bytes_of(path)
+    memory.close()
+    other.close()
+    return entry
+
+
+def test_whoever_opens_the_file_does_what_is_left_in_any_space(
+    left: str, open_memory: Open, path: Path
+) -> None:
+    memory = open_memory(space="another", create=True)
+    assert b"flowerpot" not in bytes_of(path)
+    assert open_memory().stats().pending == {}
+    assert memory.stats().pending == {}
+    assert left
+
+
+def test_opening_does_not_wait_for_a_reader_and_says_what_is_left(
+    open_memory: Open, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory, other = open_memory(), open_memory()
+    entry = memory.add(SECRET).ids[0]
+    with read_by(other), caplog.at_level(logging.WARNING):
+        assert not memory.forget(entry).scrubbed
+        assert open_memory().stats().pending == {"scrub": 1}
+    assert "erased text may still be in its bytes" in caplog.text
+    with pytest.raises(UnknownName):
+        memory.forget(entry)
+    assert b"flowerpot" not in bytes_of(path)
+    assert memory.stats().pending == {}
+
+
+def test_the_next_who_forgets_does_what_is_left_for_all(open_memory: Open, path: Path) -> None:
+    memory, other = open_memory(), open_memory(space="another")
+    entry = memory.add(SECRET).ids[0]
+    theirs = other.add("Ben keeps bees.").ids[0]
+    with read_by(other):
+        assert not memory.forget(entry).scrubbed
+    assert other.forget(theirs).scrubbed
+    assert b"flowerpot" not in bytes_of(path)
+    assert memory.stats().pending == {}
+
+
+def test_a_table_that_is_too_large_is_left_to_settle(
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrub, "MAX_ROWS", 1)
+    monkeypatch.setattr(scrub, "SMALL_FILE", 0)
+    memory = open_memory()
+    for town in ("Porto", "Faro", "Lagos"):
+        memory.add(f"I live in {town}.", speaker="Ana")
+    entry = memory.add(SECRET).ids[0]
+    assert not memory.forget(entry).scrubbed
+    assert memory.stats().pending == {"scrub": 1}
+    monkeypatch.setattr(scrub, "MAX_ROWS", 100)
+    assert memory.settle().pending == {}
+    assert b"flowerpot" not in bytes_of(path)
+    assert memory.forget(memory.add(SECRET).ids[0]).scrubbed
+
+
+def test_settling_gives_back_the_room_of_what_was_erased(
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "MIN_BLANKED", 1 << 16)
+    memory = open_memory()
+    memory.add("Ana moved to Porto.", source="diary")
+    memory.add(
+        [{"role": "user", "content": f"{n} " + "secret " * 1_000} for n in range(300)], source="big"
+    )
+    assert memory.forget(source="big").scrubbed
+    before = memory.stats().bytes
+    assert memory.settle().bytes < before / 2
+    assert [hit.text for hit in memory.search("Porto")] == ["Ana moved to Porto."]
+    assert memory.check() == []
+    assert memory.add("Ben keeps bees.", source="diary").ids
+    assert [entry.text for entry in memory.entries()] == ["Ana moved to Porto.", "Ben keeps bees."]
+
+
+def test_tenants_that_forget_at_once_share_one_scrubbing(
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = open_memory()
+    tenants = [
+        Memory(first._database, f"tenant {n}", first._views.embedder, None) for n in range(8)
+    ]
+    secrets = [memory.add(f"{SECRET} {n}").ids[0] for n, memory in enumerate(tenants)]
+    emptied: list[sqlite3.Connection] = []
+    empty_log = scrub.empty_log
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        emptied.append(connection)
+        return empty_log(connection)
+
+    monkeypatch.setattr(scrub, "empty_log", counted)
+    monkeypatch.setattr(erase, "WAIT_S", TIMEOUT_S)
+    ready = threading.Barrier(len(tenants), timeout=TIMEOUT_S)
+
+    def forget(memory: Memory, entry: str) -> bool:
+        ready.wait()
+        return memory.forget(entry).scrubbed
+
+    with ThreadPoolExecutor(len(tenants)) as pool:
+        assert all(pool.map(forget, tenants, secrets))
+    assert len(emptied) < len(tenants)
+    assert b"flowerpot" not in bytes_of(path)
+
+
+def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: Path) -> None:
+    memory, other = open_memory(), open_memory(space="another")
+    memory.add(SECRET, source="gardenia: a bed", speaker="Zebediah", metadata={"by": "night"})
+    other.add("Ben keeps bees.")
+    with memory._space.write() as writer:
+        storage.blank_space(writer, writer.id)
+        memory._eraser.queue_scrub(writer)
+    assert other.forget(other.add("Cleo rows.").ids[0]).scrubbed
+    for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
+        assert trace.encode() not in bytes_of(path)
+    assert [hit.text for hit in other.search("bees")] == ["Ben keeps bees."]

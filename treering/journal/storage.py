@@ -1,0 +1,107 @@
+"""The state of the storage: what was blanked, and whether the file has to be rewritten."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from treering.journal import work
+from treering.journal.contract import Reader, Writer
+
+SCRUB: Final = "scrub"
+"""Work left while erased text may be in the bytes of the file; done for all spaces at once."""
+
+_MARK_BITS: Final = 62  # each mark is its own: one made during a scrubbing is not taken off by it
+_USED: Final = {
+    "body": "SELECT body FROM entry",
+    "label": "SELECT name FROM source UNION SELECT path FROM source WHERE path IS NOT NULL"
+    " UNION SELECT document FROM source WHERE document IS NOT NULL",
+    "term_list": "SELECT terms FROM fragment",
+    "vector_data": "SELECT id FROM vector",
+    "intake_slice": "SELECT id FROM intake_slice WHERE NOT taken",
+}
+"""The rows in use of each table whose rows are blanked instead of deleted."""
+
+_OF_SPACE: Final = {
+    "body": (
+        ("text", "speaker", "role", "session", "metadata"),
+        "SELECT body FROM entry WHERE space = ?",
+    ),
+    "term_list": (("data",), "SELECT terms FROM fragment WHERE space = ?"),
+    "vector_data": (("data",), "SELECT id FROM vector WHERE space = ?"),
+}
+"""The columns of such a table that are blanked, and the rows that a space has in it."""
+
+_BLANKED: Final = "blanked"
+_REWRITE: Final = "rewrite"
+
+
+def blanked(reader: Reader) -> int:
+    """Bytes of the storage that hold nothing but blanked rows."""
+    return _value(reader, _BLANKED)
+
+
+def add_blanked(writer: Writer, size: int) -> None:
+    """Count bytes that were blanked; negative ones, whose rows were deleted."""
+    _set(writer, _BLANKED, max(blanked(writer) + size, 0))
+
+
+def is_rewrite_due(reader: Reader) -> bool:
+    """Whether only rewriting the whole file removes all that was deleted from it."""
+    return bool(_value(reader, _REWRITE))
+
+
+def set_rewrite_due(writer: Writer) -> None:
+    """Note that the whole file has to be rewritten."""
+    _set(writer, _REWRITE, 1)
+
+
+def drop_blanked(writer: Writer) -> None:
+    """Delete the blanked rows; the file is to be rewritten then, as others may have moved."""
+    for table, used in _USED.items():
+        writer.execute(f"DELETE FROM {table} WHERE id NOT IN ({used})")
+    _set(writer, _BLANKED, 0)
+    set_rewrite_due(writer)
+
+
+def queue_scrub(writer: Writer, space: int) -> None:
+    """Note that erased text may be in the bytes of the file until it has been scrubbed."""
+    work.enqueue(writer, space, SCRUB, [secrets.randbits(_MARK_BITS)])
+
+
+def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
+    """The scrubbings that are due, of all spaces: space and target."""
+    rows = reader.rows("SELECT space, target FROM work WHERE view = ?", (SCRUB,))
+    return [(int(row[0]), int(row[1])) for row in rows]
+
+
+def end_scrubs(writer: Writer, pending: Iterable[tuple[int, int]], *, rewritten: bool) -> None:
+    """Note that scrubbings are done; ``rewritten``: the whole file was."""
+    for space, target in pending:
+        work.claim(writer, space, SCRUB, [target])
+    if rewritten:
+        writer.execute("DELETE FROM storage WHERE name = ?", (_REWRITE,))
+
+
+def _value(reader: Reader, name: str) -> int:
+    row = reader.row("SELECT value FROM storage WHERE name = ?", (name,))
+    return int(row[0]) if row else 0
+
+
+def _set(writer: Writer, name: str, value: int) -> None:
+    writer.execute(
+        "INSERT INTO storage (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )
+
+
+def blank_space(writer: Writer, space: int) -> None:
+    """Overwrite what the rows of a space say, before these are deleted as a whole."""
+    for table, (columns, rows) in _OF_SPACE.items():
+        ids = [int(row[0]) for row in writer.rows(rows, (space,))]
+        writer.blank(table, columns, ids)
+    for column in ("name", "path", "document"):
+        labels = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
+        writer.blank("label", ("text",), [int(row[0]) for row in labels if row[0] is not None])
