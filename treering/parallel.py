@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from treering import forks
 
@@ -20,14 +20,22 @@ def halves(work: Callable[[int, int], None], size: int, rows: int) -> None:
 
     With many rows the second half is worked on by another thread. Raises what ``work`` raises.
     """
-    if rows < WORTHWHILE or size < 2:
+    later = _submitted(work, size) if rows >= WORTHWHILE and size > 1 else None
+    if later is None:
         work(0, size)
         return
-    later = _helper().submit(work, size // 2, size)
     try:
         work(0, size // 2)
     finally:
         later.result()
+
+
+def _submitted(work: Callable[[int, int], None], size: int) -> Future[None] | None:
+    """The second half under way; None once the interpreter ends, when no thread may begin."""
+    try:
+        return _helper().submit(work, size // 2, size)
+    except RuntimeError:
+        return None
 
 
 def _helper() -> ThreadPoolExecutor:

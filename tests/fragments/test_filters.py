@@ -21,6 +21,7 @@ from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
 from treering.search.filters import allowed_rows
+from treering.search.metadata import MAX_KEYS
 from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
@@ -129,3 +130,17 @@ def test_a_filter_that_means_nothing_is_refused_as_before(open_memory: Open) -> 
         memory.search("porto", metadata={"": 1})
     with pytest.raises(FilterError):
         memory.search("porto", since=EPOCH, until=EPOCH)
+
+
+def test_the_keys_that_many_searches_filter_by_do_not_pile_up() -> None:
+    with a_memory() as memory:
+        memory.add("A note.", metadata={"k": 1, "t": "x"})
+        for number in range(3 * MAX_KEYS):
+            assert_as_the_database(memory, Filter(metadata={f"key {number}": number}))
+            assert_as_the_database(memory, Filter(metadata={"k": 1}))
+        snapshot = memory._views.searcher.snapshot()
+        assert snapshot is not None
+        kept = list(snapshot.metadata._values)
+        assert len(kept) == MAX_KEYS
+        assert kept[-1] == "k"
+        assert_as_the_database(memory, Filter(metadata={"key 0": 0}))

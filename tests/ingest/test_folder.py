@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,6 +102,30 @@ def test_what_was_changed_while_a_folder_moved_is_gone_from_where_it_was(
     receipt = memory.add(moved, sync=True)
     assert (receipt.moved, receipt.added, receipt.gone) == (2, 1, ("notes/guitar.md",))
     assert "guitar" not in "".join(entry.text for entry in memory.entries())
+
+
+def test_a_file_that_came_from_another_folder_syncs_nothing_there(
+    memory: Memory, notes: Path
+) -> None:
+    memory.add(notes)
+    archive = notes.with_name("archive")
+    archive.mkdir()
+    (notes / "guitar.md").rename(archive / "guitar.md")
+    (notes / "travel" / "croatia.md").unlink()
+    receipt = memory.add(archive, sync=True)
+    assert (receipt.moved, receipt.removed, receipt.gone) == (1, 0, ())
+    assert "notes/travel/croatia.md" in sources(memory)
+
+
+def test_what_cannot_be_looked_at_is_not_gone(memory: Memory, notes: Path, path: Path) -> None:
+    memory.add(notes)
+    with sqlite3.connect(path) as file:
+        file.execute(
+            "UPDATE source SET path = ? WHERE name LIKE '%boiler%'", (f"{notes}/{'x' * 999}",)
+        )
+    receipt = memory.add(notes / "travel", sync=True)
+    assert (receipt.removed, receipt.gone) == (0, ())
+    assert memory.stats().entries == 3
 
 
 def test_a_copy_is_no_move(memory: Memory, notes: Path) -> None:

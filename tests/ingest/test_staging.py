@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
-from treering.errors import InputError, JournalError
+from treering.errors import InputError, JournalFull, UnknownName
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -32,6 +32,9 @@ from treering.journal.contract import Writer
 from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import parse_time
 from treering.journal.sqlite import SqliteDatabase
+
+STAGED = 1 + SLICES + 1
+"""Transactions until all is staged, and known to be."""
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -133,8 +136,85 @@ def test_a_large_import_of_another_text_under_an_id_that_is_here_leaves_nothing(
     assert left(path) == 0
 
 
-STAGED = 1 + SLICES + 1
-"""Transactions until all is staged, and known to be."""
+def superseded(older: int, newer: int) -> str:
+    return f'{{"superseded": "{older:016x}", "by": "{newer:016x}"}}'
+
+
+def test_a_large_import_in_which_entries_supersede_each_other_leaves_nothing(
+    path: Path, open_memory: Open
+) -> None:
+    with pytest.raises(InputError, match="which it supersedes itself"):
+        open_memory(path).import_([*lines(), superseded(1, 2), superseded(2, 3), superseded(3, 1)])
+    assert left(path) == 0
+    assert list(open_memory(path).entries()) == []
+
+
+@pytest.mark.parametrize("count", [3, COUNT])
+def test_an_import_says_what_holds_of_a_text_that_is_here_under_another_id(
+    path: Path, open_memory: Open, count: int
+) -> None:
+    memory = open_memory(path)
+    [own] = memory.import_([next(lines()), list(lines(2))[2].replace(f"{1:016x}", "own")]).ids
+    memory.import_([*lines(count), superseded(1, 2)])
+    newer = memory.get(own).superseded_by
+    assert newer is not None
+    assert newer.entry_id == f"{2:016x}"
+    assert left(path) == 0
+
+
+class Interrupted(Counting):
+    """A database in which somebody else does something after the n-th write transaction."""
+
+    def __init__(self, path: Path, last: int, act: Callable[[], object]) -> None:
+        super().__init__(path)
+        self._last, self._act = last, act
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        with super().write() as writer:
+            yield writer
+        if self.writes == self._last:
+            self._act()
+
+
+def test_what_is_forgotten_while_it_is_taken_in_keeps_nobody_out(
+    path: Path, open_memory: Open
+) -> None:
+    other = open_memory(path)
+    database = Interrupted(path, STAGED + 1, lambda: other.forget(f"{1:016x}"))
+    with Memory(database, "default", HashingEmbedder(), "none") as memory:
+        memory.import_([*lines(), superseded(1, 2)])
+    assert left(path) == 0
+    assert len(list(open_memory(path).entries())) == COUNT - 1
+
+
+class Full(SqliteDatabase):
+    """A database whose disk is full."""
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        raise JournalFull("the disk is full")
+        yield
+
+
+def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: Open) -> None:
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "tests.ingest.staging_process",
+            str(path),
+            "default",
+            f"{STAGED + 2}",
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    with Memory(Full(path), "default", HashingEmbedder(), "none") as memory:
+        assert texts(memory, "talk") == [text_of(number) for number in range(SLICE_ENTRIES)]
+        with pytest.raises(JournalFull):
+            memory.settle()
+    assert len(texts(open_memory(path), "talk")) == COUNT
 
 
 @pytest.mark.parametrize("last", [1, 2, STAGED - 1, STAGED, STAGED + 1, WRITES - 1, WRITES])
@@ -154,6 +234,43 @@ def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
     assert memory.settle().fragments == COUNT * is_whole
     assert memory.check() == []
     assert memory.import_(lines()).unchanged == COUNT * is_whole
+
+
+@pytest.mark.parametrize("last", [STAGED - 1, STAGED + 1])
+def test_what_was_cut_short_goes_with_its_space(path: Path, open_memory: Open, last: int) -> None:
+    other = open_memory(path, space="other")
+    other.add("Mine.")
+    open_memory(path, space="talks").add("Here before.")
+    subprocess.run(
+        [sys.executable, "-m", "tests.ingest.staging_process", str(path), "talks", str(last)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    assert left(path) > 0
+    assert other.forget_space("talks").scrubbed
+    assert left(path) == 0
+    assert b"of the import, which nobody else says" not in path.read_bytes()
+    assert other.spaces() == ["other"]
+    assert list(open_memory(path, space="talks", create=True).entries()) == []
+
+
+def test_a_space_that_is_removed_while_it_is_filled_stays_removed(
+    path: Path, open_memory: Open
+) -> None:
+    other = open_memory(path, space="other")
+    other.add("Mine.")
+
+    def removed_midway() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        other.forget_space("talks")
+        yield from list(lines(COUNT + 2 * SLICE_ENTRIES))[COUNT + SLICE_ENTRIES + 1 :]
+
+    memory = open_memory(path, space="talks")
+    memory.add("Here before.")
+    with pytest.raises(UnknownName, match="removed while this was taken in"):
+        memory.import_(removed_midway())
+    assert other.spaces() == ["other"]
+    assert left(path) == 0
 
 
 def test_what_another_process_is_taking_in_is_left_to_it(path: Path, open_memory: Open) -> None:
@@ -219,7 +336,7 @@ def test_a_space_that_is_removed_takes_along_what_is_staged_for_it(
         assert text_of(0).encode() not in bytes_of(path)
         yield from islice(lines(), 1, None)  # without the header
 
-    with pytest.raises(JournalError, match="the space was removed"):
+    with pytest.raises(UnknownName, match="was removed while"):
         memory.import_(while_it_is_staged())
     assert memory.spaces() == []
     assert left(path) == 0

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Open
 from treering import Memory
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, LLMError, UnknownName
 from treering.journal import scrub
 from treering.journal.open import open_database
 from treering.journal.space import names
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import keys
 from treering.views import erase
 
@@ -230,3 +230,32 @@ def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> Non
     with closing(open_database(path)) as database:
         keys.add(database, "new")
     assert open_memory(space="new").search("Porto") == []
+
+
+@pytest.mark.parametrize("operation", ["ask", "chat", "judge", "memos", "tree", "settle"])
+def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
+    open_memory: Open, operation: str
+) -> None:
+    other = open_memory(space="ben")
+    other.add("Ben likes trains.")
+
+    def removed(_: Request) -> None:
+        if PERSON in other.spaces():
+            other.forget_space(PERSON)
+
+    memory = open_memory(
+        space=PERSON, llm=ScriptedLLM(lambda _: "yes, she moved", before_reply=removed)
+    )
+    memory.add([*TEXTS, {**TEXTS[0], "content": "I moved: I live in Faro with my cat Miu now."}])
+    for number in range(30):
+        memory.add([{"role": "user", "name": "Eva", "content": f"Line {number} on boats."}])
+    with suppress(LLMError, UnknownName):  # the space is not there; nor is that a good reply
+        {
+            "ask": lambda: memory.ask("Where does Ana live?"),
+            "chat": lambda: memory.chat("Where does Ana live?"),
+            "judge": memory.facts.judge,
+            "memos": memory.memos.settle,
+            "tree": memory.tree.settle,
+            "settle": memory.settle,
+        }[operation]()
+    assert other.spaces() == ["ben"]

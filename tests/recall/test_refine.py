@@ -13,6 +13,8 @@ from treering import Memory
 from treering.journal.space import SpaceReader
 from treering.records import Filter, Hit
 from treering.search.own import MODES, Mode
+from treering.search.rank import MOST_REFINED
+from treering.search.relations.decay import Time
 from treering.search.relations.defaults import DEFAULTS, Weighted
 from treering.search.relations.registry import Plan
 from treering.search.relations.semantic import Semantic
@@ -66,6 +68,31 @@ def test_eight_bits_find_the_same_with_the_same_scores(
                 assert hit.score == pytest.approx(other.score, abs=0.1)
                 assert hit.why.cosine == pytest.approx(other.why.cosine, abs=1e-5)
                 assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
+
+
+def test_items_without_a_time_are_found_in_eight_bits_by_the_relation_of_time(
+    open_memory: Open,
+) -> None:
+    memory = filled(open_memory)  # its novel has no times
+    plan: Plan = {
+        kind: [*weighted, Weighted(Time(3_600.0), 1.0)] for kind, weighted in DEFAULTS.items()
+    }
+    found = searcher(memory, 0).search(QUERIES, 20, Filter(), "hybrid", plan)
+    right = searcher(memory, 10_000).search(QUERIES, 20, Filter(), "hybrid", plan)
+    assert [as_pairs(hits) for hits in found] == [as_pairs(hits) for hits in right]
+
+
+def test_more_hits_than_are_scored_exactly_come_best_first(open_memory: Open) -> None:
+    memory = filled(open_memory)
+    rng = np.random.default_rng(6)
+    said = [" ".join(rng.choice(WORDS, 6)) for _ in range(2 * MOST_REFINED)]
+    memory.add([{"role": "user", "content": text} for text in said], source="more")
+    for hits in searcher(memory, 0).search(QUERIES, 3 * MOST_REFINED, Filter(), "hybrid", DEFAULTS):
+        scores = [hit.score for hit in hits]
+        assert len(scores) > MOST_REFINED
+        assert scores == sorted(scores, reverse=True)
+        for hit in hits:
+            assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
 
 
 def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:

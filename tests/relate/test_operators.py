@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import MISSING, Items, Operator, Relation
-from treering.search.relations.decay import ContextRelation, Time
+from treering.search.relations.contract import MISSING, Items, LocalOperator, Operator, Relation
+from treering.search.relations.decay import FAR, ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.semantic import Semantic
 
@@ -139,6 +139,44 @@ def test_an_operator_equals_its_formula_for_one_query_and_for_many(
     assert_close(operator.propagate(scores), expected, scale)
     for column in range(columns):
         assert_close(operator.propagate(scores[:, column]), expected[:, column], scale)
+
+
+LOCAL = [
+    pytest.param(ContextRelation(0.8), context(0.8, "document"), id="context"),
+    pytest.param(Time(86_400.0), time(86_400.0), id="time"),
+]
+
+
+@pytest.mark.parametrize(("relation", "formula"), LOCAL)
+@given(items=spaces(), seed=st.integers(0, 99))
+def test_what_a_few_items_pass_on_is_theirs_of_the_formula(
+    relation: Relation, formula: Formula, items: Items, seed: int
+) -> None:
+    operator = relation.bind(items)
+    assert isinstance(operator, LocalOperator)
+    matrix = formula(items)
+    few = np.flatnonzero(np.random.default_rng(seed).random(len(items)) < 0.3)
+    near = operator.near(few, 0.02)
+    clear = np.abs(matrix[few] - 0.02) > 1e-4  # else rounding tells
+    reached = ((matrix[few] > 0.02) & clear).any(axis=0)
+    assert set(few) | set(np.flatnonzero(reached)) <= set(near)
+    possible = ((matrix[few] > 0.02) | ~clear).any(axis=0)
+    assert set(near) <= set(few) | set(np.flatnonzero(possible))
+    scores = scores_of(len(near), 1, seed)[:, 0]
+    expected = matrix[np.ix_(near, near)] @ scores.astype(np.float64)
+    np.testing.assert_allclose(operator.among(near, scores), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_items_of_one_time_do_not_all_count_as_near() -> None:
+    size = 4_000
+    codes = np.zeros(size, dtype=np.int64)
+    nothing = np.zeros((size, 0), dtype=np.float32)
+    items = Items(codes, np.arange(size), codes, codes, np.zeros(size), nothing)
+    operator = Time().bind(items)
+    assert isinstance(operator, LocalOperator)
+    middle = size // 2
+    near = operator.near(np.array([middle]), 0.02)
+    assert near.tolist() == list(range(middle - FAR, middle + FAR + 1))
 
 
 @pytest.mark.parametrize(("relation", "formula"), CASES)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,3 +109,24 @@ def test_both_halves_of_large_work_are_done_and_errors_reach_the_caller() -> Non
 
     with pytest.raises(ValueError, match="from"):
         parallel.halves(fail, 7, rows=1_000_000)
+
+
+OUTLIVING = """
+import threading
+from treering import parallel
+
+def work():
+    threading.main_thread().join()
+    done = []
+    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=1_000_000)
+    print(done)
+
+threading.Thread(target=work).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_one_does_both_halves() -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", OUTLIVING], capture_output=True, text=True, timeout=60
+    )
+    assert (process.stdout.strip(), process.stderr) == ("[(0, 7)]", "")

@@ -128,3 +128,49 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 400)
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["True", "True", "True"]
+
+
+UNREAD = b"GET /docs/assets/redoc.standalone.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+REQUESTS = 20  # whose replies are longer than any buffer
+
+
+def deaf(url: str) -> socket.socket:
+    """A client that asks for much, and reads none of it by itself."""
+    address = urlsplit(url)
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+    client.connect((address.hostname, address.port))
+    client.sendall(UNREAD * REQUESTS)
+    return client
+
+
+def is_answered(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/healthz", timeout=20).status_code == 200
+    except httpx2.TransportError:
+        return False  # closed before it was answered
+
+
+def test_clients_that_read_nothing_take_no_place_from_others(path: Path) -> None:
+    with serving(url=path, max_connections=2) as url, ExitStack() as stack:
+        for _ in range(2):
+            deaf_client = stack.enter_context(deaf(url))
+            assert deaf_client.recv(1) == b"H"  # its reply is on the way
+        assert all(is_answered(url) for _ in range(5))
+
+
+def test_a_client_that_reads_nothing_is_given_up_on(path: Path) -> None:
+    with serving(url=path, unread_s=0.2, header_s=1.0) as url, deaf(url) as client:
+        whole = len(httpx2.get(f"{url}/docs/assets/redoc.standalone.js").content)
+        with connected(url) as silent:
+            assert answer(silent).startswith(b"HTTP/1.1 408 ")  # long after two looks
+        assert len(answer(client)) < REQUESTS * whole
+
+
+def test_the_body_of_a_refused_request_does_not_hold_a_connection(path: Path) -> None:
+    head = b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    with serving(url=path, header_s=0.3) as url, connected(url) as client:
+        client.sendall(head)
+        assert client.recv(65_536).startswith(b"HTTP/1.1 404 ")
+        client.sendall(b"a")
+        assert answer(client).startswith(b"HTTP/1.1 408 ")

@@ -42,6 +42,7 @@ def test_where_there_are_keys_the_pages_are_behind_them(serve: Serve, make_key: 
         assert client.get(path, auth=("", key)).status_code == 200
         assert client.get(path, auth=("ana", "tr_wrong")).status_code == 401
         assert client.get(path, headers={"Authorization": "Basic %%%"}).status_code == 401
+        assert client.get(path, auth=("ana", "ключ")).status_code == 401
 
 
 def test_a_password_opens_nothing_but_the_pages(serve: Serve, make_key: MakeKey) -> None:

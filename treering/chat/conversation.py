@@ -235,7 +235,8 @@ class Conversations:
         try:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
-                unanswered.give_up(writer, writer.id, open_round.entries, asker)
+                if writer.is_there:
+                    unanswered.give_up(writer, writer.id, open_round.entries, asker)
         except JournalError as error:  # what stopped the round is what the caller must hear of
             log.warning("said again, a message without a reply is kept twice: %s", error)
 

@@ -56,8 +56,11 @@ class KnownFolder:
         source = self._lost.pop(digest, None)
         if source is not None:
             place, before = path.relative_to(self.root).parts, PurePath(str(source.path))
-            if before.parts[-len(place) :] == place:  # the folder was moved as a whole
-                self.roots.add(PurePath(*before.parts[: -len(place)]))
+            root = PurePath(*before.parts[: -len(place)])
+            # Only a folder that is there no more was moved as a whole. From another one a single
+            # file came, and what else is gone from that is not this folder's.
+            if before.parts[-len(place) :] == place and not _exists(root):
+                self.roots.add(root)
         return source
 
     def gone(self, reader: Reader, space: int) -> list[FileSource]:
@@ -73,7 +76,15 @@ class KnownFolder:
 
 def _is_there(file: FileSource) -> bool:
     """Whether the file that a source was read from is where it was."""
-    return file.path is not None and Path(file.path).exists()
+    return file.path is not None and _exists(PurePath(file.path))
+
+
+def _exists(path: PurePath) -> bool:
+    """Whether a path exists. One that cannot be looked at does: it must not pass for gone."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return True
 
 
 def _base(root: Path, sources: Iterable[FileSource]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -9,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError, MissingExtra, UnknownName
+from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra, UnknownName
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
@@ -30,6 +31,8 @@ from treering.views.facts import store as facts
 from treering.views.memos import changes
 from treering.views.tree import planting
 
+log = logging.getLogger("treering")
+
 Message = Mapping[str, Any]
 
 
@@ -44,6 +47,13 @@ class Intake:
     def recover(self) -> None:
         """Finish or remove what processes that are gone were taking in. Raises JournalError."""
         self._staging.recover()
+
+    def recover_if_possible(self) -> None:
+        """``recover``, but a disk that is full or busy leaves it to ``settle``."""
+        try:
+            self.recover()
+        except (JournalBusy, JournalFull) as error:
+            log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
 
     def add(
         self,
@@ -178,15 +188,19 @@ class Intake:
         name = known.name(path)
         checked_name(name, "source")
         moved = known.moved(path, files.digest(path, envelope))
-        with self._space.write() as writer:
-            if moved is None or entries.parts_of(writer, writer.id, name):
-                moved = None
-            else:
-                seqs = entries.of_source(writer, writer.id, moved.whole)
-                entries.rename_file(writer, writer.id, moved.whole, name, str(path))
-                facts.rename(writer, writer.id, moved.whole, name, seqs)
+        is_renamed = moved is not None and self._rename(moved.whole, name, path)
         receipt = self._file(path, name, envelope, documents)
-        return replace(receipt, moved=1) if moved else receipt
+        return replace(receipt, moved=1) if is_renamed else receipt
+
+    def _rename(self, old: str, new: str, path: Path) -> bool:
+        """Give the source of a file another name and path, unless that name is taken."""
+        with self._space.write() as writer:
+            if entries.parts_of(writer, writer.id, new):
+                return False
+            seqs = entries.of_source(writer, writer.id, old)
+            entries.rename_file(writer, writer.id, old, new, str(path))
+            facts.rename(writer, writer.id, old, new, seqs)
+        return True
 
     def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
         """What was read from files that are gone: named, and with ``sync`` erased."""
@@ -246,8 +260,9 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return self._staging.take_in(chain(first, lists), plan)
+        same: dict[str, str] = {}
         with self._space.write() as writer:
-            receipts = [slices.store(writer, slice_, plan) for slice_ in first]
+            receipts = [slices.store(writer, slice_, plan, same) for slice_ in first]
             plan.finish(writer)
         return Receipt.total(receipts)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.ingest.exchange import SupersededLine
 from treering.journal import entries, ledger, supersession
 from treering.journal.entries import Draft, FileSource
@@ -17,12 +18,17 @@ from treering.journal.space import SpaceWriter
 from treering.records import Receipt
 from treering.views.memos import changes
 
+log = logging.getLogger("treering")
+
 SLICE_ENTRIES: Final = 250
 SLICE_CHARS: Final = 1 << 17
 """A slice is stored in some hundredths of a second: others wait no longer for it."""
 
 SLICES_AT_ONCE: Final = 4
 """So many slices are one transaction; what is larger is staged."""
+
+SameText = MutableMapping[str, str]
+"""Ids of an import whose text its source has under another id, and that id."""
 
 Item = tuple[str, Draft | FileSource | SupersededLine]
 """A source with an entry of it, or with the file that it was read from; of two entries, and no
@@ -36,8 +42,9 @@ _FIELDS: Final = [field.name for field in fields(Draft)]
 class Plan:
     """How entries are taken in, and what belongs to them.
 
-    ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now; else
-    another text is an error. ``appends``: the source no longer holds just what a file brought.
+    ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now, and
+    what cannot be said of two entries any more is left out; else both are errors. ``appends``: the
+    source no longer holds just what a file brought.
     ``settings`` are those of an import, and None for anything else.
     """
 
@@ -77,21 +84,38 @@ def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield slice_
 
 
-def store(writer: SpaceWriter, items: Sequence[Item], plan: Plan) -> Receipt:
-    """Store a slice. Raises InputError for an id that is here with another text, unless kept."""
+def store(
+    writer: SpaceWriter, items: Sequence[Item], plan: Plan, same: SameText | None = None
+) -> Receipt:
+    """Store a slice. ``same`` is that of the slices before, and is added to.
+
+    Raises InputError for an id that is here with another text, and InputError or UnknownName for
+    what cannot be said of two entries, unless kept.
+    """
+    same = {} if same is None else same
     receipts: list[Receipt] = []
     for (source, _), group in groupby(items, key=_kind_of):
         members = [item for _, item in group]
         if drafts := [item for item in members if isinstance(item, Draft)]:
             place = entries.source_id(writer, writer.id, source)
-            receipts.append(_append(writer, source, place, drafts, plan))
+            receipts.append(_append(writer, source, place, drafts, plan, same))
         for item in members:
             if isinstance(item, FileSource):
                 entries.source_id(writer, writer.id, source)
                 entries.set_file(writer, writer.id, item)
             elif isinstance(item, SupersededLine):
-                supersede(writer, item.older, item.newer)
+                _say(writer, item, plan, same)
     return Receipt.total(receipts)
+
+
+def _say(writer: SpaceWriter, line: SupersededLine, plan: Plan, same: SameText) -> None:
+    older, newer = same.get(line.older, line.older), same.get(line.newer, line.newer)
+    try:
+        supersede(writer, older, newer)
+    except (InputError, UnknownName) as error:
+        if not plan.keeps:
+            raise
+        log.warning("left out that %r is superseded by %r: %s", older, newer, error)
 
 
 def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
@@ -109,14 +133,33 @@ def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
 
 
 def _append(
-    writer: SpaceWriter, source: str, place: int, drafts: Sequence[Draft], plan: Plan
+    writer: SpaceWriter,
+    source: str,
+    place: int,
+    drafts: Sequence[Draft],
+    plan: Plan,
+    same: SameText,
 ) -> Receipt:
     new = _new_ids(writer, drafts) if plan.keeps else drafts
     queue = changes.VIEW if source == changes.SOURCE else None
     done = entries.append(writer, writer.id, place, new, queue)
     if plan.appends and done.ids:
         entries.set_source_digest(writer, writer.id, source, None)
+    same.update(_same_text(writer, place, new, done.ids))
     return Receipt(ids=tuple(done.ids), unchanged=done.unchanged + len(drafts) - len(new))
+
+
+def _same_text(
+    writer: SpaceWriter, place: int, drafts: Sequence[Draft], stored: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The ids of drafts that are here under another id, and that id."""
+    left = {draft.id for draft in drafts if draft.id is not None}.difference(stored)
+    left.difference_update(entries.digests(writer, writer.id, left))
+    for draft in drafts:
+        if draft.id in left:
+            here = entries.id_of_digest(writer, place, draft.digest())
+            if here is not None:
+                yield draft.id, here
 
 
 def _new_ids(writer: SpaceWriter, drafts: Sequence[Draft]) -> list[Draft]:

@@ -23,11 +23,12 @@ from typing import Final
 import numpy as np
 
 from treering import forks
-from treering.errors import InputError, JournalError
+from treering.errors import InputError, JournalError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import entries, staged
+from treering.journal import entries, staged, supersession
+from treering.journal.contract import Reader
 from treering.journal.entries import Draft
 from treering.journal.space import Space
 from treering.records import Receipt
@@ -101,6 +102,7 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._space.database.write() as writer:
+                self._ensure_there(writer, intake)
                 staged.put(writer, intake, slices.to_json(items))
             _give_way(began)
         if not keeps:
@@ -108,8 +110,10 @@ class Staging:
         with self._space.read() as reader:
             for entry_id in ids.not_among_them():
                 entries.seq_of(reader, reader.id, entry_id)
+            if ids.superseded:
+                _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
         with self._space.database.write() as writer:
-            staged.set_whole(writer, intake)
+            writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,))
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -123,25 +127,36 @@ class Staging:
     def _move(self, intake: int, plan: Plan) -> Receipt:
         """Take in the slices that wait, each in a transaction; then end it.
 
-        What has come under an id of theirs since that was looked up came later, and stays.
+        What has come under an id of theirs since that was looked up came later, and stays. What
+        was said of two entries is left out if that cannot be said any more, as one of them went.
         """
         receipts: list[Receipt] = []
+        same: dict[str, str] = {}
         last = _NO_SLICE
         while True:
             began = time.monotonic()
             with self._space.write() as writer:
                 waiting = staged.next_slice(writer, intake, last)
                 if waiting is None:
-                    if staged.end(writer, intake):
-                        plan.finish(writer)
+                    self._ensure_there(writer, intake)
+                    plan.finish(writer)
+                    staged.end(writer, intake)
                     break
                 last, content = waiting
                 items = slices.from_json(content)
-                receipts.append(slices.store(writer, items, replace(plan, keeps=True)))
+                receipts.append(slices.store(writer, items, replace(plan, keeps=True), same))
                 staged.blank(writer, [last])
             _give_way(began)
         self._sweep()
         return Receipt.total(receipts)
+
+    def _ensure_there(self, reader: Reader, intake: int) -> None:
+        """Raise UnknownName if the space was removed meanwhile, and with it what was staged."""
+        if reader.row("SELECT 1 FROM intake WHERE id = ?", (intake,)) is None:
+            raise UnknownName(
+                f"the space {self._space.name!r} was removed while this was taken in; take it in "
+                "again to begin the space anew"
+            )
 
     def _discard(self, intake: int) -> None:
         """Remove what was staged. An error leaves it to whoever opens the space next."""
@@ -218,21 +233,22 @@ class _Identities:
 
     def __init__(self) -> None:
         self._ids, self._texts = array("q"), array("q")
-        self._mentioned: set[str] = set()
+        self.superseded: list[SupersededLine] = []
 
     def add(self, items: Sequence[Item]) -> None:
-        """Note the entries that have ids, and the ids that are spoken of."""
+        """Note the entries that have ids, and which of two entries holds."""
         for _, item in items:
             if isinstance(item, Draft) and item.id is not None:
                 self._ids.append(hash(item.id))
                 self._texts.append(hash(item.text))
             elif isinstance(item, SupersededLine):
-                self._mentioned |= {item.older, item.newer}
+                self.superseded.append(item)
 
     def not_among_them(self) -> list[str]:
         """The ids that are spoken of and that none of these entries has."""
-        here = set(self._ids) if self._mentioned else set()
-        return sorted(entry_id for entry_id in self._mentioned if hash(entry_id) not in here)
+        mentioned = {each for line in self.superseded for each in (line.older, line.newer)}
+        here = set(self._ids) if mentioned else set()
+        return sorted(entry_id for entry_id in mentioned if hash(entry_id) not in here)
 
     def refuse_contradictions(self) -> None:
         """Raise InputError if an id comes twice, with different texts."""
@@ -245,6 +261,21 @@ class _Identities:
                 f"entry {number} of these has the id of an earlier one and another text; "
                 "give every entry an id of its own"
             )
+
+
+def _refuse_circles(here: Iterable[tuple[str, str]], superseded: Sequence[SupersededLine]) -> None:
+    """Raise InputError if lines would let an entry hold instead of itself, by way of others."""
+    newer_of = dict(here)
+    for line in superseded:
+        holds: str | None = line.newer
+        while holds is not None and holds != line.older:
+            holds = newer_of.get(holds)
+        if holds is not None:
+            raise InputError(
+                f"{line.older!r} is superseded by {line.newer!r}, which it supersedes itself; "
+                "take one of the two back"
+            )
+        newer_of[line.older] = line.newer
 
 
 @contextmanager

@@ -164,6 +164,8 @@ def _give_up(space: Space, claim: RequestClaim) -> None:
     """Let the next attempt begin at once; what this one has stored stays noted."""
     try:
         with space.write() as writer:
+            if not writer.is_there:  # removed with the claim
+                return
             mine = "space = ? AND key = ? AND attempt = ?"
             values = (writer.id, claim.key, claim.attempt)
             writer.execute(f"UPDATE claim SET claimer = NULL WHERE {mine}", values)

@@ -489,6 +489,12 @@ def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
     return row is not None
 
 
+def id_of_digest(reader: Reader, source: int, digest: bytes) -> str | None:
+    """The id of the entry of a source that has that content."""
+    row = reader.row("SELECT id FROM entry WHERE source = ? AND digest = ?", (source, digest))
+    return None if row is None else str(row[0])
+
+
 def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
     rows = read(reader, "e.space = ? AND e.id = ?", (space, identity))

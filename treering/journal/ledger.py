@@ -7,7 +7,7 @@ from typing import Any
 
 from treering.journal import damage, entries
 from treering.journal.contract import Reader, Writer
-from treering.journal.space import SpaceReader
+from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Spent
 
 
@@ -29,8 +29,10 @@ def save_settings(writer: Writer, space: int, settings: dict[str, Any]) -> None:
     writer.execute("UPDATE space SET settings = ? WHERE id = ?", (json.dumps(settings), space))
 
 
-def spend(writer: Writer, space: int, cost: Spent) -> None:
-    """Add a cost to the ledger."""
+def spend(writer: SpaceWriter, cost: Spent) -> None:
+    """Add a cost to the ledger, unless the space is gone, removed while its model was at work."""
+    if not writer.is_there:
+        return
     writer.execute(
         "INSERT INTO spent (space, operation, model, calls, prompt_tokens, completion_tokens)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (space, operation, model) DO UPDATE SET"
@@ -38,7 +40,7 @@ def spend(writer: Writer, space: int, cost: Spent) -> None:
         " prompt_tokens = prompt_tokens + excluded.prompt_tokens,"
         " completion_tokens = completion_tokens + excluded.completion_tokens",
         (
-            space,
+            writer.id,
             cost.operation,
             cost.model,
             cost.calls,

@@ -1,4 +1,5 @@
-"""Removing a space as a whole: its rows in every table, its name, and the keys that open only it.
+"""Removing a space as a whole: its rows in every table, its name, the keys that open only it, and
+what waits to be taken in.
 
 The tables are asked of the database, not listed: those of views of other packages are among them.
 What users wrote is overwritten where it stands; those tables have no column of a space. What is
@@ -8,6 +9,7 @@ bytes are in it until then, and goes when that is done.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -27,26 +29,22 @@ class _Link:
 
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
-    """Delete all rows of a space and the keys that open it; return how many went, by table.
-
-    What waits to be taken in into it goes, too.
-    """
+    """Delete all rows of a space, by its number and its name; return how many went, by table."""
     storage.blank_space(writer, space)
-    _drop_staged(writer, name)
+    _blank_staged(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
     writer.execute("PRAGMA defer_foreign_keys = ON")
     names = tables(writer)
-    own = {table for table in names if _has_space(writer, table)}
     links = [link for table in names for link in _links(writer, table)]
-    gone: dict[str, int] = {}
-    for table in names:
-        if table not in own:
+    gone: Counter[str] = Counter()
+    # Most tables have the number of the space; keys, and what waits to be taken in, have its name.
+    for value in (space, name):
+        own = {table for table in names if _has_space(writer, table, type(value))}
+        for table in sorted(set(names) - own):
             for condition in _conditions(table, own, links):
-                sql = f'DELETE FROM "{table}" WHERE {condition}'
-                gone[table] = gone.get(table, 0) + writer.execute(sql, (space,))
-    for table in own:
-        gone[table] = writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (space,))
-    gone["serve_key"] = writer.execute("DELETE FROM serve_key WHERE space = ?", (name,))
+                gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE {condition}', (value,))
+        for table in own:
+            gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (value,))
     writer.execute(
         "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}' WHERE id = ?",
         (f"{UNNAMED}{space}", space),
@@ -70,12 +68,13 @@ def finish(writer: Writer, spaces: Iterable[int]) -> None:
     )
 
 
-def _drop_staged(writer: Writer, name: str) -> None:
-    """Overwrite the slices that wait for a space of a name, and forget about them."""
+def _blank_staged(writer: Writer, name: str) -> None:
+    """Overwrite the slices that wait for a space of a name; delete them if no other ones wait."""
     intakes = [int(r[0]) for r in writer.rows("SELECT id FROM intake WHERE space = ?", (name,))]
     for intake in intakes:
         staged.blank(writer, staged.waiting(writer, intake))
-        staged.end(writer, intake)
+    while intakes and staged.has_blank(writer):
+        staged.drop_blank(writer)
 
 
 def tables(reader: Reader) -> list[str]:
@@ -84,12 +83,10 @@ def tables(reader: Reader) -> list[str]:
     return [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
 
 
-def _has_space(reader: Reader, table: str) -> bool:
-    """Whether the rows of a table have the number of their space. A key has the name of one."""
-    row = reader.row(
-        "SELECT 1 FROM pragma_table_info(?) WHERE name = 'space' AND type <> 'TEXT'", (table,)
-    )
-    return row is not None
+def _has_space(reader: Reader, table: str, form: type[int | str]) -> bool:
+    """Whether the rows of a table have the number of their space, or its name."""
+    row = reader.row("SELECT type FROM pragma_table_info(?) WHERE name = 'space'", (table,))
+    return row is not None and (row[0] == "TEXT") == (form is str)
 
 
 def _links(reader: Reader, table: str) -> Iterator[_Link]:

@@ -76,6 +76,12 @@ class SpaceReader:
         return self.state.id
 
     @property
+    def is_there(self) -> bool:
+        """Whether the space has a row. Who writes what came of it asks first: it may have been
+        removed since, and must not begin anew by that."""
+        return self.state.id != NOWHERE
+
+    @property
     def state(self) -> SpaceState:
         """Revision and models, as of this transaction."""
         if self._read_state is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treering.errors import JournalError
 from treering.journal import storage
 from treering.journal.contract import Reader, Writer
 
@@ -16,26 +15,8 @@ _WAITING_ANYWHERE = "SELECT 1 FROM intake_slice WHERE NOT taken LIMIT 1"
 
 
 def put(writer: Writer, intake: int, items: bytes) -> None:
-    """Stage a slice. Raises JournalError if the space was removed meanwhile."""
-    put_in = writer.execute(
-        "INSERT INTO intake_slice (intake, items) SELECT id, ? FROM intake WHERE id = ?",
-        (items, intake),
-    )
-    if not put_in:
-        raise _removed()
-
-
-def set_whole(writer: Writer, intake: int) -> None:
-    """Note that all slices are here. Raises JournalError if the space was removed meanwhile."""
-    if not writer.execute("UPDATE intake SET whole = 1 WHERE id = ?", (intake,)):
-        raise _removed()
-
-
-def _removed() -> JournalError:
-    return JournalError(
-        "the space was removed while this was on its way into it; nothing of it was stored, so add "
-        "it again if it is wanted"
-    )
+    """Stage a slice."""
+    writer.execute("INSERT INTO intake_slice (intake, items) VALUES (?, ?)", (intake, items))
 
 
 def next_slice(reader: Reader, intake: int, after: int) -> tuple[int, bytes] | None:
@@ -62,9 +43,9 @@ def blank(writer: Writer, slices: Sequence[int]) -> None:
     writer.many("UPDATE intake_slice SET taken = 1 WHERE id = ?", ((slice_,) for slice_ in slices))
 
 
-def end(writer: Writer, intake: int) -> bool:
-    """Note that nothing of an intake waits any more. False if its space was removed meanwhile."""
-    return bool(writer.execute("DELETE FROM intake WHERE id = ?", (intake,)))
+def end(writer: Writer, intake: int) -> None:
+    """Note that nothing of an intake waits any more."""
+    writer.execute("DELETE FROM intake WHERE id = ?", (intake,))
 
 
 def has_blank(reader: Reader) -> bool:

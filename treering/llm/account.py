@@ -45,4 +45,4 @@ class ModelAccount:
             operation, reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens
         )
         with self._space.write() as writer:
-            ledger.spend(writer, writer.id, cost)
+            ledger.spend(writer, cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +19,10 @@ from treering.search.reading import Ints
 from treering.search.relations.contract import MISSING
 
 NONE: Final = -1
+
+MAX_KEYS: Final = 16
+"""Keys whose values are kept, those asked for last: each takes four bytes a row, and whoever
+searches chooses the keys."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
@@ -36,7 +41,7 @@ class Metadata:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: dict[str, _Values] = {}
+        self._values: OrderedDict[str, _Values] = OrderedDict()  # as they were asked for
 
     def without(self, gone: Codes) -> Metadata:
         """For a snapshot without some rows, given ascending.
@@ -45,10 +50,9 @@ class Metadata:
         """
         result = Metadata()
         with self._lock:
-            result._values = {
-                key: _Values(values.codes, without(values.rows, gone[gone < len(values.rows)]))
-                for key, values in self._values.items()
-            }
+            for key, values in self._values.items():
+                rows = without(values.rows, gone[gone < len(values.rows)])
+                result._values[key] = _Values(values.codes, rows)
         return result
 
     def meeting(
@@ -61,6 +65,9 @@ class Metadata:
             values = self._values.get(key)
             if values is None or len(values.rows) < size:
                 values = self._values[key] = _read(reader, space, entry[:size], key, values)
+            self._values.move_to_end(key)
+            if len(self._values) > MAX_KEYS:
+                self._values.popitem(last=False)
         code = values.codes.get(_literal(value), NONE)
         meeting = np.zeros(len(entry), dtype=np.bool_)
         if code != NONE:

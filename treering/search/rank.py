@@ -108,10 +108,10 @@ class Ranking:
             return _best(self.scores[:, query], k, allowed)
         deep = max(k, min(k + EXTRA, MOST_REFINED))
         rows = _best(self.scores[:, query], deep, allowed)
-        front = np.sort(rows[:MOST_REFINED])
-        self.refinement.refine(self.scores, front, query)
-        order = np.argsort(-self.scores[front, query], kind="stable")
-        best: Codes = np.concatenate([front[order], rows[MOST_REFINED:]])[:k]
+        self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
+        rows = np.sort(rows)  # an exact score may also fall below one that is not
+        order = np.argsort(-self.scores[rows, query], kind="stable")
+        best: Codes = rows[order][:k]
         return best
 
 

@@ -97,7 +97,8 @@ def with_bearer(headers: Headers) -> Headers:
         return headers
     try:
         password = base64.b64decode(encoded, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
+        password.encode("latin-1")  # which is all that a header can hold, and more than a key has
+    except (binascii.Error, UnicodeError):
         return headers  # refused as what it is: no key
     return Headers(dict(headers) | {"authorization": f"Bearer {password}"})
 

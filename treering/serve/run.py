@@ -46,6 +46,7 @@ def configuration(app: FastAPI, settings: ServerSettings, **options: Any) -> uvi
         connections=room_for(settings.max_connections),
         header_bytes=settings.header_bytes,
         header_s=settings.header_s,
+        unread_s=settings.unread_s,
     )
     defaults: dict[str, Any] = {
         "log_config": None,

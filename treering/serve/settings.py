@@ -34,6 +34,9 @@ HEADER_S = 30.0
 """What comes of a request before its key can be known. Browsers and clients send a few kilobytes,
 at once; a browser may also open a connection that it does not use."""
 
+UNREAD_S = 30.0
+"""How long a client may read nothing at all of a reply that is on its way."""
+
 REQUESTS_PER_S = 200.0
 BURST = 400
 """What one key may ask for: far above an agent's use, below what would starve the other keys."""
@@ -58,7 +61,8 @@ class ServerSettings:
     that the proxy passes chats on to, with ``upstream_key``; ``recall_budget`` is how many tokens
     of memories it adds to one, 0 for none. A request that is sent again while it is
     still being done waits ``patience_s`` for its reply. The headers of a request may have
-    ``header_bytes`` and take ``header_s`` seconds. A reply through the proxy that has more than
+    ``header_bytes`` and take ``header_s`` seconds; a client that reads nothing of a reply for
+    ``unread_s`` seconds is given up on. A reply through the proxy that has more than
     ``max_reply_bytes`` is not remembered and, unless it is streamed, not passed on.
     """
 
@@ -76,6 +80,7 @@ class ServerSettings:
     max_connections: int = MAX_CONNECTIONS
     header_bytes: int = HEADER_BYTES
     header_s: float = HEADER_S
+    unread_s: float = UNREAD_S
     requests_per_s: float = REQUESTS_PER_S
     burst: int = BURST
     upstream: str | None = None

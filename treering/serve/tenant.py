@@ -75,7 +75,7 @@ class Tenant:
     def spend(self, cost: Spent) -> None:
         """Add to the ledger what was spent on the space's behalf."""
         with self.database.write() as writer:
-            ledger.spend(writer, SpaceWriter(writer, self.space).id, cost)
+            ledger.spend(SpaceWriter(writer, self.space), cost)
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:

@@ -47,7 +47,7 @@ def filled(path: Path, folder: Path) -> None:
         memory.tree.settle()
         memory.settle()
         with memory._space.write() as writer:
-            ledger.spend(writer, writer.id, Spent("ask", "served-model", 3, 4200, 70))
+            ledger.spend(writer, Spent("ask", "served-model", 3, 4200, 70))
         memory.add("One more text, after the tree was settled.", source="late")
         for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
             memory.add(text, speaker="Zoe", kind="chat", at=at, source="homes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 from playwright.sync_api import expect
 
@@ -218,3 +219,23 @@ def test_looking_at_an_entry_does_not_wait_for_the_tree(visit: Visit, life: Path
         expect(page.get_by_text("It is not in the tree yet.")).to_be_visible()
     with Memory.open(life, embedder=HashingEmbedder()) as memory:
         assert memory.stats().pending.get("tree") is None
+
+
+def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
+    visit: Visit, path: Path
+) -> None:
+    llm = ScriptedLLM(["Ann lives in Porto, by the river."])
+    with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
+        [entry_id] = memory.add("Ann lives in Porto.").ids
+        memory.chat("Where does Ann live?")
+        reply = list(memory.entries())[-1].id
+    with serving(url=path) as url:
+        page = visit(url, f"entry/{entry_id}")
+        page.get_by_role("button", name="Forget this entry…").click()
+        page.get_by_role("button", name="Forget for good").click()
+        expect(page.locator(".forgetting .warn a")).to_have_text([reply])
+        page.locator(".forgetting .warn a").click()
+        page.get_by_role("button", name="Forget this entry…").click()
+        httpx2.delete(f"{url}/v1/entries/{reply}").raise_for_status()  # by somebody else
+        page.get_by_role("button", name="Forget for good").click()
+        expect(page.locator(".forgetting .problem")).to_contain_text(f"no entry '{reply}'")

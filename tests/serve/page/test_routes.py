@@ -17,7 +17,7 @@ from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.serve.page import branches, story
-from treering.serve.page.markdown import MarkdownNode, formatted, parsed
+from treering.serve.page.markdown import MAX_CHARS, MarkdownNode, formatted, parsed
 from treering.views.tree import grow
 
 
@@ -251,3 +251,20 @@ def test_any_text_becomes_known_elements(text: str) -> None:
 def test_a_plain_text_is_not_taken_for_markdown() -> None:
     assert formatted("We met at noon.\nThen we left.\n\nThe end.") is None
     assert formatted("We met at *noon*.") is not None
+
+
+@pytest.mark.parametrize("mark", ["*", "*_", "~~", "> ", "- ", "["])
+def test_marks_in_marks_without_end_are_shown_as_they_are_written(
+    client: TestClient, mark: str
+) -> None:
+    text = f"{mark * 5_000}a{mark[::-1] * 5_000}"
+    [entry_id] = client.post("/v1/entries", json={"text": text}).json()["ids"]
+    story = client.get(f"/v1/page/entries/{entry_id}/story")
+    assert story.status_code == 200
+    assert story.json()["entry"]["text"] == text.strip()
+
+
+def test_a_text_that_is_too_long_to_format_is_shown_as_it_is_written() -> None:
+    text = "Some *words*. " * (MAX_CHARS // 14 + 1)
+    assert formatted(text) is None
+    assert parsed(text) == (MarkdownNode("p", children=(MarkdownNode(text=text),)),)

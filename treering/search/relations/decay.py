@@ -71,39 +71,47 @@ class DecayOperator:
         return self._mass
 
     def near(self, items: Codes, least: float) -> Codes:
-        """These items and others that a share of at least ``least`` of a score reaches, sorted."""
+        """These items and others that a share of at least ``least`` of a score reaches, sorted.
+
+        None is looked for that is over ``FAR`` places away: many items may be of one time.
+        """
         places = self._places(items)
+        places = places[places < self._length]
         factors = self._chains.factors
         reached = [places]
         for step in (-1, 1):
             at, share = places, np.ones(len(places), dtype=np.float32)
-            while len(at):
+            for _ in range(FAR):
                 # The factor at a place links it to the one before.
                 link = np.maximum(at, at + step)
                 inside = (at + step >= 0) & (link < self._length)
                 at, share, link = at[inside] + step, share[inside], link[inside]
                 share = share * factors[link]
                 at, share = at[share >= least], share[share >= least]
+                if not len(at):
+                    break
                 reached.append(at)
         every = np.unique(np.concatenate(reached))
-        return np.sort(every if self._order is None else self._order[every].astype(np.int64))
+        return np.union1d(items, every if self._order is None else self._order[every])
 
     def among(self, items: Codes, scores: Floats) -> Floats:
         """``W·scores`` at some items, given ascending, where all others have the score 0."""
         places = self._places(items)
         order = np.argsort(places, kind="stable")
+        order = order[places[order] < self._length]  # the others are related to nothing
         places = places[order]
         factors = np.zeros(len(places), dtype=np.float32)
         for at, (before, place) in enumerate(pairwise(places.tolist()), start=1):
             if place - before <= FAR:
                 factors[at] = self._chains.factors[before + 1 : place + 1].prod()
-        sums = np.empty(len(places), dtype=np.float32)
+        sums = np.zeros(len(items), dtype=np.float32)
         sums[order] = _Chains(factors).sums(scores[order])
         return sums
 
     def _places(self, items: Codes) -> Codes:
+        """The places of items in the order; of those that are not in it, its end or beyond."""
         if self._order is None:
-            return items[items < self._length]
+            return items
         if self._places_of is None:
             places = np.full(self._size, self._length, dtype=np.int64)
             places[self._order] = np.arange(self._length)
@@ -255,7 +263,12 @@ class Time:
 def _places(reading: ReadingOrder, items: Items) -> Callable[[Codes], Codes]:
     """The place of items in a reading order."""
     document, position = items.document, items.position
-    return lambda rows: reading.places(document[rows], position[rows])
+
+    def places(rows: Codes) -> Codes:
+        in_order = document[rows] != MISSING
+        return np.where(in_order, reading.places(document[rows], position[rows]), len(reading))
+
+    return places
 
 
 def _spans(places: Codes, margin: int, size: int) -> list[tuple[int, int]]:

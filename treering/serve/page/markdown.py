@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 LINKED = frozenset({"http", "https", "mailto"})
@@ -29,6 +31,12 @@ _TAGS = {
     "th": "th",
     "td": "td",
 }
+MAX_CHARS: Final = 100_000
+"""Longer texts are shown as they are written: to take one apart takes a second per 300,000."""
+
+_DEEPEST: Final = 100
+"""Elements inside one another. Writers need ten."""
+
 _BREAKS = ("hardbreak", "softbreak")  # who wrote a line end in a note meant one
 
 
@@ -43,8 +51,14 @@ class MarkdownNode:
 
 
 def parsed(text: str) -> tuple[MarkdownNode, ...]:
-    """The blocks of a text. None of it is markup to a browser, whatever it says."""
-    return tuple(_shown(SyntaxTreeNode(_PARSER.parse(text)).children))
+    """The blocks of a text. None of it is markup to a browser, whatever it says.
+
+    One paragraph, as it is written, if it is too long or its marks lie too deep in each other.
+    """
+    tokens = _PARSER.parse(text) if len(text) <= MAX_CHARS else []
+    if not tokens or _depth(tokens) > _DEEPEST:
+        return (MarkdownNode("p", children=(MarkdownNode(text=text),)),) if text.strip() else ()
+    return tuple(_shown(SyntaxTreeNode(tokens).children))
 
 
 def formatted(text: str) -> tuple[MarkdownNode, ...] | None:
@@ -55,6 +69,16 @@ def formatted(text: str) -> tuple[MarkdownNode, ...] | None:
         for block in blocks
     )
     return None if plain else blocks
+
+
+def _depth(tokens: Iterable[Token]) -> int:
+    """How many marks lie in each other; anyone may write thousands, which no stack can hold."""
+    depth = deepest = 0
+    for token in tokens:
+        depth += token.nesting
+        inside = _depth(token.children) if token.children else 0
+        deepest = max(deepest, depth + inside)
+    return deepest
 
 
 def _shown(nodes: Iterable[SyntaxTreeNode]) -> list[MarkdownNode]:

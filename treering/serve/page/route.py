@@ -7,7 +7,6 @@ from importlib import resources
 from typing import Annotated, Final
 
 from fastapi import Query
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -29,7 +28,6 @@ router = router_of("page", "/v1/page")
 
 NAMES_SHOWN: Final = 500
 NODES_SHOWN: Final = 100
-MAX_MARKDOWN_CHARS: Final = 100_000
 
 TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -84,7 +82,7 @@ async def branch(number: int, tenant: Asking, offset: Offset = 0) -> TreePart:
 class MarkdownRequest(Body):
     """A text to take apart, such as an answer."""
 
-    text: Annotated[str, Field(max_length=MAX_MARKDOWN_CHARS)]
+    text: str
 
 
 @router.post("/markdown")

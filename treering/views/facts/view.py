@@ -174,7 +174,7 @@ class FactView:
     def _spend(self, model: str, usage: Usage) -> None:
         cost = Spent("fact", model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
         with self._space.write() as writer:
-            ledger.spend(writer, writer.id, cost)
+            ledger.spend(writer, cost)
 
     def _record_verdict(self, seq: int, entry: Entry | None, older: Hit | None, model: str) -> bool:
         """Note the last judged message and what it supersedes; return whether there is such.
@@ -182,6 +182,8 @@ class FactView:
         Nothing is superseded if one of the two messages was erased or changed in the meantime.
         """
         with self._space.write() as writer:
+            if not writer.is_there:
+                return False
             space = writer.id
             store.set_judged(writer, space, seq)
             if entry is None or older is None:

@@ -146,9 +146,9 @@ class MemoSettler:
     def _note(self, batch: Batch, error: LLMError) -> None:
         """Note why a call failed, unless its lines changed: a reason may quote erased lines."""
         with self._space.write() as writer:
-            space = writer.id
             if not _as_seen(writer, batch):
                 return
+            space = writer.id
             work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
 
     def _memo_ids(self, batch: Batch) -> MemoIds:
@@ -165,10 +165,10 @@ class MemoSettler:
         may have queued a batch again that was written in the meantime.
         """
         with self._space.write() as writer:
-            space = writer.id
-            ledger.spend(writer, space, _cost(partition))
+            ledger.spend(writer, _cost(partition))
             if not _as_seen(writer, batch):
                 return
+            space = writer.id
             work.claim(writer, space, store.VIEW, [batch[0].seq])
             lines = [line.seq for line in batch]
             if store.written(writer, lines):

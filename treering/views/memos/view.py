@@ -343,8 +343,8 @@ class MemoView:
         except LLMError as error:
             log.warning("search chooses the memos, the language model does not answer: %s", error)
             return ModelChoice(None)
-        with self._writing() as (writer, space):
-            ledger.spend(writer, space, _cost(choice))
+        with self._space.write() as writer:
+            ledger.spend(writer, _cost(choice))
         return choice
 
     def _record(

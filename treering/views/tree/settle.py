@@ -202,7 +202,7 @@ class SummarySettler:
                     if tree.newest(number) <= summary.taken:
                         work.claim(writer, state.id, store.SUMMARIES, [number])
                 if result.usage.calls:
-                    ledger.spend(writer, state.id, _cost(result, self._aggregator.made_by))
+                    ledger.spend(writer, _cost(result, self._aggregator.made_by))
             self._grower.commit(writer, state.id, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:

@@ -174,10 +174,24 @@ function look(box, start, which, found) {
 }
 
 async function go(box, which) {
-  const done = await post("forget", which);
+  let done = null;
+  try {
+    done = await post("forget", which);
+  } catch (error) {
+    put(box, h("p", { class: "problem", role: "alert" }, error.message));
+    return;
+  }
   const derived = Object.entries(done.views).map(([view, count]) => `${count} ${view}`).join(", ");
   const bytes = done.scrubbed ? "Nothing of it is left in the file." : "The file is being read; its bytes are cleaned when the memory settles.";
   const text = `Forgot ${counted(done.entries.length, "entry", "entries")}${derived ? ` and ${derived}` : ""}. ${bytes}`;
-  fill(box, h("p", { class: "card" }, text));
+  fill(box, h("p", { class: "card" }, text), quoting(done.replies));
   say(text);
+}
+
+/** What a model said that may quote what is gone: it stays, and each can be looked at. */
+function quoting(replies) {
+  if (!replies?.length) return null;
+  return h("div", { class: "card warn" },
+    h("p", {}, "What a model said may still quote it:"),
+    h("ul", {}, replies.map((id) => h("li", {}, h("a", { href: `#/entry/${encodeURIComponent(id)}` }, id)))));
 }
