@@ -181,6 +181,17 @@ def test_a_space_is_removed_with_its_keys_and_its_name(
     assert treering("serve", "key", "list").stdout == ""
 
 
+def test_a_space_that_only_a_key_opens_is_removed_with_it(
+    treering: Treering, identity: str
+) -> None:
+    treering("serve", "key", "add", "--space", "ana")
+    assert treering("list", "--space", "ana").exit_code == 0
+    result = treering("spaces", "remove", "ana", "--yes")
+    assert result.stdout == "removed ana with 0 entries and 1 key\n", result.stderr
+    assert treering("serve", "key", "list").stdout == ""
+    assert "no space 'ana'" in treering("spaces", "remove", "ana", "--yes").stderr
+
+
 def test_spaces_are_apart(treering: Treering, identity: str) -> None:
     treering("--space", "ana", "add", "Hello.")
     assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]

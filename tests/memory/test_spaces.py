@@ -157,6 +157,29 @@ def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:
     assert memory.stats().entries == 1
 
 
+@pytest.mark.parametrize("others", [(), ("ben",)])
+def test_a_space_that_only_a_key_opens_is_removed_with_its_keys(
+    open_memory: Open, path: Path, others: tuple[str, ...]
+) -> None:
+    for name in others:
+        open_memory(space=name).add("Ben likes trains.")
+    memory = open_memory(space=PERSON)
+    with closing(open_database(path)) as database:
+        keys.add(database, PERSON, label=f"phone of {PERSON}")
+        keys.add(database, "ben")
+
+    forgotten = memory.forget_space(PERSON)
+
+    assert (forgotten.entries, forgotten.sources, forgotten.scrubbed) == ((), (), True)
+    assert forgotten.views == {"keys": 1}
+    assert memory.spaces() == list(others)
+    with closing(open_database(path)) as database:
+        assert [key.space for key in keys.listed(database)] == ["ben"]
+    assert PERSON.encode() not in _bytes(path)
+    with pytest.raises(UnknownName, match="no space"):
+        memory.forget_space(PERSON)
+
+
 READS: list[Callable[[Memory], object]] = [
     lambda memory: memory.search("Porto"),
     lambda memory: memory.search_many(["Porto"]),

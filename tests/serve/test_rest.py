@@ -283,6 +283,17 @@ def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:
     assert hit["text"] == "Another boat."
 
 
+def test_a_key_that_was_never_used_removes_its_space_and_itself(
+    serve: Serve, make_key: MakeKey
+) -> None:
+    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
+    client = serve()
+    client.post("/v1/entries", json={"text": "A boat."}, headers=ben)
+    gone = client.delete("/v1/spaces/ana", headers=ana).json()
+    assert (gone["entries"], gone["views"]) == ([], {"keys": 1})
+    assert client.delete("/v1/spaces/ana", headers=ana).status_code == 401
+
+
 def test_a_key_removes_its_own_space_and_opens_nothing_then(
     serve: Serve, make_key: MakeKey
 ) -> None:

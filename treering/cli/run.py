@@ -154,7 +154,7 @@ class Run:
         A server is not asked: it does not tell its callers which other spaces it has.
         """
         there = memory.spaces() if self.path is not None else []
-        if there and self.space not in there:
+        if there and self.space not in there and not _is_keyed(memory):
             near = get_close_matches(self.space, there, 1)
             meant = f", but there is {near[0]!r}" if near else ""
             raise UnknownName(
@@ -178,6 +178,15 @@ class Run:
                     f"{path.name} is in a git repository that does not ignore it: a line "
                     f"{path.name}* in .gitignore keeps it out of commits"
                 )
+
+
+def _is_keyed(memory: Memory) -> bool:
+    """Whether a memory can read its space, which is not listed: a key opens it, then."""
+    try:
+        memory.page(limit=1)
+    except UnknownName:
+        return False
+    return True
 
 
 def _say_what_is_durable(memory: Memory, talks: bool) -> None:

@@ -82,6 +82,11 @@ class SpaceReader:
         return self.state.id != NOWHERE
 
     @property
+    def is_keyed(self) -> bool:
+        """Whether a key of a server opens the space, which may have no row yet."""
+        return self.row("SELECT 1 FROM serve_key WHERE space = ?", (self.name,)) is not None
+
+    @property
     def state(self) -> SpaceState:
         """Revision and models, as of this transaction."""
         if self._read_state is None:
@@ -99,11 +104,10 @@ class SpaceReader:
         "Nothing found" would hide a slip of the pen. A file without any space is a new one, and
         what a key opens was named on purpose.
         """
-        if self.id != NOWHERE:
+        if self.is_there:
             return
         there = names(self)
-        keyed = "SELECT 1 FROM serve_key WHERE space = ?"
-        if not there or self.row(keyed, (self.name,)) is not None:
+        if not there or self.is_keyed:
             return
         near = get_close_matches(self.name, there, 1)
         meant = f", but there is {near[0]!r}" if near else ""

@@ -14,7 +14,7 @@ from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
 from treering.journal import claims, entries, removal, replies, storage, unanswered, work
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
-from treering.journal.space import NOWHERE, Space, SpaceReader, SpaceWriter, read_state
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
@@ -122,15 +122,16 @@ class Eraser:
         """Erase a space of the file with all that it has. Raises UnknownName."""
         database = self._space.database
         with database.erasing():
-            with database.write() as writer:
-                space = read_state(writer, name).id
-                if space == NOWHERE:
-                    SpaceReader(writer, name).ensure_there()
+            with Space(database, name).write() as writer:
+                if not writer.is_there and not writer.is_keyed:
+                    writer.ensure_there()
                     raise UnknownName(f"there is no space {name!r}: the file has none")
-                seqs = list(entries.matching(writer, space, Filter()))
+                # A space that only a key opens gets its number here: the row keeps the scrubbing
+                # of its name queued.
+                seqs = list(entries.matching(writer, writer.id, Filter()))
                 erased = entries.identities(writer, seqs)
-                sources = entries.source_names(writer, space)
-                rows = removal.remove(writer, space, name)
+                sources = entries.source_names(writer, writer.id)
+                rows = removal.remove(writer, writer.id, name)
             scrubbed = self.scrub()
         counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
         return Forgotten(tuple(erased), tuple(sources), counts, scrubbed)
