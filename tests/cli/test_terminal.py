@@ -148,6 +148,16 @@ def test_filters_take_days_in_words_years_and_months(treering: Treering) -> None
     assert "a year or a month" in treering("search", "boat", "--since", "last spring").stderr
 
 
+def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> None:
+    treering("add", "I live in Porto.", "--at", "3 days ago", "--speaker", "Ana", "--kind", "chat")
+    treering("add", "I moved to Lisbon.", "--at", "today", "--speaker", "Ana", "--kind", "chat")
+    for command in (["list"], ["search", "Where does Ana live?"], ["facts", "--all"]):
+        result = treering(*command, "--as-of", "yesterday", "--json")
+        assert [row["text"] for row in records(result)] == ["I live in Porto."], command
+    changes = treering("facts", "--changes", "--as-of", "yesterday")
+    assert (changes.exit_code, changes.stdout) == (0, "")
+
+
 def test_a_filter_takes_a_date_in_python(open_memory: Open) -> None:
     memory = open_memory()
     memory.add("An old boat.", at=date(2020, 5, 3))

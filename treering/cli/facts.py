@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treering.cli.moments import FORMS, moment
 from treering.cli.options import command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
@@ -33,7 +34,7 @@ def facts(
     ] = False,
     as_of: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="What had been said by then, and held (ISO 8601)."),
+        typer.Option(metavar="TIME", help=f"What had been said by then, and held: {FORMS}."),
     ] = None,
     judge: Annotated[
         bool,
@@ -46,12 +47,13 @@ def facts(
     """
     if changes and subject:
         raise InputError("--changes lists those of all subjects; leave --subject out")
+    then = moment(as_of)
     with run.memory() as memory:
         if judge:
             note(f"{memory.facts.judge()} messages were superseded by newer ones")
-        superseded = memory.facts.changes(as_of) if changes else []
+        superseded = memory.facts.changes(then) if changes else []
         listed = memory.facts.all if everything else memory.facts.current
-        statements = listed(subject, as_of) if not changes else []
+        statements = listed(subject, then) if not changes else []
     for change in superseded:
         run.out.emit(change, *_change(change))
     for fact in statements:

@@ -20,7 +20,7 @@ app = typer.Typer(
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
 AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="As it was at this time (ISO 8601).")
+    str | None, typer.Option("--as-of", metavar="TIME", help=f"As it was at this time: {FORMS}.")
 ]
 NewTopic = Annotated[str | None, typer.Option("--topic", help="Its new topic.")]
 NewSummary = Annotated[str | None, typer.Option("--summary", help="Its new summary.")]

@@ -152,7 +152,7 @@ class Filters:
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Only what was known then (ISO 8601), and as it was marked then.",
+            help=f"Only what was known then, and as it was marked then: {FORMS}.",
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -206,6 +206,7 @@ class Filters:
             "source": long_path(self.source),
             "since": moment(self.since),
             "until": moment(self.until),
+            "as_of": moment(self.as_of),
         }
         given = {key: value for key, value in plain.items() if value is not None}
         return given | ({"metadata": _conditions(self.meta)} if self.meta else {})
