@@ -56,6 +56,68 @@ def test_adding_the_same_file_again_changes_nothing_and_a_changed_one_replaces(
     assert treering("add", file).stdout == "added 1 entry, 1 removed\n"
 
 
+@pytest.mark.parametrize("arguments", [("--sync", "notes"), ("--sync", "notes/"), ("notes/",)])
+def test_a_folder_that_is_gone_as_a_whole_is_told_how_to_be_forgotten(
+    treering: Treering,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "boat.md").write_text("The boat leaves at eight.")
+    (tmp_path / "notes" / "train.md").write_text("The train leaves at nine.")
+    treering("add", "notes")
+    (tmp_path / "notes").rename(tmp_path / "elsewhere")
+    result = treering("add", *arguments)
+    assert result.exit_code == 2
+    assert "2 entries read from it before" in result.stderr
+    assert "treering forget --source notes/\n" in result.stderr
+    assert treering("forget", "--source", "notes/", "--yes").exit_code == 0
+    assert treering("list", "--json").stdout == ""
+
+
+def test_a_folder_that_is_gone_is_not_taken_for_another_of_its_name(
+    treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("a", "b"):
+        (tmp_path / place / "notes").mkdir(parents=True)
+    (tmp_path / "a" / "notes" / "boat.md").write_text("The boat leaves at eight.")
+    monkeypatch.chdir(tmp_path / "a")
+    treering("add", "notes")
+    treering("add", "A train.", "--source", "notes/train")
+    (tmp_path / "a" / "notes").rename(tmp_path / "a" / "elsewhere")
+    stderr = treering("add", "--sync", "notes").stderr
+    assert f"--source {tmp_path.resolve()}/a/notes/\n" in stderr
+    (tmp_path / "b" / "notes").rmdir()
+    monkeypatch.chdir(tmp_path / "b")
+    assert "forget" not in treering("add", "--sync", "notes").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("notes",), "--sync is for a folder, and there is no folder 'notes'; leave --sync out"),
+        (("A boat.",), "there is no folder 'A boat.'"),
+        (("here.md",), "'here.md' is a file"),
+        ((".", "--text"), "--text for a text"),
+    ],
+)
+def test_only_a_folder_is_synced_in_the_words_of_the_shell(
+    treering: Treering,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.md").write_text("A note.")
+    result = treering("add", "--sync", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert reason in result.stderr
+    assert not (tmp_path / "life.db").exists()
+
+
 def test_a_text_is_read_from_standard_input(treering: Treering) -> None:
     assert treering("add", "-", stdin="Words with ümlauts.\nAnd a line.\n").exit_code == 0
     assert treering("add", stdin="By default, too.").exit_code == 0

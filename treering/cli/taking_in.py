@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +20,7 @@ from treering.cli.options import command, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
-from treering.errors import InputError, TreeringError
+from treering.errors import InputError, TreeringError, UnknownName
 from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
@@ -80,7 +82,10 @@ def add(
     (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
     a file that has changed replaces what it left before.
     """
-    contents = [_content(argument, text) for argument in content or [_piped()]]
+    if sync and text:
+        raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
+    arguments = content or [_piped()]
+    contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -208,20 +213,55 @@ def _piped() -> str:
     return stdin.STDIN
 
 
-def _content(argument: str, as_text: bool) -> str | Path:
+def _content(run: Run, argument: str, as_text: bool) -> str | Path:
     """The text or path that an argument means. Raises InputError for a path that is not there."""
     if as_text or argument == stdin.STDIN:
         return argument
-    if not argument:  # as a path it would be the current folder: a variable that is not set
-        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
+    _refuse_empty(argument)
     path = Path(argument)
     if _exists(path):
         return path
     if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
-        raise InputError(
-            f"there is no file or folder {argument!r}; to remember it as a text, add --text"
-        )
+        rest = _still_found(run, argument) or "to remember it as a text, add --text"
+        raise InputError(f"there is no file or folder {argument!r}; {rest}")
     return argument
+
+
+def _folder(run: Run, argument: str) -> Path:
+    """The folder that is to be synced. Raises InputError for what is none."""
+    _refuse_empty(argument)
+    path = Path(argument)
+    if not _exists(path):
+        rest = _still_found(run, argument) or "leave --sync out for a text or piped lines"
+        raise InputError(f"--sync is for a folder, and there is no folder {argument!r}; {rest}")
+    if not path.is_dir():
+        raise InputError(f"--sync is for a folder, and {argument!r} is a file; leave --sync out")
+    return path
+
+
+def _refuse_empty(argument: str) -> None:
+    if not argument:  # as a path it would be the current folder: a variable that is not set
+        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
+
+
+def _still_found(run: Run, argument: str) -> str:
+    """What to do about what was read from a file or folder that is gone; nothing if none was."""
+    if run.path is None or not run.path.exists():
+        return ""
+    try:
+        whole = str(Path(argument).resolve())
+    except (OSError, ValueError):  # a text that cannot be a path
+        return ""
+    with run.memory(whole=True) as memory, suppress(UnknownName):
+        for source, name in ((f"{whole}/", f"{argument.rstrip('/')}/"), (whole, argument)):
+            ids = [entry.id for entry in memory.entries(source=source)]
+            if ids:
+                # The name is shorter, but may also be that of another folder.
+                is_same = ids == [entry.id for entry in memory.entries(source=name)]
+                shown = shlex.quote(name if is_same else source)
+                held = counted(len(ids), "entry", "entries")
+                return f"{held} read from it before can be erased: treering forget --source {shown}"
+    return ""
 
 
 def _exists(path: Path) -> bool:
