@@ -76,6 +76,30 @@ def test_a_document_is_forgotten_as_a_whole_or_by_the_page(memory: Memory, tmp_p
     assert memory.add(path, source="lease.pdf").added == 3
 
 
+def test_a_forgotten_page_stays_away_until_the_document_changes_or_is_forgotten(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = add_lease(memory, tmp_path)
+    memory.forget(source="lease.pdf#2")
+    assert memory.add(path, source="lease.pdf").added == 0
+    path.write_bytes(writing.pdf([*LEASE, "Dogs are not."]))
+    assert memory.add(path, source="lease.pdf").added == 2
+    assert {entry.text for entry in memory.entries()} == {*LEASE, "Dogs are not."}
+
+
+def test_a_document_with_a_copy_moves_once_with_its_folder(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lease.pdf").write_bytes(writing.pdf(LEASE))
+    memory.add(folder)
+    moved = folder.rename(tmp_path / "archive")
+    (moved / "zcopy.pdf").write_bytes((moved / "lease.pdf").read_bytes())
+    receipt = memory.add(moved)
+    assert (receipt.moved, receipt.added, receipt.gone) == (1, 3, ())
+    parts = {f"archive/{name}.pdf#{page}" for name in ("lease", "zcopy") for page in (1, 2, 3)}
+    assert {entry.source for entry in memory.entries()} == parts
+
+
 def test_a_changed_document_replaces_the_pages_that_changed(memory: Memory, tmp_path: Path) -> None:
     path = add_lease(memory, tmp_path)
     first = next(memory.entries()).id

@@ -104,6 +104,35 @@ def test_what_was_changed_while_a_folder_moved_is_gone_from_where_it_was(
     assert "guitar" not in "".join(entry.text for entry in memory.entries())
 
 
+def test_files_of_the_same_content_move_with_their_folder(memory: Memory, notes: Path) -> None:
+    for copy in ("a.md", "boiler2.md", "travel/boiler.md"):
+        (notes / copy).write_text((notes / "boiler.md").read_text())
+    memory.add(notes)
+    source_by_id = {entry.id: entry.source for entry in memory.entries()}
+    moved = notes.rename(notes.with_name("notizen"))
+    receipt = memory.add(moved)
+    assert (receipt.added, receipt.moved, receipt.gone) == (0, 6, ())
+    assert {entry.id: entry.source for entry in memory.entries()} == {
+        identity: source.replace("notes/", "notizen/") for identity, source in source_by_id.items()
+    }
+
+
+def test_the_shell_says_how_to_erase_what_a_renamed_folder_lost(
+    treering: Treering, notes: Path
+) -> None:
+    treering("add", notes)
+    moved = notes.rename(notes.with_name("notizen"))
+    (moved / "guitar.md").write_text("I play the piano.")
+    shown = treering("add", moved).stderr
+    assert "gone: notes/guitar.md" in shown
+    assert "treering forget --source notes/guitar.md\n" in shown
+    assert treering("forget", "--source", "notes/guitar.md", "--yes").exit_code == 0
+    texts = [entry["text"] for entry in records(treering("list", "--json"))]
+    assert "I play the guitar." not in texts
+    (moved / "guitar.md").unlink()
+    assert "add --sync to erase it" in treering("add", moved).stderr
+
+
 def test_a_file_that_came_from_another_folder_syncs_nothing_there(
     memory: Memory, notes: Path
 ) -> None:

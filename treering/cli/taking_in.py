@@ -309,8 +309,13 @@ def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
     more = len(receipt.gone) - SKIPPED_SHOWN
     if more > 0:
         note(f"… and {more} more; --json lists all")
-    if not erased:
-        note("what was read from them is still found; add --sync to erase it")
+    if erased:
+        return
+    erasing = "add --sync to erase it"
+    if receipt.moved:  # what is gone may be of a folder that was renamed, which is known this once
+        name = shlex.quote(receipt.gone[0]) if len(receipt.gone) == 1 else "NAME"
+        erasing = f"to erase it: treering forget --source {name}"
+    note(f"what was read from them is still found; {erasing}")
 
 
 def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:

@@ -37,12 +37,13 @@ class KnownFolder:
         for file in sorted(known.sources, key=lambda file: -len(file.whole)):
             known._name_of[str(file.path)] = file.whole  # of several names the shortest counts
             if file.digest is not None and not _is_there(file):
-                known._lost[file.digest] = file
+                known._lost.setdefault(file.digest, {})[file.whole] = file
         return known
 
     _base: str = ""
     _name_of: dict[str, str] = field(default_factory=dict)
-    _lost: dict[bytes, FileSource] = field(default_factory=dict)
+    _lost: dict[bytes, dict[str, FileSource]] = field(default_factory=dict)
+    """Files that are gone, by content and name. Several may have had the same content."""
 
     def name(self, path: Path) -> str:
         """What the source of a file is called: as before, else after its place in the folder."""
@@ -53,15 +54,26 @@ class KnownFolder:
         """The source of a file that has come here with the same content, if there is one."""
         if str(path) in self._name_of:
             return None
-        source = self._lost.pop(digest, None)
+        place = path.relative_to(self.root).parts
+        source = self._take_lost(digest, place)
         if source is not None:
-            place, before = path.relative_to(self.root).parts, PurePath(str(source.path))
+            before = PurePath(str(source.path))
             root = PurePath(*before.parts[: -len(place)])
             # Only a folder that is there no more was moved as a whole. From another one a single
             # file came, and what else is gone from that is not this folder's.
             if before.parts[-len(place) :] == place and not _exists(root):
                 self.roots.add(root)
         return source
+
+    def _take_lost(self, digest: bytes, place: tuple[str, ...]) -> FileSource | None:
+        """A file that is gone and had this content: of several the one that was in this place."""
+        candidates = self._lost.get(digest)
+        if not candidates:
+            return None
+        names = list(candidates)
+        ends = (PurePath(str(candidates[name].path)).parts[-len(place) :] for name in names)
+        same = [name for name, end in zip(names, ends, strict=True) if end == place]
+        return candidates.pop((same or names)[-1])
 
     def gone(self, reader: Reader, space: int) -> list[FileSource]:
         """The sources that were read from the folder and whose files are there no more."""
