@@ -58,6 +58,11 @@ class Rounds:
         self._build = build
         self._eraser = eraser
 
+    def begin(self) -> None:
+        """Make the space if it is not there yet, so that what a round costs has where to go."""
+        with self._space.write() as writer:
+            _ = writer.id
+
     def record(
         self,
         round_: WorkRound,

@@ -73,6 +73,7 @@ class Coder:
             context = self._contexts.get(here) or contexts(self._judge(judge, index))
             self._contexts[here] = context
         llm = self._model.llm()
+        self._rounds.begin()
         ask = asking(llm, self._model.pay)
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
         result = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
