@@ -108,6 +108,8 @@ def test_members_between_comments_are_taken_out_whole() -> None:
     [
         ('{\n  "a": 1\n  "b": 2\n}', "line 3: a comma or }"),
         ('{"a" 1}', "line 1: a colon"),
+        ('{"a":', "line 1: a value should stand before the end of the file"),
+        ('{"a": [1,\n  2', "line 2: a comma or ] should stand before the end of the file"),
         ("{a: 1}", "a key in quotes"),
         ('{"a": tru}', "a value"),
         ('{"a": 1} x', "the end"),

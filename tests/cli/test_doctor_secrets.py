@@ -11,7 +11,7 @@ def test_the_doctor_finds_what_an_old_memory_holds_without_showing_it(
 ) -> None:
     token = TOKENS["Stripe Access Key"]
     assert treering("add", "nothing here").exit_code == 0
-    assert "none in 1 entries" in treering("doctor", "--secrets").stdout
+    assert "none in 1 entry of" in treering("doctor", "--secrets").stdout
     treering("add", f"pay with {token}", "--text")
     done = treering("doctor", "--secrets")
     assert done.exit_code == 6

@@ -217,6 +217,7 @@ def test_doctor_tells_of_a_file_that_everybody_may_open(
     (tmp_path / "life.db").chmod(0o644)
     result = treering("doctor")
     assert result.exit_code == 0
+    assert "'default': 1 entry, 1 fragment\n" in result.stdout
     assert "every user of this machine may open" in result.stdout
     assert "chmod 600" in result.stdout
 

@@ -39,7 +39,8 @@ def streamed(text: str) -> Act:
     return streams(chunk(text), chunk(finish="stop"), USAGE_CHUNK)
 
 
-def test_the_first_hour_goes_as_it_says(reader: Reader) -> None:
+def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) -> None:
+    reader.read(ROOT / "README.md")
     replies = (
         streamed("I will remember that you are allergic to nuts."),
         streamed("No: marzipan is made of almonds, and you are allergic to nuts."),

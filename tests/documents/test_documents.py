@@ -174,6 +174,74 @@ def test_a_news_page_is_its_story_without_tags_scripts_and_menus(
     )
 
 
+SHEET = """
+@import url("x.css");
+/* .shown { display: none } */ .shown::before { content: "} .shown { display: none }" }
+.gone, #banner { color: red; DISPLAY: none }
+p.veiled { visibility: hidden !important }
+.tab { display: none } .tab.open { display: block }
+@media print { .shown { display: none } }
+.shown:hover, .other .shown { display: none }
+.late { display: none } .late { display: inline }
+"""
+
+
+@pytest.mark.parametrize(
+    ("element", "is_seen"),
+    [
+        ('<p style="display:none">', False),
+        ('<p style="color: red; Visibility : HIDDEN">', False),
+        ('<p style="display: none !important; display: block">', False),
+        ('<p style="display: none; display: block">', True),
+        ('<p style="background: url(none)">', True),
+        ('<p class="a gone">', False),
+        ('<p id="banner">', False),
+        ('<p class="veiled" style="visibility: visible">', False),
+        ('<div class="veiled">', True),
+        ('<p class="gone" style="display: block">', True),
+        ('<p class="tab">', False),
+        ('<p class="tab open">', True),
+        ('<p class="shown">', True),
+        ('<p class="late">', True),
+        ('<div class="gone"><p class="tab open">', False),
+    ],
+)
+def test_what_a_page_hides_by_its_own_styles_is_not_taken_in(
+    memory: Memory, tmp_path: Path, element: str, is_seen: bool
+) -> None:
+    path = tmp_path / "page.html"
+    unused = "<noscript><style>.late{display:none}</style></noscript><style media=print>.late{"
+    path.write_text(
+        f"<head><style>{SHEET}</style>{unused}display:none}}</style></head>"
+        f'<body style="display:none"><p>before</p>{element}kumquat</p></div><p>after</p>'
+    )
+    memory.add(path)
+    words = next(memory.entries()).text.split()
+    assert ("kumquat" in words) is is_seen
+    assert "before" in words
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<details><summary>first</summary>second</details>",
+        "<main>first</main>second",
+        "<header>first</header><footer>second</footer>",
+        "<fieldset><legend>first</legend>second</fieldset>",
+        "<figure>first</figure>second",
+        "<address>first</address>second",
+        "first<aside>second</aside>",
+    ],
+)
+def test_blocks_of_a_page_do_not_stick_together(
+    memory: Memory, tmp_path: Path, markup: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(markup)
+    memory.add(path)
+    assert next(memory.entries()).text == "first\n\nsecond"
+
+
 def test_html_that_is_added_as_code_stays_as_it_is_written(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("<p>hello</p>")

@@ -265,7 +265,7 @@ def test_the_shell_says_what_is_gone_and_syncs(treering: Treering, notes: Path) 
     assert "add --sync" in told.stderr
     synced = treering("add", "notes", "--sync")
     assert "1 removed" in synced.stdout
-    assert "add --sync" not in synced.stderr
+    assert synced.stderr == "erased: notes/guitar.md\n"
     assert len(records(treering("list", "--json"))) == 2
 
 

@@ -262,5 +262,6 @@ class _Reader:
 
     def _error(self, what: str) -> InputError:
         line = self._text.count("\n", 0, self._at) + 1
-        near = self._text[self._at : self._at + 20].split("\n")[0]
-        return InputError(f"line {line}: {what} should stand before {near!r}")
+        rest = self._text[self._at : self._at + 20]
+        near = repr(rest.split("\n")[0]) if rest else "the end of the file"
+        return InputError(f"line {line}: {what} should stand before {near}")

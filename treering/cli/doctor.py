@@ -20,7 +20,7 @@ import typer
 import treering
 from treering.cli.failures import FOUND
 from treering.cli.options import command
-from treering.cli.output import note
+from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError, JournalError, TreeringError, UnknownName
 
@@ -104,7 +104,9 @@ def _secrets(run: Run) -> Iterator[Checkup]:
                 detail = f"{entry.id} of {entry.source}: {what}; `treering forget {entry.id}`"
                 yield Checkup("secrets", "fail", detail)
     if clean:
-        yield Checkup("secrets", "ok", f"none in {entries:,} entries of {run.space!r}")
+        yield Checkup(
+            "secrets", "ok", f"none in {counted(entries, 'entry', 'entries')} of {run.space!r}"
+        )
 
 
 def _versions(_: Run) -> Iterator[Checkup]:
@@ -170,8 +172,9 @@ def _space(run: Run) -> Iterator[Checkup]:
             return
     with _database(run) as database, Space(database, run.space).read() as reader:
         errors = {kind: work.last_error(reader, reader.id, kind) for kind in stats.pending}
-    counted = f"{stats.space!r}: {stats.entries:,} entries, {stats.fragments:,} fragments"
-    yield Checkup("space", "ok", counted)
+    entries = counted(stats.entries, "entry", "entries")
+    fragments = counted(stats.fragments, "fragment", "fragments")
+    yield Checkup("space", "ok", f"{stats.space!r}: {entries}, {fragments}")
     for view in stats.outdated:
         yield Checkup(
             "view",

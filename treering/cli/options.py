@@ -170,14 +170,13 @@ class Filters:
     def of(self, memory: Memory) -> dict[str, Any]:
         """The filters as ``where``, for one memory.
 
-        What was typed to add a file or folder selects it: it stands for the path that it means
-        here, unless a source is called so.
+        What was typed to add a file or folder selects it, and with ``#`` a part of a document: it
+        stands for the path that it means here, unless a source is called so.
         """
         given = self.where()
         source = given.get("source")
-        if source and _is_path(source) and not memory.page(limit=1, source=source).entries:
-            path = Path(source).resolve()
-            given["source"] = f"{path}/" if path.is_dir() else str(path)
+        if source and not memory.page(limit=1, source=source).entries:
+            given["source"] = _typed_path(source) or _typed_part(memory, source) or source
         return given
 
     def why_nothing(self, memory: Memory) -> Iterator[str]:
@@ -285,6 +284,25 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+def _typed_path(source: str) -> str | None:
+    """The file or folder that is meant in the current folder, as a source, if it is there."""
+    if not _is_path(source):
+        return None
+    path = Path(source).resolve()
+    return f"{path}/" if path.is_dir() else str(path)
+
+
+def _typed_part(memory: Memory, source: str) -> str | None:
+    """The source of a part of a document that is there, such as ``papers/lease.pdf#2``."""
+    document, sign, place = source.rpartition("#")  # there is no such sign in a place
+    path = _typed_path(document) if document else None
+    if path is None or path.endswith("/"):
+        return None
+    # Parts of a folder's documents are called after the folder; only the file has this path.
+    sources = (entry.source for entry in memory.entries(source=path))
+    return next((name for name in sources if name.endswith(f"{sign}{place}")), None)
 
 
 def _is_path(text: str) -> bool:

@@ -305,7 +305,7 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
 
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
     for name in receipt.gone[:SKIPPED_SHOWN]:
-        note(f"gone: {name}")
+        note(f"{'erased' if erased else 'gone'}: {name}")
     more = len(receipt.gone) - SKIPPED_SHOWN
     if more > 0:
         note(f"… and {more} more; --json lists all")

@@ -67,8 +67,10 @@ def open_again(database: Database) -> None:
     with database.write() as writer:
         row = writer.row("SELECT count(*) FROM serve_key")
         if row is not None and row[0]:
+            keys = "1 key still opens" if row[0] == 1 else f"{row[0]:,} keys still open"
+            which = "it" if row[0] == 1 else "them"
             raise InputError(
-                f"{row[0]} keys still open spaces of this memory; remove them first, "
+                f"{keys} spaces of this memory; remove {which} first, "
                 "with `treering serve key remove ID`"
             )
         writer.execute("DELETE FROM serve_closed")

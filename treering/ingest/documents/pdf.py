@@ -70,8 +70,10 @@ def _page(document: pypdfium2.PdfDocument, index: int) -> tuple[str, bool]:
 
 def _no_text(pages: int, pictures: int) -> str:
     if not pictures:
-        return f"has no text on its {pages} pages"
+        return "has no text on its only page" if pages == 1 else f"has no text on its {pages} pages"
+    which = "its only page" if pages == 1 else f"{pictures} of its {pages} pages"
+    are = "is a picture" if pictures == 1 else "are pictures"
     return (
-        f"has no text: {pictures} of its {pages} pages are pictures (a scan). Recognise the text "
-        "first, for example with ocrmypdf, and add the result"
+        f"has no text: {which} {are} (a scan). Recognise the text first, for example "
+        "with ocrmypdf, and add the result"
     )
