@@ -293,10 +293,12 @@ def _of_file(content: FileContent, digest: bytes, path: str, envelope: Envelope)
 
 def warn_of_path(content: object) -> None:
     """Warn if a text is the name of a file: its content was meant, if anything."""
-    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS or content.isspace():
+    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS:
+        return
+    if not any(map(str.isalnum, content)):  # "." is rather the end of a sentence than a folder
         return
     try:
-        there = bool(content) and "\n" not in content and Path(content).exists()
+        there = "\n" not in content and Path(content).exists()
     except (OSError, ValueError):  # a text that cannot be a name
         return
     if there:
