@@ -12,22 +12,19 @@ A slice is blanked in the transaction that takes it in, so that no text is in th
 from __future__ import annotations
 
 import logging
-import secrets
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from treering import forks
 from treering.errors import InputError, JournalError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import entries, staged, supersession
+from treering.journal import attempts, entries, staged, supersession
 from treering.journal.entries import Draft
 from treering.journal.space import Space
 from treering.records import Receipt
@@ -39,11 +36,7 @@ MAX_PAUSE_S: Final = 0.05
 """Between two slices as long a pause as the last one took, but no longer: who waits for the file
 looks again only now and then."""
 
-_ATTEMPT_BITS: Final = 62
 _NO_SLICE: Final = -1
-_at_work: set[int] = set()
-"""The attempts of this process that have not ended."""
-forks.call_in_child(_at_work.clear)  # those of the parent are under way only as long as it lives
 
 
 class Staging:
@@ -58,8 +51,7 @@ class Staging:
         Raises InputError for an id that is here already, or comes twice, with another text, and
         UnknownName for one that is superseded and nowhere.
         """
-        attempt = secrets.randbits(_ATTEMPT_BITS)
-        with _working(attempt):
+        with attempts.begun() as attempt:
             intake = self._begin(attempt, plan)
             try:
                 self._stage(intake, lists, keeps=plan.keeps)
@@ -71,8 +63,7 @@ class Staging:
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
         for left in self._left():
-            mine = secrets.randbits(_ATTEMPT_BITS)
-            with _working(mine):
+            with attempts.begun() as mine:
                 if not self._take_over(left, mine):
                     continue
                 if left.plan is None:
@@ -201,9 +192,7 @@ class Staging:
         return [
             _Left(int(intake), int(attempt), Plan.from_json(plan) if whole else None)
             for intake, attempt, presence, whole, plan in rows
-            # Asked first: a process that took lost locks again has another presence since.
-            if attempt not in _at_work
-            and (presence == database.presence() or not database.is_present(presence))
+            if not attempts.is_at_work(database, int(presence), int(attempt))
         ]
 
     def _take_over(self, left: _Left, mine: int) -> bool:
@@ -274,15 +263,6 @@ def _refuse_circles(here: Iterable[tuple[str, str]], superseded: Sequence[Supers
                 "take one of the two back"
             )
         newer_of[line.older] = line.newer
-
-
-@contextmanager
-def _working(attempt: int) -> Iterator[None]:
-    _at_work.add(attempt)
-    try:
-        yield
-    finally:
-        _at_work.discard(attempt)
 
 
 def _give_way(began: float) -> None:

@@ -9,27 +9,19 @@ attempt whose claim was taken over can no longer store anything.
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from treering import forks
 from treering.errors import JournalError, RequestUnderWay
-from treering.journal import entries, replies
+from treering.journal import attempts, entries, replies
 from treering.journal.contract import Database, Writer
 from treering.journal.replies import KEPT, StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 
 log = logging.getLogger("treering")
-
-_ATTEMPT_BITS: Final = 62
-_at_work: set[int] = set()
-"""The attempts of this process that have not ended. A claim of an attempt that is not among them is
-void, although the process is present."""
-forks.call_in_child(_at_work.clear)  # those of the parent are under way only as long as it lives
 
 UNDER_WAY: Final = (
     "a request with this idempotency key is still being done; send the same request again later, "
@@ -56,9 +48,7 @@ def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | S
     another request.
     """
     digests = replies.digest(key), replies.mac(key, request)
-    attempt = secrets.randbits(_ATTEMPT_BITS)
-    _at_work.add(attempt)
-    try:
+    with attempts.begun() as attempt:
         claim = _begin(space, RequestClaim(*digests, attempt))
         try:
             yield claim
@@ -66,8 +56,6 @@ def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | S
             if isinstance(claim, RequestClaim):
                 _give_up(space, claim)
             raise
-    finally:
-        _at_work.discard(attempt)
 
 
 def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, quotes: bool) -> None:
@@ -130,16 +118,9 @@ def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Stor
     )
     if row is not None:
         replies.refuse_another(bytes(row[0]), claim.request)
-        if row[1] is not None and _is_at_work(database, int(row[1]), int(row[2])):
+        if row[1] is not None and attempts.is_at_work(database, int(row[1]), int(row[2])):
             raise RequestUnderWay(UNDER_WAY)
     return None
-
-
-def _is_at_work(database: Database, claimer: int, attempt: int) -> bool:
-    # Asked first: a process that lost its locks and took them again has another presence since.
-    if attempt in _at_work:
-        return True
-    return claimer != database.presence() and database.is_present(claimer)
 
 
 def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
