@@ -149,7 +149,8 @@ class Intake:
         if not path.is_file():
             raise UnknownName(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
-            return self._file(path, source or self._name_of(path.resolve()), envelope, documents)
+            name = source or self._name_of(path.resolve())
+            return self._file(path, name, files.digest(path, envelope), envelope, documents)
 
     def _name_of(self, path: Path) -> str:
         """What the source of a file is called: as when its folder was read, else its path."""
@@ -187,9 +188,10 @@ class Intake:
         """Take in a file of a folder. One that has only moved keeps its entries."""
         name = known.name(path)
         checked_name(name, "source")
-        moved = known.moved(path, files.digest(path, envelope))
+        digest = files.digest(path, envelope)
+        moved = known.moved(path, digest)
         is_renamed = moved is not None and self._rename(moved.whole, name, path)
-        receipt = self._file(path, name, envelope, documents)
+        receipt = self._file(path, name, digest, envelope, documents)
         return replace(receipt, moved=1) if is_renamed else receipt
 
     def _rename(self, old: str, new: str, path: Path) -> bool:
@@ -216,13 +218,17 @@ class Intake:
         return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(
-        self, path: Path, source: str, envelope: Envelope, documents: DocumentReader
+        self,
+        path: Path,
+        source: str,
+        digest: bytes,
+        envelope: Envelope,
+        documents: DocumentReader,
     ) -> Receipt:
         """Take in a file; what an earlier version of it left and it no longer holds, or holds in
         another place, goes, in one transaction with what is new.
         """
         checked_name(source, "source")
-        digest = files.digest(path, envelope)
         resolved = str(path.resolve())
         with self._space.read() as reader:
             before = entries.parts_of(reader, reader.id, source)
