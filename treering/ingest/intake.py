@@ -239,11 +239,12 @@ class Intake:
         content = files.read_file(path, source, envelope, documents)
         lists = sliced(_of_file(content, digest, resolved, envelope))
         first = list(islice(lists, SLICES_AT_ONCE + 1))
-        with self._space.read() as reader:
-            gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
-        if len(first) > SLICES_AT_ONCE and not gone:
-            receipt = self._staging.take_in(chain(first, lists), Plan())
-            return replace(receipt, skipped=content.skipped)
+        if len(first) > SLICES_AT_ONCE:
+            with self._space.read() as reader:
+                gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
+            if not gone:
+                receipt = self._staging.take_in(chain(first, lists), Plan())
+                return replace(receipt, skipped=content.skipped)
         with self._space.write() as writer:
             gone = _outdated(writer, writer.id, source, path, content, envelope.uncounted())
             self._eraser.remove(writer, gone)
