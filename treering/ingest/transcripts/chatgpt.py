@@ -7,16 +7,12 @@ from ``current_node`` up to the root; the other branches are counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of
-from treering.journal.fields import parse_time
+from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
 
 SPOKEN = frozenset({"text", "multimodal_text", "code"})
 """The types of content that a person or the model says; others are thoughts, results, quotes."""
@@ -82,7 +78,7 @@ def _item(message: Mapping[str, Any], conversation: str, title: str) -> Transcri
         source=f"chatgpt/{conversation}",
         text=text,
         role=role,
-        at=_time(message.get("create_time")),
+        at=time_of(message.get("create_time")),
         session=conversation,
         metadata={"title": title},
     )
@@ -93,9 +89,3 @@ def _part(part: object) -> str:
         return part
     kind = text_of(below(part, "content_type"))
     return text_of(below(part, "text")) or (f"[{kind}]" if kind else "")
-
-
-def _time(value: object) -> datetime | None:
-    with suppress(InputError):
-        return None if value is None else parse_time(value, "create_time")
-    return None

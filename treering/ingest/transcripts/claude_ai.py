@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
     TranscriptMessage,
 )
 from treering.ingest.transcripts.documents import objects, read_json
-from treering.ingest.transcripts.jsonl import call_line, name_of, text_of
-from treering.journal.fields import parse_time
+from treering.ingest.transcripts.jsonl import call_line, name_of, text_of, time_of
 
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
@@ -93,15 +90,12 @@ def _message(
 ) -> TranscriptMessage:
     session = name_of(conversation.get("uuid")) or "conversation"
     title = name_of(conversation.get("name"))
-    at = None
-    with suppress(InputError):
-        at = parse_time(message.get("created_at"), "created_at")
     return TranscriptMessage(
         id=identity,
         source=f"claude-ai/{session}",
         text=text,
         role=role,
-        at=at,
+        at=time_of(message.get("created_at")),
         session=session,
         metadata={"title": title} if title else {},
     )

@@ -8,11 +8,9 @@ marked as a sidechain, in the same file or in one of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
@@ -28,8 +26,8 @@ from treering.ingest.transcripts.jsonl import (
     name_of,
     parsed,
     text_of,
+    time_of,
 )
-from treering.journal.fields import parse_time
 
 SPOKEN = frozenset({"user", "assistant"})
 BOOKKEEPING = frozenset(
@@ -144,15 +142,12 @@ def _message(event: Mapping[str, Any], text: str, file: str, offset: int) -> Tra
         # Beside the conversation, not in it: its messages are no neighbours of the user's.
         source = f"{source}/{agent or 'sidechain'}"
         metadata["sidechain"] = agent or "sidechain"
-    at = None
-    with suppress(InputError):
-        at = parse_time(event.get("timestamp"), "timestamp")
     return TranscriptMessage(
         id=name_of(event.get("uuid")) or f"{session}:{offset}",
         source=source,
         text=text,
         role=text_of(event.get("type")),
-        at=at,
+        at=time_of(event.get("timestamp")),
         session=session,
         project=name_of(event.get("cwd")),
         metadata=metadata,

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from treering import files
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
@@ -30,8 +28,8 @@ from treering.ingest.transcripts.jsonl import (
     name_of,
     parsed,
     text_of,
+    time_of,
 )
-from treering.journal.fields import parse_time
 
 FRAMES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
@@ -139,16 +137,13 @@ def _parts(content: object) -> Iterator[str]:
 def _message(
     session: CodexSession, event: Mapping[str, Any], role: str, text: str, offset: int
 ) -> TranscriptMessage:
-    at = None
-    with suppress(InputError):
-        at = parse_time(event.get("timestamp"), "timestamp")
     # No line has an id of its own. Files only grow, so a line's place in its file is one.
     return TranscriptMessage(
         id=f"{session.name}:{offset}",
         source=f"codex/{session.name}",
         text=text,
         role=role,
-        at=at,
+        at=time_of(event.get("timestamp")),
         session=session.name,
         project=session.project,
     )

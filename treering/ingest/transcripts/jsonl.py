@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from treering import files
+from treering.errors import InputError
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptFormat,
     TranscriptItem,
     shortened,
 )
+from treering.journal.fields import parse_time
 
 NOT_JSON = Omission("lines that are not JSON")
 HEAD_LINES = 20
@@ -86,6 +89,13 @@ def text_of(value: object) -> str:
 def name_of(value: object) -> str | None:
     """A field that should be a name; None if it is something else or empty."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def time_of(value: object) -> datetime | None:
+    """A field that should be a time; None if it is something else."""
+    with suppress(InputError):
+        return parse_time(value, "time")
+    return None
 
 
 def call_line(name: object, arguments: object) -> str:

@@ -12,11 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of
-from treering.journal.fields import parse_time
+from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
 
 LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 SPOKEN = frozenset({"", "bot_message", "me_message", "thread_broadcast", "file_share"})
@@ -71,8 +69,8 @@ def _item(message: Mapping[str, Any], channel: str, names: Mapping[str, str]) ->
     user = text_of(message.get("user"))
     speaker = names.get(user) or name_of(message.get("username")) or name_of(user)
     at = None
-    with suppress(InputError, ValueError):
-        at = parse_time(float(stamp), "ts")
+    with suppress(ValueError):
+        at = time_of(float(stamp))
     thread = text_of(message.get("thread_ts"))
     return TranscriptMessage(
         id=json.dumps([channel, stamp, user]),

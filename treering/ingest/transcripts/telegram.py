@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of
-from treering.journal.fields import parse_time
+from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
 
 
 class TelegramFormat:
@@ -64,6 +61,4 @@ def _text(text: object) -> str:
 
 def _time(message: Mapping[str, Any]) -> datetime | None:
     stamp = text_of(message.get("date_unixtime"))
-    with suppress(InputError):
-        return parse_time(int(stamp) if stamp.isdecimal() else message.get("date"), "date")
-    return None
+    return time_of(int(stamp) if stamp.isdecimal() else message.get("date"))
