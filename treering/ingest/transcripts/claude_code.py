@@ -18,13 +18,12 @@ from treering.ingest.transcripts.contract import (
     shortened,
 )
 from treering.ingest.transcripts.jsonl import (
-    NOT_JSON,
     LineReader,
     call_line,
     head_objects,
-    lines_of,
+    line_reader,
     name_of,
-    parsed,
+    read_lines,
     text_of,
     time_of,
 )
@@ -59,23 +58,15 @@ class ClaudeCodeFormat:
 
     def read(self, path: Path) -> Iterator[TranscriptItem]:
         """The messages of a session."""
-        items = self.line_reader(path)
-        for offset, line in lines_of(path):
-            yield from items(offset, line)
+        yield from read_lines(path, self.line_reader(path))
 
     def line_reader(self, path: Path) -> LineReader:
         """Reads lines of a session; each names its session itself."""
-        return lambda offset, line: _items(path.stem, offset, line)
+        return line_reader(lambda offset, event: _items(path.stem, offset, event))
 
 
-def _items(session: str, offset: int, line: bytes) -> Iterator[TranscriptItem]:
+def _items(session: str, offset: int, event: Mapping[str, Any]) -> Iterator[TranscriptItem]:
     """The message on a line, and what is left out of it."""
-    if not line.strip():
-        return
-    event = parsed(line)
-    if event is None:
-        yield NOT_JSON
-        return
     kind = text_of(event.get("type"))
     message = event.get("message")
     if kind not in SPOKEN or not isinstance(message, Mapping):

@@ -20,13 +20,13 @@ from treering.ingest.transcripts.contract import (
     shortened,
 )
 from treering.ingest.transcripts.jsonl import (
-    NOT_JSON,
     LineReader,
     call_line,
     head_objects,
-    lines_of,
+    line_reader,
     name_of,
     parsed,
+    read_lines,
     text_of,
     time_of,
 )
@@ -62,14 +62,12 @@ class CodexFormat:
 
     def read(self, path: Path) -> Iterator[TranscriptItem]:
         """The messages of a session."""
-        items = self.line_reader(path)
-        for offset, line in lines_of(path):
-            yield from items(offset, line)
+        yield from read_lines(path, self.line_reader(path))
 
     def line_reader(self, path: Path) -> LineReader:
         """Reads lines of a session; which one it is stands on the first line of its file."""
         session = CodexSession(path.stem, _project(path))
-        return lambda offset, line: _items(session, offset, line)
+        return line_reader(lambda offset, event: _items(session, offset, event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +78,10 @@ class CodexSession:
     project: str | None
 
 
-def _items(session: CodexSession, offset: int, line: bytes) -> Iterator[TranscriptItem]:
+def _items(
+    session: CodexSession, offset: int, event: Mapping[str, Any]
+) -> Iterator[TranscriptItem]:
     """The message on a line, or why there is none."""
-    if not line.strip():
-        return
-    event = parsed(line)
-    if event is None:
-        yield NOT_JSON
-        return
     frame, payload = text_of(event.get("type")), event.get("payload")
     if frame == "response_item" and isinstance(payload, Mapping):
         spoken = _spoken(payload)

@@ -25,6 +25,9 @@ HEAD_LINES = 20
 LineReader = Callable[[int, bytes], Iterator[TranscriptItem]]
 """From a line and its byte offset in the file to the message on it, and what is left out."""
 
+EventReader = Callable[[int, dict[str, Any]], Iterator[TranscriptItem]]
+"""The same of the object on a line."""
+
 
 class LineFormat(TranscriptFormat, Protocol):
     """A format that can be read line by line, from any line on."""
@@ -63,7 +66,28 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
             yield stop, rest
 
 
-def parsed(line: bytes) -> dict[str, Any] | None:
+def line_reader(items: EventReader) -> LineReader:
+    """Reads lines by the objects on them; an empty line is nothing."""
+
+    def read(offset: int, line: bytes) -> Iterator[TranscriptItem]:
+        if not line.strip():
+            return
+        event = parsed(line)
+        if event is None:
+            yield NOT_JSON
+        else:
+            yield from items(offset, event)
+
+    return read
+
+
+def read_lines(path: Path, items: LineReader) -> Iterator[TranscriptItem]:
+    """What is on all lines of a file."""
+    for offset, line in lines_of(path):
+        yield from items(offset, line)
+
+
+def parsed(line: bytes | str) -> dict[str, Any] | None:
     """The object on a line; None if it holds none."""
     try:
         value = json.loads(line)
@@ -75,10 +99,8 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 def head_objects(head: str) -> Iterator[dict[str, Any]]:
     """The objects on the first lines of a file, as far as they can be read."""
     for line in head.splitlines()[:HEAD_LINES]:
-        with suppress(ValueError, RecursionError):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                yield value
+        if (value := parsed(line)) is not None:
+            yield value
 
 
 def text_of(value: object) -> str:
