@@ -11,7 +11,6 @@ import pypdfium2.raw as pdfium
 from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
 
 _HYPHEN_AT_LINE_END = re.compile("[\ufffe\x02]\r?\n?")
-_SHOWN_PAGES = 20
 
 
 def parts(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap]:

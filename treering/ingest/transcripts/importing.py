@@ -31,7 +31,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptMessage,
 )
 from treering.ingest.transcripts.registry import format_named, format_of, head_of
-from treering.journal.fields import MAX_NAME_CHARS, parse_time
+from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
 
@@ -277,9 +277,7 @@ def _name(value: str | None) -> str | None:
     """A name as the journal takes it: one line, without control characters, not too long."""
     if value is None:
         return None
-    printable = "".join(
-        " " if category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in value
-    )
+    printable = "".join(" " if category(char) in UNNAMEABLE else char for char in value)
     return " ".join(printable.split(" "))[:MAX_NAME_CHARS].strip() or None
 
 
