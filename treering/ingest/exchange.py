@@ -33,7 +33,7 @@ def transcript_header() -> str:
 
 def transcript_line(entry: Entry) -> str:
     """A message of another program as a line: it goes to the end of its source, added now."""
-    fields = json.loads(line(entry))
+    fields = _filled(entry)
     del fields["position"], fields["added"]
     return json.dumps(fields, ensure_ascii=False)
 
@@ -53,6 +53,11 @@ def superseded_line(older: str, newer: str) -> str:
 
 def line(entry: Entry) -> str:
     """An entry as a line of JSON; empty fields are left out."""
+    return json.dumps(_filled(entry), ensure_ascii=False)
+
+
+def _filled(entry: Entry) -> dict[str, Any]:
+    """The fields of an entry that are not empty."""
     fields: dict[str, Any] = {
         "id": entry.id,
         "source": entry.source,
@@ -68,8 +73,7 @@ def line(entry: Entry) -> str:
         "pinned": entry.pinned or None,
         "text": entry.text,
     }
-    filled = {key: value for key, value in fields.items() if value is not None}
-    return json.dumps(filled, ensure_ascii=False)
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def incomplete(damaged: Sequence[JournalCorrupt]) -> JournalCorrupt:
