@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Final
 
-from treering.journal import work
+from treering.journal import labels, work
 from treering.journal.contract import Reader, Writer
 
 SCRUB: Final = "scrub"
@@ -103,5 +103,5 @@ def blank_space(writer: Writer, space: int) -> None:
         ids = [int(row[0]) for row in writer.rows(rows, (space,))]
         writer.blank(table, columns, ids)
     for column in ("name", "path", "document"):
-        labels = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
-        writer.blank("label", ("text",), [int(row[0]) for row in labels if row[0] is not None])
+        sources = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
+        labels.blank(writer, [row[0] for row in sources])
