@@ -236,17 +236,27 @@ def _store_of(
     view.store(writer, {seq: rows for seq, rows in derived.items() if seq in ours})
     gone = queued - batch.entries.keys() - batch.damaged.keys()
     work.claim(writer, writer.id, view.rereading, gone)
-    for seq, error in batch.damaged.items():
-        if view.reads and (seq > state.read or seq in queued):
-            work.enqueue(writer, writer.id, view.rereading, [seq])
-            work.failed(writer, writer.id, view.rereading, [seq], str(error))
+    due = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
+    queue_damaged(writer, view, due)
     places.save(writer, writer.id, view.name, replace(state, read=max(state.read, batch.last)))
+
+
+def queue_damaged(writer: SpaceWriter, view: View, damaged: Mapping[int, JournalCorrupt]) -> None:
+    """Have a view read entries once more that are damaged now, and note why it could not."""
+    if not view.reads:
+        return
+    for seq, error in damaged.items():
+        work.enqueue(writer, writer.id, view.rereading, [seq])
+        work.failed(writer, writer.id, view.rereading, [seq], str(error))
 
 
 def read_sound(
     reader: SpaceReader, seqs: Sequence[int]
 ) -> tuple[dict[int, Entry], dict[int, JournalCorrupt]]:
-    """Entries by number, and the errors of those that are damaged; those gone are left out."""
+    """Entries by number, and the errors of those that are damaged; those gone are left out.
+
+    ``seqs`` ascend, and so do both.
+    """
     try:
         return dict(sorted(entries.by_seq(reader, seqs).items())), {}
     except JournalCorrupt:

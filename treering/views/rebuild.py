@@ -13,7 +13,7 @@ from treering.journal.space import Space
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
-from treering.views.follow import BATCH_ENTRIES, read_sound
+from treering.views.follow import BATCH_ENTRIES, queue_damaged, read_sound
 from treering.views.progress import ViewState
 
 
@@ -64,15 +64,13 @@ def _renew_batch(space: Space, view: View) -> int | None:
         batch, damaged = read_sound(reader, due)
     if not due:
         return None
-    derived = view.rederive(dict(sorted(batch.items())))
+    derived = view.rederive(batch)
     with space.write() as writer:
         current, _ = read_sound(writer, list(batch))
-        as_read = [seq for seq in sorted(batch) if current.get(seq) == batch[seq]]
+        as_read = [seq for seq in batch if current.get(seq) == batch[seq]]
         # What was queued for its new text is read here; stored once more it would stand twice.
         work.claim(writer, writer.id, view.rereading, as_read)
-        for seq, error in damaged.items():
-            work.enqueue(writer, writer.id, view.rereading, [seq])
-            work.failed(writer, writer.id, view.rereading, [seq], str(error))
+        queue_damaged(writer, view, damaged)
         view.renew(writer, {s: derived[s] for s in as_read if s in derived}, as_read)
         state = places.states(writer, writer.id)[view.name]
         last = max(due)
