@@ -72,7 +72,11 @@ def queue_scrub(writer: Writer, space: int) -> None:
 
 def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
     """The scrubbings that are due, of all spaces: space and target."""
-    rows = reader.rows("SELECT space, target FROM work WHERE view = ?", (SCRUB,))
+    # Space by space, as work is found: asked of the view alone, every opening would read all work.
+    rows = reader.rows(
+        "SELECT space, target FROM work WHERE space IN (SELECT id FROM space) AND view = ?",
+        (SCRUB,),
+    )
     return [(int(row[0]), int(row[1])) for row in rows]
 
 
