@@ -500,12 +500,9 @@ class Memory:
             raise InputError(f"limit is {limit}; it must be at least 1")
         condition, after = to_filter(where), entries.after(cursor)
         with self._reading() as reader:
-            # One more than asked for tells whether there is another page.
             rows = entries.page(reader, reader.id, condition, after, limit + 1)
             reader.as_of = known_until(condition)
-            shown = self._views.marked(reader, rows[:limit])
-        more = str(rows[limit - 1][0]) if len(rows) > limit else None
-        return Page(tuple(shown), more)
+            return self._page(reader, rows, limit)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -669,6 +666,11 @@ class Memory:
         """
         return check.problems(self._database, progress)
 
+    def _page(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]], limit: int) -> Page:
+        """A page of ``limit`` rows; one more was asked for, to tell whether there is another."""
+        more = str(rows[limit - 1][0]) if len(rows) > limit else None
+        return Page(tuple(self._views.marked(reader, rows[:limit])), more)
+
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:
         """A read transaction of a space that is there. Raises UnknownName."""
@@ -692,9 +694,7 @@ def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int)
     before = entries.after(cursor) or listing.LAST
     with memory._reading() as reader:
         rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
-        shown = memory._views.marked(reader, rows[:limit])
-    more = str(rows[limit - 1][0]) if len(rows) > limit else None
-    return Page(tuple(shown), more)
+        return memory._page(reader, rows, limit)
 
 
 def space_of(memory: Memory) -> Space:
