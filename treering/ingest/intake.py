@@ -212,9 +212,7 @@ class Intake:
             return Receipt(gone=tuple(names))
         with self._space.write() as writer:
             seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
-            self._eraser.remove(writer, seqs)
-            entries.drop_empty_sources(writer, writer.id)
-            self._eraser.queue_scrub(writer)
+            self._eraser.erase(writer, seqs)
         return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(

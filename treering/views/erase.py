@@ -83,11 +83,19 @@ class Eraser:
         with self._space.database.erasing():
             with self._space.write() as writer:
                 erased = entries.identities(writer, seqs)
-                rows = self.remove(writer, seqs)
-                sources = entries.drop_empty_sources(writer, writer.id)
-                self.queue_scrub(writer)
+                rows, sources = self.erase(writer, seqs)
             scrubbed = self.scrub()
         return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
+        """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
+
+        Returns the derived rows by kind, and the names of the sources.
+        """
+        rows = self.remove(writer, seqs)
+        sources = entries.drop_empty_sources(writer, writer.id)
+        self.queue_scrub(writer)
+        return rows, sources
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
         """Delete entries and everything derived from them; return the derived rows by kind."""

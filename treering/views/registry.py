@@ -219,9 +219,7 @@ class Views:
             return
         try:
             with self._space.write() as writer:
-                self.eraser.remove(writer, entries.expired(writer, writer.id))
-                entries.drop_empty_sources(writer, writer.id)
-                self.eraser.queue_scrub(writer)
+                self.eraser.erase(writer, entries.expired(writer, writer.id))
         except JournalError as error:
             log.warning("%d expired entries are not erased yet: %s", len(expired), error)
 
