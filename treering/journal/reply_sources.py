@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from treering.journal import entries
 from treering.journal.contract import Reader, Writer
-from treering.journal.entries import PAGE
-
-_TEXTS = "SELECT e.seq, CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body WHERE e.seq"
 
 
 def note(writer: Writer, space: int, replies: Collection[str], shown: Collection[str]) -> None:
@@ -22,8 +19,11 @@ def note(writer: Writer, space: int, replies: Collection[str], shown: Collection
 
 def replies_to(reader: Reader, shown: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The replies whose model was shown entries, also ones that are gone: (entry, reply)."""
-    for rows in _rows(reader, "SELECT shown, reply FROM reply_shown WHERE shown", shown):
-        yield from ((int(row[0]), int(row[1])) for row in rows)
+    rows = reader.rows(
+        "SELECT shown, reply FROM reply_shown WHERE shown IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(shown)),),
+    )
+    return ((int(row[0]), int(row[1])) for row in rows)
 
 
 def drop(writer: Writer, shown: Sequence[int]) -> None:
@@ -33,12 +33,9 @@ def drop(writer: Writer, shown: Sequence[int]) -> None:
 
 def texts(reader: Reader, seqs: Sequence[int]) -> dict[int, str]:
     """The texts of entries as far as they can be read: a damaged one may be erased, too."""
-    rows = _rows(reader, _TEXTS, seqs)
-    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for part in rows for row in part}
-
-
-def _rows(reader: Reader, select: str, seqs: Sequence[int]) -> Iterator[list[Sequence[Any]]]:
-    unique = sorted(set(seqs))
-    for start in range(0, len(unique), PAGE):
-        part = unique[start : start + PAGE]
-        yield list(reader.rows(f"{select} IN ({', '.join('?' * len(part))})", part))
+    rows = reader.rows(
+        "SELECT e.seq, CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.seq IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(seqs)),),
+    )
+    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
