@@ -27,6 +27,10 @@ searches chooses the keys."""
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
 
+_NUMBERS: Final = {"integer": "number", "real": "number"}
+_NAMED: Final = frozenset({"true", "false", "null"})
+"""Kinds that have one value each; SQLite gives numbers for two of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Values:
@@ -90,21 +94,17 @@ def _read(reader: Reader, space: int, entry: Codes, key: str, before: _Values | 
     """The values of a key for all rows; those that are there already are not read again."""
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
-    asked = np.unique(entry[first:])
+    asked = np.unique(entry[first:]).tolist() if first else None
     seqs: list[int] = []
-    found: list[int] = []
-    for seq, kind, value in entries.metadata_values(
-        reader, space, key, asked.tolist() if first else None
-    ):
-        literal = {"true": ("true", None), "false": ("false", None), "null": ("null", None)}.get(
-            kind, ("number" if kind in ("integer", "real") else kind, value)
-        )
+    held: list[int] = []
+    for seq, kind, value in entries.metadata_values(reader, space, key, asked):
+        literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
         seqs.append(seq)
-        found.append(codes.setdefault(literal, len(codes)))
+        held.append(codes.setdefault(literal, len(codes)))
     more = np.full(len(entry) - first, NONE, dtype=np.int32)
     if seqs:
         holders = np.array(seqs, dtype=np.int64)
         places = np.minimum(np.searchsorted(holders, entry[first:]), len(holders) - 1)
         there = holders[places] == entry[first:]
-        more[there] = np.array(found, dtype=np.int32)[places[there]]
+        more[there] = np.array(held, dtype=np.int32)[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))
