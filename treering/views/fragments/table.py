@@ -92,14 +92,7 @@ class Table:
         self._entry = Column(np.int64)
         self._speaker = Column(np.int32)
         self._embedded = Column(np.bool_)
-        self._placed = PlacedColumns(
-            source=Column(np.int32),
-            position=Column(np.int32),
-            start=Column(np.int32),
-            at=Column(np.float64),
-            named=Column(np.int32),
-            kind=Column(np.int8),
-        )
+        self._placed = PlacedColumns.empty()
         for column in self._columns():
             column.reserve(total)
         self._reading = Reading(self._placed)
