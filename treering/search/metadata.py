@@ -16,7 +16,6 @@ from treering.journal import entries
 from treering.journal.contract import Reader, Value
 from treering.records import JSON
 from treering.search.reading import Ints
-from treering.search.relations.contract import MISSING
 
 NONE: Final = -1
 
@@ -63,19 +62,17 @@ class Metadata:
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
-        # Rows without an entry, such as summaries, stand at the end and are not kept.
-        size = int(np.flatnonzero(entry != MISSING)[-1:].sum()) + 1
         with self._lock:
             values = self._values.get(key)
-            if values is None or len(values.rows) < size:
-                values = self._values[key] = _read(reader, space, entry[:size], key, values)
+            if values is None or len(values.rows) < len(entry):
+                values = self._values[key] = _read(reader, space, entry, key, values)
             self._values.move_to_end(key)
             if len(self._values) > MAX_KEYS:
                 self._values.popitem(last=False)
         code = values.codes.get(_literal(value), NONE)
-        meeting = np.zeros(len(entry), dtype=np.bool_)
-        if code != NONE:
-            np.equal(values.rows[:size], code, out=meeting[:size])
+        if code == NONE:
+            return np.zeros(len(entry), dtype=np.bool_)
+        meeting: NDArray[np.bool_] = values.rows[: len(entry)] == code
         return meeting
 
 
