@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from treering.arrays import Codes
 from treering.records import KINDS
 from treering.search.relations.contract import MISSING
-from treering.views.fragments.columns import Column
 from treering.views.fragments.order import SESSION_GAP_S, PlacedColumns, Reading
 
 CHAT = KINDS.index("chat")
@@ -30,17 +29,6 @@ row = st.fixed_dictionaries(
 )
 rows = st.lists(row, max_size=6)
 step = st.one_of(rows, st.sets(st.integers(0, 40), max_size=5))
-
-
-def columns() -> PlacedColumns:
-    return PlacedColumns(
-        source=Column(np.int32),
-        position=Column(np.int32),
-        start=Column(np.int32),
-        at=Column(np.float64),
-        named=Column(np.int32),
-        kind=Column(np.int8),
-    )
 
 
 def extend(to: PlacedColumns, new: list[dict[str, Any]]) -> None:
@@ -76,7 +64,7 @@ def assert_as_anew(reading: Reading, of: PlacedColumns) -> None:
 def test_an_order_that_lives_equals_one_made_anew(
     first: list[dict[str, Any]], steps: list[Any]
 ) -> None:
-    of = columns()
+    of = PlacedColumns.empty()
     extend(of, first)
     reading = Reading(of)
     reading.rebuild()
@@ -99,7 +87,7 @@ def test_an_order_that_lives_equals_one_made_anew(
 
 
 def test_a_turn_at_the_end_of_a_chat_leaves_the_sessions_before_it_alone() -> None:
-    of = columns()
+    of = PlacedColumns.empty()
     turn = {"source": 1, "start": 0, "named": MISSING, "kind": CHAT}
     extend(of, [turn | {"position": n, "at": n * 60.0} for n in range(3)])
     reading = Reading(of)

@@ -524,6 +524,20 @@ def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) ->
         assert found == {source}
 
 
+def test_a_summary_meets_a_filter_of_metadata_only_if_all_its_texts_do(memory: Memory) -> None:
+    for topic, sentences in (("boats", SENTENCES[:3]), ("bread", SENTENCES[3:6])):
+        messages = [{"role": "user", "content": text} for text in sentences]
+        memory.add(messages, source=topic, metadata={"topic": topic})
+    memory.tree.settle()
+    for topic in ("boats", "bread"):
+        hits = memory.search("Ana Ben", k=50, level="summaries", metadata={"topic": topic})
+        found = {leaf.source for hit in hits for leaf in memory.tree.leaves(hit.node or 0)}
+        assert found == {topic}
+    memory.add("Ana sells her boat", source="later", metadata={"topic": "later"})
+    hits = memory.search("Ana boat", k=50, level="all", metadata={"topic": "later"})
+    assert {hit.source for hit in hits} == {"later"}
+
+
 def test_an_equal_text_of_a_source_that_is_left_out_hides_nothing(memory: Memory) -> None:
     fill(memory)
     memory.add(SENTENCES[0], source="again")

@@ -16,7 +16,6 @@ from treering.journal import entries
 from treering.journal.contract import Reader, Value
 from treering.records import JSON
 from treering.search.reading import Ints
-from treering.search.relations.contract import MISSING
 
 NONE: Final = -1
 
@@ -26,6 +25,10 @@ searches chooses the keys."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
+
+_NUMBERS: Final = {"integer": "number", "real": "number"}
+_NAMED: Final = frozenset({"true", "false", "null"})
+"""Kinds that have one value each; SQLite gives numbers for two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,17 @@ class Metadata:
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
-        # Rows without an entry, such as summaries, stand at the end and are not kept.
-        size = int(np.flatnonzero(entry != MISSING)[-1:].sum()) + 1
         with self._lock:
             values = self._values.get(key)
-            if values is None or len(values.rows) < size:
-                values = self._values[key] = _read(reader, space, entry[:size], key, values)
+            if values is None or len(values.rows) < len(entry):
+                values = self._values[key] = _read(reader, space, entry, key, values)
             self._values.move_to_end(key)
             if len(self._values) > MAX_KEYS:
                 self._values.popitem(last=False)
         code = values.codes.get(_literal(value), NONE)
-        meeting = np.zeros(len(entry), dtype=np.bool_)
-        if code != NONE:
-            np.equal(values.rows[:size], code, out=meeting[:size])
+        if code == NONE:
+            return np.zeros(len(entry), dtype=np.bool_)
+        meeting: NDArray[np.bool_] = values.rows[: len(entry)] == code
         return meeting
 
 
@@ -90,21 +91,17 @@ def _read(reader: Reader, space: int, entry: Codes, key: str, before: _Values | 
     """The values of a key for all rows; those that are there already are not read again."""
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
-    asked = np.unique(entry[first:])
+    asked = np.unique(entry[first:]).tolist() if first else None
     seqs: list[int] = []
-    found: list[int] = []
-    for seq, kind, value in entries.metadata_values(
-        reader, space, key, asked.tolist() if first else None
-    ):
-        literal = {"true": ("true", None), "false": ("false", None), "null": ("null", None)}.get(
-            kind, ("number" if kind in ("integer", "real") else kind, value)
-        )
+    held: list[int] = []
+    for seq, kind, value in entries.metadata_values(reader, space, key, asked):
+        literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
         seqs.append(seq)
-        found.append(codes.setdefault(literal, len(codes)))
+        held.append(codes.setdefault(literal, len(codes)))
     more = np.full(len(entry) - first, NONE, dtype=np.int32)
     if seqs:
         holders = np.array(seqs, dtype=np.int64)
         places = np.minimum(np.searchsorted(holders, entry[first:]), len(holders) - 1)
         there = holders[places] == entry[first:]
-        more[there] = np.array(found, dtype=np.int32)[places[there]]
+        more[there] = np.array(held, dtype=np.int32)[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))

@@ -125,9 +125,10 @@ class VectorBlocks:
         """
         result = np.empty((len(self), len(queries)), dtype=np.float32, order="F")
         spans = list(self.spans())
-        multiply = partial(_eight_bits, digits=_digits(queries, fine))
         if self.is_exact:
             multiply = partial(_floats, queries=queries)
+        else:
+            multiply = partial(_eight_bits, digits=_digits(queries, fine))
 
         def work(first: int, stop: int) -> None:
             for block, where in spans[first:stop]:

@@ -16,6 +16,7 @@ from typing import ParamSpec, TypeVar
 from treering.bench.perf.texts import RandomVectors
 from treering.bench.perf.timing import LEAST_ROUNDS, LIMIT, OURS, Timing, compared
 from treering.bench.perf.world import PASSING, World
+from treering.journal.sqlite import PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 
@@ -126,7 +127,7 @@ def _read_bytes() -> int:
 def _write_blobs(path: Path, size: int) -> None:
     blob = bytes(BLOB_BYTES)
     with closing(sqlite3.connect(path)) as file:
-        file.execute("PRAGMA page_size=8192")
+        file.execute(f"PRAGMA page_size={PAGE_SIZE}")
         file.execute("CREATE TABLE block (bytes BLOB)")
         rows = ((blob,) for _ in range(max(1, round(size / BLOB_BYTES))))
         with file:

@@ -67,7 +67,7 @@ def after_add(world: World) -> list[Timing]:
 
 def after_forget(world: World) -> list[Timing]:
     """The search after one forget, against a warm one."""
-    ids = _passing(world, MANY_ROUNDS)
+    ids = world.add_passing(MANY_ROUNDS, DOOMED)
     timed = _between(world, "after-forget", lambda: world.memory.forget(next(ids)))
     if next(ids, None) is not None:
         world.memory.forget(source=DOOMED)
@@ -108,7 +108,7 @@ def forget_source(world: World) -> list[Timing]:
     """Forgetting a source of 15 lines, gone from the file's bytes."""
     names = [f"{DOOMED} {number}" for number in range(FEW_ROUNDS + 1)]
     for name in names:
-        _passing(world, SOURCE_LINES, name)
+        world.add_passing(SOURCE_LINES, name)
     left = iter(names)
     ours: Callable[[], object] = lambda: world.memory.forget(source=next(left))  # noqa: E731
     ways = {LIMIT: world.bare.forget_last, OURS: ours}
@@ -243,11 +243,3 @@ def _filtered(world: World, operation: str, wheres: Iterator[dict[str, Any]]) ->
 
     many_rounds(round_, world.bounds.patience)
     return spread(operation, world.n, taken)
-
-
-def _passing(world: World, count: int, source: str = DOOMED) -> Iterator[str]:
-    """Add messages to be forgotten; their ids."""
-    messages = [
-        {"role": "user", "content": f"a sentence to be forgotten, {n}"} for n in range(count)
-    ]
-    return iter(world.memory.add(messages, source=source).ids)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from treering.bench.perf.bystander import waits
+from treering.bench.perf.fresh import in_fresh_process
 from treering.bench.perf.texts import RandomVectors, sentences
 from treering.bench.perf.timing import (
     FEW_ROUNDS,
@@ -88,19 +87,14 @@ def ingest(world: World) -> list[Timing]:
 
 def forget(world: World) -> list[Timing]:
     """Forgetting one entry, gone from the file's bytes, against SQLite's delete and vacuum."""
-    passing = [
-        {"role": "user", "content": f"a sentence to be forgotten, {n}"}
-        for n in range(FEW_ROUNDS + 1)
-    ]
-    ids = iter(world.memory.add(passing, source=DOOMED).ids)
+    ids = world.add_passing(FEW_ROUNDS + 1, DOOMED)
     ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
     return in_turn("forget", world.n, ways, FEW_ROUNDS)
 
 
 def forget_wait(world: World) -> list[Timing]:
     """How long another process waits at most while one entry is forgotten."""
-    added = world.memory.add({"role": "user", "content": "to be forgotten"}, source=DOOMED).ids
-    work = partial(world.memory.forget, *added)
+    work = partial(world.memory.forget, *world.add_passing(1, DOOMED))
     return waits("forget-wait", world.n, world.path, world.vectors, work)
 
 
@@ -118,9 +112,8 @@ def resident(world: World) -> list[Timing]:
     """
     if not _STATM.exists():
         return []
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        name, dimension = world.vectors.name, world.vectors.dimension
-        grown = fresh.submit(resident_bytes, world.path, name, dimension).result()
+    name, dimension = world.vectors.name, world.vectors.dimension
+    grown = in_fresh_process(resident_bytes, world.path, name, dimension)
     vectors = float(world.vectors.dimension * np.dtype(np.float32).itemsize)
     return compared("resident", world.n, {LIMIT: [vectors], OURS: [grown / world.n]}, "B")
 

@@ -64,9 +64,7 @@ def in_turn(
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, way in ways.items():
-            start = time.perf_counter()
-            way()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(seconds_of(way))
     return compared(operation, n, {name: [min(seconds[1:])] for name, seconds in times.items()})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -163,6 +163,13 @@ class World:
                 times[name].append(seconds_of(partial(_give, peer, texts, speakers)) / size)
             start = self.n
         return compared("store", n, times)
+
+    def add_passing(self, count: int, source: str) -> Iterator[str]:
+        """Add messages to be forgotten; their ids."""
+        messages = [
+            {"role": "user", "content": f"a sentence to be forgotten, {n}"} for n in range(count)
+        ]
+        return iter(self.memory.add(messages, source=source).ids)
 
     @property
     def peers(self) -> Mapping[str, Peer]:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan, nan
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,18 @@ class PlacedColumns:
     at: Column[np.float64]
     named: Column[np.int32]
     kind: Column[np.int8]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Those of no rows."""
+        return cls(
+            source=Column(np.int32),
+            position=Column(np.int32),
+            start=Column(np.int32),
+            at=Column(np.float64),
+            named=Column(np.int32),
+            kind=Column(np.int8),
+        )
 
 
 class Reading:

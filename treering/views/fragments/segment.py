@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.embed.quantised import Bytes
 from treering.search.lexical import PostingRun
 
 Ints = NDArray[np.int32]
@@ -22,8 +21,6 @@ class Segment:
     since the epoch, NaN where unknown) and ``kind`` (a place in ``KINDS``) are those of its entry.
     ``speaker`` and ``session`` are codes of the ``Names`` that the segment was read with.
     ``lengths`` counts the terms of each. The rows of ``postings`` are places in this segment.
-    ``codes``, shape (n, d), and ``scale`` are the quantised vectors of those that are ``embedded``,
-    zeros of the others.
     """
 
     fragment: Codes
@@ -37,9 +34,6 @@ class Segment:
     kind: NDArray[np.int8]
     lengths: Ints
     postings: PostingRun
-    codes: Bytes
-    scale: Floats
-    embedded: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.fragment)
@@ -47,7 +41,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRows:
-    """Vectors that came after their fragments, up to and with the one at ``mark``.
+    """Vectors of fragments, up to and with the one at ``mark``.
 
     ``fragment`` are the ids, ``vectors`` float32 of shape (n, d).
     """

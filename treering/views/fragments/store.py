@@ -98,7 +98,7 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     return existing
 
 
-def segments(reader: Reader, state: SpaceState, after: int, names: Names) -> Iterator[Segment]:
+def segments(reader: Reader, space: int, after: int, names: Names) -> Iterator[Segment]:
     """The fragments with an id above ``after``. New speakers and sessions are added to ``names``.
 
     Raises JournalCorrupt.
@@ -108,23 +108,21 @@ def segments(reader: Reader, state: SpaceState, after: int, names: Names) -> Ite
         " t.data FROM fragment f JOIN entry e ON e.seq = f.entry"
         " LEFT JOIN body b ON b.id = e.body LEFT JOIN term_list t ON t.id = f.terms"
         " WHERE f.space = ? AND f.id > ? ORDER BY f.id",
-        (state.id, after),
+        (space, after),
     )
-    width = state.model.dimension if state.model else 0
     while chunk := list(islice(rows, LOAD_ROWS)):
         # What is too large for a column raises too, where numpy would only warn.
         with damage.decoding("the search index"), np.errstate(invalid="raise"):
-            segment = _segment(chunk, width, names)
+            segment = _segment(chunk, names)
         yield segment
 
 
-def _segment(rows: Sequence[Row], width: int, names: Names) -> Segment:
+def _segment(rows: Sequence[Row], names: Names) -> Segment:
     fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
         *rows, strict=True
     )
     for name in {*speaker, *session} - {None}:
         damage.checked(str, name)
-    size = len(rows)
     sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
     flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
     postings, lengths = counted(flat, sizes)
@@ -143,15 +141,7 @@ def _segment(rows: Sequence[Row], width: int, names: Names) -> Segment:
         kind=np.array([_KIND_CODES[name] for name in kind], dtype=np.int8),
         lengths=lengths,
         postings=postings,
-        codes=np.zeros((size, width), dtype=np.int8),
-        scale=np.zeros(size, dtype=np.float32),
-        embedded=np.zeros(size, dtype=np.bool_),
     )
-
-
-def last_vector(reader: Reader, state: SpaceState) -> int:  # noqa: ARG001
-    """The mark up to which ``segments`` has vectors with its fragments: none of them has."""
-    return 0
 
 
 def vectors_since(reader: Reader, state: SpaceState, after: int) -> Iterator[EmbeddedRows]:

@@ -92,14 +92,7 @@ class Table:
         self._entry = Column(np.int64)
         self._speaker = Column(np.int32)
         self._embedded = Column(np.bool_)
-        self._placed = PlacedColumns(
-            source=Column(np.int32),
-            position=Column(np.int32),
-            start=Column(np.int32),
-            at=Column(np.float64),
-            named=Column(np.int32),
-            kind=Column(np.int8),
-        )
+        self._placed = PlacedColumns.empty()
         for column in self._columns():
             column.reserve(total)
         self._reading = Reading(self._placed)
@@ -131,7 +124,6 @@ class Table:
         width = state.model.dimension if state.model else 0
         self._clear(width, store.count(reader, state.id))
         self._last_gone = store.last_gone(reader, state.id)
-        self._last_vector = store.last_vector(reader, state)
         self._read(reader, state)
         self._reading.rebuild()
         self._snapshot = self._frozen(state, None)
@@ -172,20 +164,21 @@ class Table:
     def _read(self, reader: SpaceReader, state: SpaceState) -> None:
         """Take in the fragments and vectors that are new in the database."""
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
-        for segment in store.segments(reader, state, last, self._names):
-            self._append(reader, state, segment)
+        for segment in store.segments(reader, state.id, last, self._names):
+            self._append(segment)
         for rows in store.vectors_since(reader, state, self._last_vector):
             self._place_vectors(rows)
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
             self._vectors = self._vectors.quantised()
 
-    def _append(self, reader: SpaceReader, state: SpaceState, segment: Segment) -> None:
+    def _append(self, segment: Segment) -> None:
+        """Take in fragments; their vectors are placed once they are read."""
         placed = self._placed
         self._fragment.extend(segment.fragment)
         self._entry.extend(segment.entry)
         self._speaker.extend(segment.speaker)
-        self._embedded.extend(segment.embedded)
+        self._embedded.extend(np.zeros(len(segment), dtype=np.bool_))
         placed.source.extend(segment.source)
         placed.position.extend(segment.position)
         placed.start.extend(segment.start)
@@ -193,14 +186,7 @@ class Table:
         placed.named.extend(segment.session)
         placed.kind.extend(segment.kind)
         self._lexical = self._lexical.grown(segment.postings, segment.lengths)
-        if not self._vectors.exact:
-            self._vectors.extend(segment.codes, segment.scale)
-            return
-        vectors = np.zeros((len(segment), self._vectors.width), dtype=np.float32)
-        if segment.embedded.any() and state.model is not None:
-            embedded = segment.fragment[segment.embedded]
-            vectors[segment.embedded] = store.exact(reader, state.model, embedded)
-        self._vectors.extend_floats(vectors)
+        self._vectors.extend(len(segment))
 
     def _place_vectors(self, rows: EmbeddedRows) -> None:
         order = np.argsort(rows.fragment, kind="stable")

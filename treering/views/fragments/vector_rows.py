@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.quantised import Bytes, quantised
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
@@ -32,37 +31,25 @@ class VectorRows:
         self._shown = len(self)
         return VectorBlocks(self._blocks, self.width)
 
-    def extend(self, codes: Bytes, scale: Floats) -> None:
-        """Append rows of eight bits."""
-        self._extend(Block(codes, scale))
-
-    def extend_floats(self, vectors: Floats) -> None:
-        """Append rows of floats, which are quantised unless the vectors are exact."""
-        self._extend(Block(vectors, None) if self.exact else Block(*quantised(vectors)))
-
-    def _extend(self, new: Block) -> None:
-        taken = 0
-        while taken < len(new):
+    def extend(self, size: int) -> None:
+        """Append rows of zeros, which ``place`` may give their vectors."""
+        while size:
             if not self._free:
-                self._tail = self._empty()
+                self._tail = self._empty()  # of zeros; nothing is written behind what is filled
                 self._blocks.append(self._cut(self._tail, 0))
                 self._free = self._capacity
-            room = self._tail
-            filled = len(self._blocks[-1])
-            size = min(self._free, len(new) - taken)
-            # Readers of earlier states see only what was filled then.
-            room.rows[filled : filled + size] = new.rows[taken : taken + size]
-            if room.scale is not None and new.scale is not None:
-                room.scale[filled : filled + size] = new.scale[taken : taken + size]
-            self._blocks[-1] = self._cut(room, filled + size)
-            self._free -= size
-            taken += size
+            more = min(self._free, size)
+            self._blocks[-1] = self._cut(self._tail, len(self._blocks[-1]) + more)
+            self._free -= more
+            size -= more
 
     def quantised(self) -> VectorRows:
         """The same vectors in eight bits."""
         rows = VectorRows(self.width, exact=False)
         for block in self._blocks:
-            rows.extend_floats(block.rows)
+            first = len(rows)
+            rows.extend(len(block))
+            rows.place(np.arange(first, len(rows)), block.rows)
         return rows
 
     def place(self, rows: Codes, vectors: Floats) -> None:

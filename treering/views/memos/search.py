@@ -152,7 +152,7 @@ def topics(reader: Reader, space: int, fragment: Codes) -> Codes:
     """The number of each fragment's memo; ``MISSING`` for a fragment without one."""
     memos = store.memo_of_entries(reader, space)
     entry_of = fragments.entry_of_fragments(reader, space)
-    codes = [memos.get(entry_of.get(int(number), MISSING), MISSING) for number in fragment]
+    codes = [memos.get(entry_of.get(id_, MISSING), MISSING) for id_ in fragment.tolist()]
     return np.array(codes, dtype=np.int64)
 
 
@@ -165,7 +165,7 @@ def _memos(reader: Reader, space: int, base: Snapshot, mark: store.Mark) -> _Mem
 def _space(memos: _MemoRows, base: Snapshot, version: int) -> MemoSpace:
     snapshot = widened(base, memos.counted, memos.vectors, version)
     group = {entry: at for at, stored in enumerate(memos.stored) for entry in stored.covered}
-    lines = [group.get(int(entry), MISSING) for entry in base.entry]
+    lines = [group.get(entry, MISSING) for entry in base.entry.tolist()]
     codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)
     return MemoSpace(snapshot, memos.stored, _MemoGroups(codes))
 

@@ -46,15 +46,20 @@ words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 class NodeSnapshot:
     """Fragments, then summaries, as one snapshot.
 
-    ``node`` is the node of every row, or MISSING; exact repetitions share a node. ``row`` is the
-    first row of every node that has one. ``texts`` is the number of rows that are fragments.
+    ``base`` has the fragments alone. ``node`` is the node of every row, or MISSING; exact
+    repetitions share a node. ``row`` is the first row of every node that has one.
     """
 
+    base: Snapshot
     snapshot: Snapshot
     node: Codes
     row: Mapping[int, int]
-    texts: int
     relation: TreeRelation
+
+    @property
+    def texts(self) -> int:
+        """How many rows are fragments."""
+        return len(self.base)
 
     def rows(self) -> Codes:
         """The first row of every node, ascending."""
@@ -69,27 +74,26 @@ class NodeSnapshot:
         return rows
 
     def meeting(self, allowed: Allowed | None) -> Allowed | None:
-        """The rows that meet a filter, given which fragments do; None for all.
+        """The rows that meet a filter, given which fragments ``base`` has that do; None for all.
 
         A summary meets the filter if every text below it does. Else it could reveal a text that
         the filter excludes.
         """
         if allowed is None:
             return None
-        texts = allowed[: self.texts]
         parents = self.relation.parents
         # ``other`` marks the leaves none of whose texts meets the filter. Every summary above one
         # of them is mixed.
         other = np.ones(len(parents), dtype=np.bool_)
         other[parents[parents != MISSING]] = False
-        standing = self.node[: self.texts][texts]
+        standing = self.node[: self.texts][allowed]
         other[standing[standing != MISSING]] = False
         mixed = np.zeros(len(parents), dtype=np.bool_)
         above = parents[other]
         while len(above := np.unique(above[above != MISSING])):
             mixed[above] = True
             above = parents[above]
-        return np.concatenate([texts, ~mixed[self.node[self.texts :]]])
+        return np.concatenate([allowed, ~mixed[self.node[self.texts :]]])
 
     def best_texts(self, summaries: Sequence[int], scores: Floats) -> dict[int, int]:
         """For each summary row, the row of the highest-scoring text below it."""
@@ -168,7 +172,7 @@ class TreeSearch:
         there = np.flatnonzero(node != MISSING)
         first = there[np.unique(node[there], return_index=True)[1]]
         row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
-        return NodeSnapshot(snapshot, node, row, len(base), TreeRelation(parents, node))
+        return NodeSnapshot(base, snapshot, node, row, TreeRelation(parents, node))
 
     def rank(
         self,

@@ -389,9 +389,9 @@ class TreeView:
             reader, _, tree = open_tree
             self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
-            texts = allowed_rows(reader, wide.snapshot, condition)
+            allowed = wide.meeting(allowed_rows(reader, wide.base, condition))
             reader.as_of = known_until(condition)
-            yield NodeRanking(self._searcher, reader, tree, wide, ranking, wide.meeting(texts))
+            yield NodeRanking(self._searcher, reader, tree, wide, ranking, allowed)
 
     def _wide(self, open_tree: tuple[SpaceReader, SpaceState, Tree] | None) -> NodeSnapshot | None:
         base = self._searcher.snapshot()
