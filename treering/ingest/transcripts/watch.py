@@ -37,10 +37,10 @@ def watched(
 def _taken_in(
     file: Path, take_in: TakeIn, options: ImportOptions, offsets: dict[Path, int]
 ) -> Receipt | None:
-    if files.is_memory(file):
+    if files.is_memory(file) or not file.exists():
         return None
-    if file.is_dir() or not file.exists():
-        return import_path(file, take_in, options) if file.is_dir() else None
+    if file.is_dir():
+        return import_path(file, take_in, options)
     if line_format_of(file) is not None:
         new = new_lines(file, offsets.get(file, 0), options)
         receipt = take_in(new.lines) if new.lines else None
