@@ -281,9 +281,7 @@ def by_person(
     reader: SpaceReader, until: int | None = None, older: Sequence[int] | None = None
 ) -> list[Replacement]:
     """What a person said is superseded, of all entries or some, by what was known until then."""
-    pairs = supersession.pairs(reader, reader.id, until)
-    if older is not None:
-        pairs = [pair for pair in pairs if pair[0] in older]
+    pairs = supersession.pairs(reader, reader.id, until, older)
     entry_of = entries.there(reader, [seq for pair in pairs for seq in pair])
     return [
         Replacement(before, after, "", BY_PERSON, PERSON, _as_newer(entry_of[after]))
