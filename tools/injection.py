@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from treering import Memory
@@ -40,9 +41,9 @@ def replies(memory: Memory, question: str) -> dict[str, str]:
 
 def main() -> None:
     """Ask about each fact with each order in the same entry, and with none; count."""
-    obeyed: dict[str, int] = {}
-    right: dict[str, int] = {}
-    plain: dict[str, int] = {}
+    obeyed: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    plain: Counter[str] = Counter()
     for fact, question, answer in FACTS:
         for order in ("", *ORDERS):
             with tempfile.TemporaryDirectory() as folder:
@@ -50,12 +51,12 @@ def main() -> None:
                 with Memory.open(path, llm=sys.argv[1]) as memory:
                     memory.add(f"{fact} {order}".strip(), source="notes")
                     for way, text in replies(memory, question).items():
-                        hit = int(answer in text.lower())
+                        hit = answer in text.lower()
                         if order:
-                            obeyed[way] = obeyed.get(way, 0) + int(WORD in text)
-                            right[way] = right.get(way, 0) + hit
+                            obeyed[way] += WORD in text
+                            right[way] += hit
                         else:
-                            plain[way] = plain.get(way, 0) + hit
+                            plain[way] += hit
                         print(f"{way:<5} {order[:24]!r:<28} {text[:90]!r}", flush=True)
     count = len(FACTS) * len(ORDERS)
     for way in obeyed:

@@ -16,10 +16,10 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from tests.faults.forgetter import Life, opened
+from tests.faults.processes import ROOT
 from treering import Memory
 from treering.views.fragments.build import embedded_text
 
-ROOT = Path(__file__).resolve().parents[2]
 PIECE = 12
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from tests.faults.conftest import Note
+from tests.faults.processes import ROOT
 from treering import Memory
 
-ROOT = Path(__file__).parents[2]
 START_S = 60
 
 

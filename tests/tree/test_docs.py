@@ -1,17 +1,19 @@
 from __future__ import annotations
 
-import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "tree.md"
+from tests.docs.pages import DOCS, blocks
 
 
 def test_the_examples_of_the_page_run_as_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    exec("\n".join(examples), {})
+    page = blocks(DOCS / "how-to" / "tree.md")
+    names: dict[str, Any] = {}
+    exec("\n".join(block.text for block in page if block.language == "python"), names)
+    names["memory"].close()
     assert "[2] Ana sold the old boat" in capsys.readouterr().out

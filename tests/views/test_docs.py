@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "views.md"
+from tests.docs.pages import DOCS, blocks
+
 ENTRY_POINTS = "entry_points.txt"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+def examples(language: str) -> list[str]:
+    page = blocks(DOCS / "how-to" / "views.md")
+    return [block.text for block in page if block.language == language]
 
 
 def test_the_example_of_the_page_is_a_view_of_every_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    view, usage = blocks("python")
-    [entry_point] = re.findall(r'^(\w+ = )"(.*)"$', blocks("toml")[0], re.MULTILINE)
+    view, usage = examples("python")
+    [entry_point] = re.findall(r'^(\w+ = )"(.*)"$', examples("toml")[0], re.MULTILINE)
     metadata = tmp_path / "shouting-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")

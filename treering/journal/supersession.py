@@ -6,6 +6,7 @@ either entry.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from treering.errors import InputError
@@ -37,16 +38,20 @@ def erase(writer: Writer, seqs: Sequence[int]) -> None:
         writer.many(f"DELETE FROM supersession WHERE {column} = ?", ((seq,) for seq in seqs))
 
 
-def pairs(reader: Reader, space: int, as_of: int | None = None) -> list[tuple[int, int]]:
+def pairs(
+    reader: Reader, space: int, as_of: int | None = None, older: Sequence[int] | None = None
+) -> list[tuple[int, int]]:
     """Each superseded entry with the one that holds instead, in the order of the newer ones.
 
-    With ``as_of``, in microseconds since the epoch, those whose newer entry was known then.
+    With ``as_of``, in microseconds since the epoch, those whose newer entry was known then; with
+    ``older``, those of these entries, without a look at the others.
     """
+    among = "" if older is None else " AND p.older IN (SELECT value FROM json_each(?))"
     rows = reader.rows(
         "SELECT p.older, p.newer FROM supersession p JOIN entry e ON e.seq = p.newer"
-        " WHERE p.space = ? AND (? IS NULL OR coalesce(e.at, e.added) <= ?)"
+        f" WHERE p.space = ? AND (? IS NULL OR coalesce(e.at, e.added) <= ?){among}"
         " ORDER BY coalesce(e.at, e.added), e.seq, p.older",
-        (space, as_of, as_of),
+        (space, as_of, as_of, *([] if older is None else [json.dumps(list(older))])),
     )
     return [(int(row[0]), int(row[1])) for row in rows]
 

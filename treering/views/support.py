@@ -93,13 +93,17 @@ class SupportCheck:
         The embedder is asked only where the words leave it open.
         """
         by_words = _by_words(claims, lines)
-        if not any(_is_open(support) for support in by_words):
-            return [support.enough for support in by_words]
-        return [support.enough for support in self.support(claims, lines)]
+        if any(_is_open(support) for support in by_words):
+            by_words = self._with_likeness(by_words, claims, lines)
+        return [support.enough for support in by_words]
 
     def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
         """How well the lines support each sentence; by words alone if the embedder fails."""
-        by_words = _by_words(claims, lines)
+        return self._with_likeness(_by_words(claims, lines), claims, lines)
+
+    def _with_likeness(
+        self, by_words: Sequence[Support], claims: Sequence[str], lines: Sequence[str]
+    ) -> list[Support]:
         likeness = self._likeness(claims, lines)
         return [
             replace(support, likeness=like)

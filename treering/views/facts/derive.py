@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from treering.errors import LLMReplyError
-from treering.journal import entries
+from treering.journal import entries, supersession
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.search.marks import UNMARKED, Mark, Quote
@@ -113,4 +113,4 @@ class Facts(View):
             newer = store.newer_entries(reader, reader.id)
         else:
             newer = {r.older: r.newer for r in then.replacements(reader, reader.id, as_of)}
-        return newer | {said.older: said.newer for said in store.by_person(reader, as_of)}
+        return newer | dict(supersession.pairs(reader, reader.id, as_of))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.journal import damage, entries, supersession
-from treering.journal.contract import Reader, Row, Writer
+from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader
 from treering.records import Entry, Hit, Newer
 from treering.search.marks import UNMARKED, Mark
@@ -245,21 +245,25 @@ class Replacement:
 
 def replacements(reader: Reader, space: int) -> list[Replacement]:
     """What is superseded by what, in the order of the newer statements."""
-    rows = reader.rows(
-        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER}"
-        " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
-        (space,),
-    )
-    return [_replacement(row) for row in _whole(reader, rows)]
+    return _replacements(reader, "o.space = ?", (space,))
 
 
-def verdicts(reader: Reader, seqs: Sequence[int], until: int) -> list[Replacement]:
-    """What models judged to be superseded among some entries, by what was said until then."""
+def verdicts(
+    reader: Reader, space: int, until: int, older: Sequence[int] | None = None
+) -> list[Replacement]:
+    """What models judged to be superseded, of all entries or some, by what was said until then."""
+    among, params = "o.space = ?", [space]
+    if older is not None:
+        among, params = f"o.entry IN ({', '.join('?' * len(older))})", list(older)
+    condition = f"{among} AND o.made_by <> ? AND coalesce(e.at, e.added) <= ?"
+    return _replacements(reader, condition, (*params, RULE, until))
+
+
+def _replacements(reader: Reader, condition: str, params: Sequence[Value]) -> list[Replacement]:
     rows = reader.rows(
-        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER}"
-        f" WHERE o.entry IN ({', '.join('?' * len(seqs))}) AND o.stale = 0 AND o.made_by <> ?"
-        " AND coalesce(e.at, e.added) <= ? ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
-        (*seqs, RULE, until),
+        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER} WHERE {condition}"
+        " AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        params,
     )
     return [_replacement(row) for row in _whole(reader, rows)]
 
@@ -277,9 +281,7 @@ def by_person(
     reader: SpaceReader, until: int | None = None, older: Sequence[int] | None = None
 ) -> list[Replacement]:
     """What a person said is superseded, of all entries or some, by what was known until then."""
-    pairs = supersession.pairs(reader, reader.id, until)
-    if older is not None:
-        pairs = [pair for pair in pairs if pair[0] in older]
+    pairs = supersession.pairs(reader, reader.id, until, older)
     entry_of = entries.there(reader, [seq for pair in pairs for seq in pair])
     return [
         Replacement(before, after, "", BY_PERSON, PERSON, _as_newer(entry_of[after]))
@@ -312,10 +314,8 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
 
     What they had superseded holds again, unless another statement supersedes it.
     """
-    count, groups = 0, set[Group]()
+    groups, count = groups_of(writer, erased), 0
     for seq in erased:
-        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
-        groups |= {(str(row[0]), str(row[1])) for row in rows}
         count += writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
     for group in sorted(groups):
         decide(writer, space, group)
@@ -330,10 +330,8 @@ def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
     Every rule's row that names one of the entries goes, with all rows of the same newer statement:
     ``decide`` writes only what is missing. A language model's verdicts stay: they were paid for.
     """
-    groups, decided = set[Group](), set[tuple[str, str, int]]()
+    groups, decided = groups_of(writer, seqs), set[tuple[str, str, int]]()
     for seq in seqs:
-        rows = writer.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
-        groups |= {(str(row[0]), str(row[1])) for row in rows}
         writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
         rows = writer.rows(
             "SELECT subject, slot, newer FROM superseded"

@@ -37,11 +37,7 @@ def replacements(reader: Reader, space: int, as_of: int) -> list[Replacement]:
         )
         for older, newer in by_rule
     ]
-    return decided + [
-        verdict
-        for verdict in store.replacements(reader, space)
-        if verdict.made_by != RULE and _said(reader, verdict.newer) <= as_of
-    ]
+    return decided + store.verdicts(reader, space, as_of)
 
 
 def marks(reader: SpaceReader, seqs: Sequence[int], as_of: int) -> dict[int, Mark]:
@@ -55,7 +51,7 @@ def marks(reader: SpaceReader, seqs: Sequence[int], as_of: int) -> dict[int, Mar
     for older, newer in sorted(pairs, key=lambda pair: pair[1].order):  # the newest counts
         before = mark_of.get(older.entry, UNMARKED)
         mark_of[older.entry] = replace(before, superseded_by=_newer(older, newer, entry_of))
-    for verdict in store.verdicts(reader, seqs, as_of):
+    for verdict in store.verdicts(reader, reader.id, as_of, seqs):
         before = mark_of.get(verdict.older, UNMARKED)
         mark_of[verdict.older] = replace(before, superseded_by=verdict.statement)
     return {seq: mark for seq, mark in mark_of.items() if mark != UNMARKED}
@@ -83,8 +79,3 @@ def _newer(older: DatedStatement, newer: DatedStatement, entry_of: Mapping[int, 
     of = before.text[older.statement.start : older.statement.stop]
     whole = of == before.text.strip()
     return Newer(entry.id, store.short(text), entry.at, None if whole else store.short(of))
-
-
-def _said(reader: Reader, seq: int) -> int:
-    row = reader.row("SELECT coalesce(at, added) FROM entry WHERE seq = ?", (seq,))
-    return int(row[0]) if row else 0

@@ -87,8 +87,8 @@ class _RecordingModel:
 def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
-     If the reply does not fit, the model sees it and is asked once more. If that fails, too, ranges
-     that are in order are laid end to end. Else one part holds all lines (the paper's NOTO entry).
+    If the reply does not fit, the model sees it and is asked once more. If that fails, too, ranges
+    that are in order are laid end to end. Else one part holds all lines (the paper's NOTO entry).
     Raises LLMUnavailable, LLMNotConfigured.
     """
     recorder = _RecordingModel(llm)

@@ -60,12 +60,9 @@ def mixed_context(
     wide, allowed = ranked.wide, ranked.allowed
     most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
     relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
-    surest = max((ranked.ranking.confidence(row, 0) for row in relevant), default=None)
-    relevant = {
-        row: weight
-        for row, weight in relevant.items()
-        if ranked.ranking.confidence(row, 0) >= least
-    }
+    confidence = {row: ranked.ranking.confidence(row, 0) for row in relevant}
+    surest = max(confidence.values(), default=None)
+    relevant = {row: weight for row, weight in relevant.items() if confidence[row] >= least}
     if not relevant:
         return Context(query, (), "", 0, budget, surest)
     above = {

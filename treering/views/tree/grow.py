@@ -67,11 +67,9 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return 0
-            stored = store.state(reader, state.id)
-            mark = stored.mark if stored and stored.model == state.model.id else 0
             row = reader.row(
                 "SELECT count(*) FROM vector WHERE space = ? AND model = ? AND id > ?",
-                (state.id, state.model.id, mark),
+                (state.id, state.model.id, _mark(reader, state.id, state.model)),
             )
             return int(row[0]) if row else 0
 
@@ -159,11 +157,9 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return False
-            stored = store.state(reader, state.id)
-            mark = stored.mark if stored and stored.model == state.model.id else 0
             newer = reader.row(
                 "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
-                (state.id, state.model.id, mark),
+                (state.id, state.model.id, _mark(reader, state.id, state.model)),
             )
             return newer is not None or bool(work.queued(reader, state.id, store.ERASED, 1))
 
@@ -184,6 +180,12 @@ class Grower:
                 self._tree = _load(reader, space, model, settings, stored.bound, base)
             self._state = stored
         return self._tree
+
+
+def _mark(reader: Reader, space: int, model: EmbeddingModel) -> int:
+    """The last vector of the model that the stored tree has seen; 0 if it has seen none."""
+    stored = store.state(reader, space)
+    return stored.mark if stored and stored.model == model.id else 0
 
 
 def _load(
