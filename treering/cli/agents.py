@@ -81,22 +81,20 @@ def uninstall(
     """
     from treering.agents import installer
     from treering.agents.clients import CLIENTS, client_of
-    from treering.agents.home import agent_memory
     from treering.agents.server import stop_all
 
     chosen = client_of(client)
     plans = installer.uninstall(chosen, dry_run=dry_run)
     _show(run, plans, dry_run)
     if not dry_run and not any(map(installer.is_installed, CLIENTS)):
-        stop_all(agent_memory(run.url if run.is_named else None))
+        stop_all(run.hook_memory)
 
 
 def _launcher(run: Run, personal: bool) -> Launcher:
     """How the agent shall start treering. Raises InputError, MissingExtra."""
-    from treering.agents.home import agent_memory
     from treering.agents.launch import Launcher, own_command
 
-    memory = agent_memory(run.url if run.is_named else None)
+    memory = run.hook_memory
     if "://" in memory:
         raise InputError(f"an agent needs a memory in a file, not {memory}")
     if find_spec("mcp") is None:
