@@ -448,6 +448,15 @@ def run_of(options: Globals) -> Run:
     )
 
 
+def run_of_group(ctx: typer.Context, options: Globals) -> Run | None:
+    """The run of a group that is called as a command; None where one of its commands follows.
+
+    That command takes over what is given before its name.
+    """
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    return None if ctx.invoked_subcommand is not None else run_of(chosen)
+
+
 def environment(values: Mapping[str, str]) -> Globals:
     """The options of every command that environment variables set."""
     return Globals(
