@@ -1,7 +1,7 @@
 // What was stated of people and things, by whom it is about, and how it changed.
 
 import { get } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { counted, field, fill, h, nothing, put, say, to, toEntry, when } from "/page/dom.js";
 import { timeline } from "/page/timeline.js";
 
 const SHOWN = 100; // subjects; a filter finds the others
@@ -68,6 +68,6 @@ function subject(name, found) {
 function value(fact) {
   const past = Boolean(fact.superseded_by);
   return h("li", {},
-    h("a", { href: `#/entry/${encodeURIComponent(fact.entry_id)}`, class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
+    h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
     h("span", { class: "who" }, past ? "stated" : "last stated", " ", when(fact.at), past ? ", superseded since" : null));
 }

@@ -1,7 +1,7 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
 import { get, post } from "/page/api.js";
-import { against, counted, field, fill, h, marked, nothing, put, say, select, to, when } from "/page/dom.js";
+import { against, counted, field, fill, h, marked, nothing, put, say, select, to, toEntry, when } from "/page/dom.js";
 import { brief } from "/page/entries.js";
 import { FILTERS, filters } from "/page/filters.js";
 
@@ -68,7 +68,7 @@ const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why
 function shown(hit, most, query) {
   return h("li", {}, h("article", { class: "hit" },
     h("header", {},
-      h("a", { href: `#/entry/${encodeURIComponent(hit.entry_id)}` }, hit.source),
+      h("a", { href: toEntry(hit.entry_id) }, hit.source),
       hit.speaker ? h("span", { class: "who" }, hit.speaker) : null,
       when(hit.at),
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
