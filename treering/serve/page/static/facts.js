@@ -9,7 +9,7 @@ const LANES = 40;
 
 export async function facts(page, query) {
   const found = await get("facts");
-  const bySubject = Map.groupBy ? Map.groupBy(found, (fact) => fact.subject) : grouped(found);
+  const bySubject = grouped(found, (fact) => fact.subject);
   const names = [...bySubject.keys()];
   const wanted = (query.subject ?? "").toLowerCase();
   const chosen = names.filter((name) => name.toLowerCase().includes(wanted));
@@ -33,15 +33,19 @@ export async function facts(page, query) {
     chosen.length > SHOWN ? nothing(`… and ${chosen.length - SHOWN} more; name one above.`) : null);
 }
 
-function grouped(found) {
+/** As Map.groupBy, which not every browser has yet. */
+function grouped(found, keyOf) {
   const groups = new Map();
-  for (const fact of found) groups.set(fact.subject, [...(groups.get(fact.subject) ?? []), fact]);
+  for (const fact of found) {
+    const key = keyOf(fact);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(fact);
+  }
   return groups;
 }
 
 const time = (fact) => Date.parse(fact.at);
-const bySlot = (found) => Object.entries(Object.fromEntries([...new Set(found.map((fact) => fact.slot))].map((slot) =>
-  [slot, found.filter((fact) => fact.slot === slot)])));
+const bySlot = (found) => [...grouped(found, (fact) => fact.slot)];
 
 /** A lane for each thing that has had more than one value, from one statement to the next. */
 function changes(name, found) {
