@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,7 @@ from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
-SKIPPED_SHOWN = 10
+SHOWN = 10  # files that are named of those skipped, and of those gone
 
 
 @command(commands)
@@ -86,6 +86,7 @@ def add(
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     arguments = content or [_piped()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
+    when, fields = moment(at), metadata(meta)
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -99,10 +100,10 @@ def add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
                     kind=kind,
-                    at=moment(at),
+                    at=when,
                     speaker=speaker,
                     session=session,
-                    metadata=metadata(meta),
+                    metadata=fields,
                     mask=mask,
                     expires=expires,
                     pin=pin,
@@ -162,10 +163,9 @@ def import_(
     hundred messages at a time.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
-
-    since = moment(since)
     from treering.ingest.transcripts.watch import watched
 
+    since = moment(since)
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
     if file == stdin.STDIN or is_export(Path(file)):
@@ -303,12 +303,16 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
         note(f"treering: {len(receipts)} of {arguments} arguments were added before this failed:")
 
 
+def _note_some(lines: Sequence[str]) -> None:
+    """Note the first lines, and how many there are besides."""
+    for line in lines[:SHOWN]:
+        note(line)
+    if len(lines) > SHOWN:
+        note(f"… and {len(lines) - SHOWN} more; --json lists all")
+
+
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
-    for name in receipt.gone[:SKIPPED_SHOWN]:
-        note(f"{'erased' if erased else 'gone'}: {name}")
-    more = len(receipt.gone) - SKIPPED_SHOWN
-    if more > 0:
-        note(f"… and {more} more; --json lists all")
+    _note_some([f"{'erased' if erased else 'gone'}: {name}" for name in receipt.gone])
     if erased:
         return
     erasing = "add --sync to erase it"
@@ -329,10 +333,7 @@ def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
     }
     others = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
-    for skipped in receipt.skipped[:SKIPPED_SHOWN]:
-        note(f"skipped {skipped.path}: {skipped.reason}")
-    if len(receipt.skipped) > SKIPPED_SHOWN:
-        note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    _note_some([f"skipped {skipped.path}: {skipped.reason}" for skipped in receipt.skipped])
     if receipt.gone:
         _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():
