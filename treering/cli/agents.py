@@ -119,15 +119,16 @@ def _list(run: Run) -> None:
     from treering.agents.clients import CLIENTS
 
     for client in CLIENTS:
-        state = "installed" if installer.is_installed(client) else "found" if client.is_here else ""
+        installed, found = installer.is_installed(client), client.is_here
+        state = "installed" if installed else "found" if found else "-"
         record = {
             "client": client.name,
-            "found": client.is_here,
-            "installed": installer.is_installed(client),
+            "found": found,
+            "installed": installed,
             "hooks": client.hooks,
         }
         what = "server and hooks" if client.hooks else "server"
-        parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state or '-'}")
+        parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state}")
         run.out.emit(record, *parts)
     note("`treering install NAME` puts treering into one; --dry-run shows how")
 
