@@ -16,7 +16,7 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
-from treering.cli.options import command, metadata
+from treering.cli.options import command, is_there, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
@@ -219,7 +219,7 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
         return argument
     _refuse_empty(argument)
     path = Path(argument)
-    if _exists(path):
+    if is_there(path):
         return path
     if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
         rest = _still_found(run, argument) or "to remember it as a text, add --text"
@@ -231,7 +231,7 @@ def _folder(run: Run, argument: str) -> Path:
     """The folder that is to be synced. Raises InputError for what is none."""
     _refuse_empty(argument)
     path = Path(argument)
-    if not _exists(path):
+    if not is_there(path):
         rest = _still_found(run, argument) or "leave --sync out for a text or piped lines"
         raise InputError(f"--sync is for a folder, and there is no folder {argument!r}; {rest}")
     if not path.is_dir():
@@ -262,13 +262,6 @@ def _still_found(run: Run, argument: str) -> str:
                 held = counted(len(ids), "entry", "entries")
                 return f"{held} read from it before can be erased: treering forget --source {shown}"
     return ""
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a text too long to be a name, or with a NUL in it
-        return False
 
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
