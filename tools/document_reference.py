@@ -16,7 +16,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import treering
 from treering import errors, records
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
@@ -152,8 +151,7 @@ def _signature(name: str, function: Any) -> str:
     line = f"{name}({ast.unparse(node.args)}){returned}"
     if len(line) <= 88:
         return line
-    parameters = [str(one).replace("'", "") for one in _parameters(node.args)]
-    body = "".join(f"    {parameter},\n" for parameter in parameters)
+    body = "".join(f"    {parameter},\n" for parameter in _parameters(node.args))
     return f"{name}(\n{body}){returned}"
 
 
@@ -283,5 +281,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert treering.__version__
     main()

@@ -15,7 +15,7 @@ def main() -> None:
         len(arguments) > 1
         and arguments[0] == "hook"
         and arguments[1] in EVENTS
-        and "--help" not in arguments
+        and {"--help", "-h"}.isdisjoint(arguments)
     ):
         sys.exit(hook(arguments[1:]))
     from treering.cli.main import app

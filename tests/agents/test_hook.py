@@ -349,10 +349,7 @@ def test_a_memory_that_cannot_be_read_is_said_in_one_line(server: Path, hook: Ho
     server.write_bytes(b"no database" * 1000)
     answer = hook("prompt", {"prompt": "How long is the mast?"})
     assert "hookSpecificOutput" not in answer
-    assert (
-        "not a treering database" in answer["systemMessage"]
-        or "treering" in answer["systemMessage"]
-    )
+    assert "not a readable treering file" in answer["systemMessage"]
     assert "\n" not in answer["systemMessage"]
 
 

@@ -171,10 +171,13 @@ def test_a_failure_says_how_many_arguments_were_added_before_it(
 
 
 @pytest.mark.parametrize("meta", ["year", "=2026"])
-def test_metadata_without_a_key_or_a_value_is_refused(treering: Treering, meta: str) -> None:
+def test_metadata_without_a_key_or_a_value_is_refused_before_a_memory_is_made(
+    treering: Treering, tmp_path: Path, meta: str
+) -> None:
     result = treering("add", "words", "--meta", meta)
     assert result.exit_code == 2
     assert "KEY=VALUE" in result.stderr
+    assert not (tmp_path / "life.db").exists()
 
 
 def test_replace_changes_the_text_and_nothing_else(treering: Treering) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Treering, records
+from tests.cli.conftest import Process, Treering, records
 from tests.conftest import Open
 from treering.cli import snippets
 from treering.cli.moments import moment
@@ -169,6 +169,12 @@ def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None
     result = treering(*command, "-h")
     assert result.exit_code == 0
     assert result.stdout == treering(*command, "--help").stdout
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_help_of_an_event_runs_no_hook(process: Process, option: str) -> None:
+    shown, _ = process("hook", "turn", option).communicate("{}", timeout=60)
+    assert "Take in what was said: for the end of a turn." in shown
 
 
 def test_without_a_terminal_long_work_says_now_and_then_how_far_it_is(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 
@@ -9,14 +10,36 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tools.document_reference import FOLDER, PAGES, document
+from treering import memory
+from treering.views.code import memory as code
+from treering.views.facts import view as facts
+from treering.views.memos import view as memos
+from treering.views.tree import view as tree
 
 SETTINGS = (FOLDER / "settings.md").read_text("utf-8")
+DEFINED = set[str]().union(*map(vars, (memory, code, facts, memos, tree)))
+"""The names in the modules of what has methods for users."""
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_of_the_reference_is_up_to_date(page: str) -> None:
     text = (FOLDER / page).read_text("utf-8")
     assert text == document(page, text), "run: python -m tools.document_reference"
+
+
+def test_every_signature_is_python_and_its_defaults_are_values_or_names_that_there_are() -> None:
+    signatures = re.findall(
+        r"^### memory\.[\w.]+\n\n```python\n(.+?)\n```",
+        (FOLDER / "python.md").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    assert signatures
+    for signature in signatures:
+        [function] = ast.parse(f"def {signature}: ...").body
+        assert isinstance(function, ast.FunctionDef)
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        named = {node.id for node in defaults if isinstance(node, ast.Name)}
+        assert named <= DEFINED, signature
 
 
 def test_every_variable_that_is_read_is_among_the_settings() -> None:

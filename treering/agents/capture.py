@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents import inbox
-from treering.agents.files import read_bytes, replace_file
+from treering.agents.files import read_record, replace_file
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
 from treering.errors import InputError
@@ -94,14 +94,8 @@ class Offsets:
 
     def __init__(self, memory: str) -> None:
         self._path = inbox.folder_of(memory) / "offsets"
-        content = read_bytes(self._path)
-        try:
-            positions = json.loads(content) if content else {}
-        except ValueError:
-            positions = {}  # read from the start: what is there is left alone by its id
-        self._positions: dict[str, dict[str, Any]] = (
-            positions if isinstance(positions, dict) else {}
-        )
+        # If it is damaged, all is read from the start: what is there is left alone by its id.
+        self._positions: dict[str, dict[str, Any]] = read_record(self._path)
 
     def of(self, transcript: Path) -> int:
         """The byte from which on a transcript is new."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from treering import files
 from treering.errors import InputError, TextEncodingError
@@ -22,6 +24,18 @@ def read_bytes(path: Path) -> bytes | None:
         raise InputError(
             f"{path} cannot be read ({error.strerror}); nothing was changed"
         ) from error
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of ours; empty if there is none, or it is damaged.
+
+    Raises InputError if it cannot be read.
+    """
+    try:
+        record = json.loads(read_bytes(path) or b"{}")
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def text_of(content: bytes | None) -> str:

@@ -120,9 +120,8 @@ class HookHandler:
         from treering.agents import recall
 
         if not self._path.is_file():
-            return (
-                recall.Recollection()
-            )  # nothing was ever taken in: nothing is made for a question
+            # Nothing was ever taken in, and nothing is made for a question.
+            return recall.Recollection()
         if request["event"] == "session-start" and request.get("source") == "resume":
             return recall.Recollection()  # its brief is in the conversation that goes on
         spaces = [str(request["space"]), *filter(None, [request.get("beside")])]

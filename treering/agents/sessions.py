@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents import inbox
-from treering.agents.files import read_bytes, replace_file
+from treering.agents.files import read_record, replace_file
 from treering.agents.home import make_private
 
 KEPT = 200
@@ -25,12 +25,8 @@ class SessionsInView:
 
     def __init__(self, memory: str) -> None:
         self._path: Path = inbox.folder_of(memory) / "sessions"
-        content = read_bytes(self._path)
-        try:
-            since = json.loads(content) if content else {}
-        except ValueError:
-            since = {}  # then they are recalled once too often
-        self._since: dict[str, float] = since if isinstance(since, dict) else {}
+        # If it is damaged, they are recalled once too often.
+        self._since: dict[str, float] = read_record(self._path)
 
     def follow(self, request: Mapping[str, Any]) -> None:
         """Note what the event at a session's start says."""

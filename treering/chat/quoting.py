@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from treering.journal import entries, reply_sources
 from treering.journal.space import Space, SpaceReader
@@ -35,9 +36,7 @@ def forget(space: Space, eraser: Eraser, seqs: Sequence[int], *, replies: bool) 
     if noted:
         with space.write() as writer:
             reply_sources.drop(writer, seqs)
-    return Forgotten(
-        forgotten.entries, forgotten.sources, forgotten.views, forgotten.scrubbed, tuple(named)
-    )
+    return replace(forgotten, replies=tuple(named))
 
 
 def _words_shown(reader: SpaceReader, seqs: Sequence[int]) -> dict[int, Words]:

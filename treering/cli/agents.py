@@ -81,22 +81,20 @@ def uninstall(
     """
     from treering.agents import installer
     from treering.agents.clients import CLIENTS, client_of
-    from treering.agents.home import agent_memory
     from treering.agents.server import stop_all
 
     chosen = client_of(client)
     plans = installer.uninstall(chosen, dry_run=dry_run)
     _show(run, plans, dry_run)
     if not dry_run and not any(map(installer.is_installed, CLIENTS)):
-        stop_all(agent_memory(run.url if run.is_named else None))
+        stop_all(run.hook_memory)
 
 
 def _launcher(run: Run, personal: bool) -> Launcher:
     """How the agent shall start treering. Raises InputError, MissingExtra."""
-    from treering.agents.home import agent_memory
     from treering.agents.launch import Launcher, own_command
 
-    memory = agent_memory(run.url if run.is_named else None)
+    memory = run.hook_memory
     if "://" in memory:
         raise InputError(f"an agent needs a memory in a file, not {memory}")
     if find_spec("mcp") is None:
@@ -121,15 +119,16 @@ def _list(run: Run) -> None:
     from treering.agents.clients import CLIENTS
 
     for client in CLIENTS:
-        state = "installed" if installer.is_installed(client) else "found" if client.is_here else ""
+        installed, found = installer.is_installed(client), client.is_here
+        state = "installed" if installed else "found" if found else "-"
         record = {
             "client": client.name,
-            "found": client.is_here,
-            "installed": installer.is_installed(client),
+            "found": found,
+            "installed": installed,
             "hooks": client.hooks,
         }
         what = "server and hooks" if client.hooks else "server"
-        parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state or '-'}")
+        parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state}")
         run.out.emit(record, *parts)
     note("`treering install NAME` puts treering into one; --dry-run shows how")
 

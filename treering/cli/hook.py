@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from treering.agents import hook_log, switches
-from treering.agents.home import agent_memory, space_in
+from treering.agents.home import space_in
 from treering.agents.hook import CLIENTS, EVENTS
 from treering.agents.hook import main as run_event
 from treering.agents.project import project_of
@@ -84,7 +84,7 @@ def on(run: Run) -> None:
 @command(app)
 def status(run: Run) -> None:
     """Show the memory, project and space of hooks in this folder, and whether they are on."""
-    memory = agent_memory(run.url if run.is_named else None)
+    memory = run.hook_memory
     project = project_of(Path.cwd())
     space = run.named_space or space_in(memory, Path.cwd())
     record: dict[str, Any] = {
@@ -115,7 +115,7 @@ def serve(
     """Keep a memory warm for hooks, which start this by themselves."""
     from treering.agents.server import serve as serve_hooks
 
-    memory = agent_memory(run.url if run.is_named else None)
+    memory = run.hook_memory
     if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
         note(f"another server keeps {memory} warm already")
 
@@ -125,7 +125,7 @@ def stop(run: Run) -> None:
     """End the server that keeps the memory warm, if one runs; the next hook starts another."""
     from treering.agents.server import stop as stop_server
 
-    stop_server(agent_memory(run.url if run.is_named else None))
+    stop_server(run.hook_memory)
 
 
 def _switch(run: Run, *, on: bool) -> None:
@@ -140,7 +140,7 @@ class _Texts:
     """Looks texts up by the ids of their entries."""
 
     def __init__(self, run: Run) -> None:
-        self._path = Path(agent_memory(run.url if run.is_named else None))
+        self._path = Path(run.hook_memory)
         self._embedder = run.embedder
 
     def of(self, space: str, entry_ids: list[str]) -> Iterator[str]:

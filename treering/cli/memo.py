@@ -8,7 +8,7 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
-from treering.cli.options import Globals, command, run_of, spelled_out
+from treering.cli.options import Globals, command, run_of_group, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
@@ -44,10 +44,9 @@ def memos(
     as_of: AsOf = None,
 ) -> None:
     """List the memos: pinned ones first, else in the order they were first made."""
-    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
-    if ctx.invoked_subcommand is not None:
+    run = run_of_group(ctx, options)
+    if run is None:
         return
-    run = run_of(chosen)
     with run.memory() as memory:
         listed = memory.memos.list(
             topic=topic,

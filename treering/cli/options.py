@@ -288,7 +288,7 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
 
 def _typed_path(source: str) -> str | None:
     """The file or folder that is meant in the current folder, as a source, if it is there."""
-    if not _is_path(source):
+    if not is_there(source):
         return None
     path = Path(source).resolve()
     return f"{path}/" if path.is_dir() else str(path)
@@ -305,9 +305,10 @@ def _typed_part(memory: Memory, source: str) -> str | None:
     return next((name for name in sources if name.endswith(f"{sign}{place}")), None)
 
 
-def _is_path(text: str) -> bool:
+def is_there(path: str | Path) -> bool:
+    """Whether there is a file or folder of that name; a text that can be none is not there."""
     try:
-        return Path(text).exists()
+        return Path(path).exists()
     except (OSError, ValueError):  # too long for a name, or with a NUL in it
         return False
 
@@ -446,6 +447,15 @@ def run_of(options: Globals) -> Run:
         llm=options.llm,
         as_json=options.as_json,
     )
+
+
+def run_of_group(ctx: typer.Context, options: Globals) -> Run | None:
+    """The run of a group that is called as a command; None where one of its commands follows.
+
+    That command takes over what is given before its name.
+    """
+    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
+    return None if ctx.invoked_subcommand is not None else run_of(chosen)
 
 
 def environment(values: Mapping[str, str]) -> Globals:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treering.agents.home import (
+    agent_memory,
     command_memory,
     make_private,
     space_in,
@@ -66,6 +67,11 @@ class Run:
     def for_agent(self) -> Self:
         """The same run on the memory that agents use, which is never one that lies around here."""
         return self if self.is_named else self.at(user_memory())
+
+    @property
+    def hook_memory(self) -> str:
+        """The memory of hooks: the one named, else the user's own; a path, or a server's URL."""
+        return agent_memory(self.url if self.is_named else None)
 
     @property
     def path(self) -> Path | None:

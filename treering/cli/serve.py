@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from treering.cli.options import Globals, command, run_of, spelled_out
+from treering.cli.options import Globals, command, run_of_group, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.serve.settings import (
@@ -97,12 +97,11 @@ def serve(
     ] = MAX_REPLY_BYTES,
 ) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
-    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
-    if ctx.invoked_subcommand is not None:
+    run = run_of_group(ctx, options)
+    if run is None:
         return
     from treering.serve.run import run as serve_until_stopped
 
-    run = run_of(chosen)
     run.ensure_there(create=True)
     settings = ServerSettings(
         url=run.url,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from treering.cli.options import Globals, command, run_of, spelled_out
+from treering.cli.options import Globals, command, run_of_group, spelled_out
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.upkeep import STILL_READ, confirm
@@ -20,10 +20,9 @@ app = typer.Typer(
 @spelled_out
 def spaces(ctx: typer.Context, options: Globals) -> None:
     """List the spaces of the file, or remove one."""
-    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
-    if ctx.invoked_subcommand is not None:
+    run = run_of_group(ctx, options)
+    if run is None:
         return
-    run = run_of(chosen)
     with run.memory(whole=True) as memory:
         for name in memory.spaces():
             run.out.emit({"space": name}, name)

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
-from treering.cli.options import command, metadata
+from treering.cli.options import command, is_there, metadata
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
@@ -25,7 +25,7 @@ from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
-SKIPPED_SHOWN = 10
+SHOWN = 10  # files that are named of those skipped, and of those gone
 
 
 @command(commands)
@@ -86,6 +86,7 @@ def add(
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     arguments = content or [_piped()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
+    when, fields = moment(at), metadata(meta)
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -99,10 +100,10 @@ def add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
                     kind=kind,
-                    at=moment(at),
+                    at=when,
                     speaker=speaker,
                     session=session,
-                    metadata=metadata(meta),
+                    metadata=fields,
                     mask=mask,
                     expires=expires,
                     pin=pin,
@@ -162,10 +163,9 @@ def import_(
     hundred messages at a time.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
-
-    since = moment(since)
     from treering.ingest.transcripts.watch import watched
 
+    since = moment(since)
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
     if file == stdin.STDIN or is_export(Path(file)):
@@ -219,7 +219,7 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
         return argument
     _refuse_empty(argument)
     path = Path(argument)
-    if _exists(path):
+    if is_there(path):
         return path
     if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
         rest = _still_found(run, argument) or "to remember it as a text, add --text"
@@ -231,7 +231,7 @@ def _folder(run: Run, argument: str) -> Path:
     """The folder that is to be synced. Raises InputError for what is none."""
     _refuse_empty(argument)
     path = Path(argument)
-    if not _exists(path):
+    if not is_there(path):
         rest = _still_found(run, argument) or "leave --sync out for a text or piped lines"
         raise InputError(f"--sync is for a folder, and there is no folder {argument!r}; {rest}")
     if not path.is_dir():
@@ -262,13 +262,6 @@ def _still_found(run: Run, argument: str) -> str:
                 held = counted(len(ids), "entry", "entries")
                 return f"{held} read from it before can be erased: treering forget --source {shown}"
     return ""
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a text too long to be a name, or with a NUL in it
-        return False
 
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
@@ -303,12 +296,16 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
         note(f"treering: {len(receipts)} of {arguments} arguments were added before this failed:")
 
 
+def _note_some(lines: Sequence[str]) -> None:
+    """Note the first lines, and how many there are besides."""
+    for line in lines[:SHOWN]:
+        note(line)
+    if len(lines) > SHOWN:
+        note(f"… and {len(lines) - SHOWN} more; --json lists all")
+
+
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
-    for name in receipt.gone[:SKIPPED_SHOWN]:
-        note(f"{'erased' if erased else 'gone'}: {name}")
-    more = len(receipt.gone) - SKIPPED_SHOWN
-    if more > 0:
-        note(f"… and {more} more; --json lists all")
+    _note_some([f"{'erased' if erased else 'gone'}: {name}" for name in receipt.gone])
     if erased:
         return
     erasing = "add --sync to erase it"
@@ -329,10 +326,7 @@ def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
     }
     others = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
-    for skipped in receipt.skipped[:SKIPPED_SHOWN]:
-        note(f"skipped {skipped.path}: {skipped.reason}")
-    if len(receipt.skipped) > SKIPPED_SHOWN:
-        note(f"… and {len(receipt.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    _note_some([f"skipped {skipped.path}: {skipped.reason}" for skipped in receipt.skipped])
     if receipt.gone:
         _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Globals, command, run_of, spelled_out
+from treering.cli.options import Globals, command, run_of_group, spelled_out
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.views.tree.node import TreeNode
@@ -26,12 +26,11 @@ Branch = Annotated[
 @spelled_out
 def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
     """Print the tree as an outline: "[leaves] summary #node" and "- text #node"."""
-    chosen = ctx.obj = options.over(ctx.find_object(Globals) or Globals())
-    if ctx.invoked_subcommand is not None:
+    run = run_of_group(ctx, options)
+    if run is None:
         return
-    run = run_of(chosen)
     with run.memory() as memory:
-        drawn = memory.tree.draw("json" if chosen.as_json else "outline", root=root)
+        drawn = memory.tree.draw("json" if run.out.as_json else "outline", root=root)
     run.out.lines(iter(drawn.splitlines()))
     if not drawn:
         note("the tree is empty")

@@ -131,7 +131,7 @@ class RemoteMemory(Memory):
     # ------------------------------------------------------------------ taking in
 
     add = calls.post(
-        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | _text(sent)
+        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | _without_sync(sent)
     )
     replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
     pin = calls.post(Memory.pin, "/entries/{entry_id}/pin", method="PUT")
@@ -212,7 +212,7 @@ class RemoteMemory(Memory):
     stats = calls.get(Memory.stats, "/stats")
 
 
-def _text(sent: dict[str, Any]) -> dict[str, Any]:
+def _without_sync(sent: dict[str, Any]) -> dict[str, Any]:
     if sent.pop("sync"):
         raise InputError("sync is for a folder, which cannot be added over HTTP by its path")
     return sent

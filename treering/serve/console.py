@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Final
 
@@ -19,6 +18,8 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from treering.serve.shipped import shipped_route
 
 DOCUMENT: Final = "/openapi.json"
 _TRY, _READ = "/docs", "/redoc"
@@ -37,10 +38,7 @@ _HEADERS: Final = {
         "connect-src 'self'; img-src 'self' data:; worker-src blob:; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
 }
-_TYPES: Final = {"js": "text/javascript", "css": "text/css"}
 _SHIPPED: Final = ("swagger-ui-bundle.js", "swagger-ui.css", "redoc.standalone.js")
 
 _START: Final = f"""\
@@ -78,15 +76,14 @@ def routes(app: FastAPI) -> list[Route]:
     folder = resources.files("fastapi_offline").joinpath("static")
     assets = {name: folder.joinpath(name).read_bytes() for name in _SHIPPED}
     assets["start.js"] = _START.encode()
-    pages = {_TRY: (_TRY_PAGE, "text/html"), _READ: (_READ_PAGE, "text/html")}
-    files = pages | {
-        ASSETS_PREFIX + name: (content, _TYPES[name.rpartition(".")[2]])
-        for name, content in assets.items()
-    }
-    answers = {path: _answering(*file) for path, file in files.items()} | {DOCUMENT: document}
     return [
-        Route(path, answer, methods=["GET"], include_in_schema=False)
-        for path, answer in answers.items()
+        shipped_route(_TRY, _TRY_PAGE, "html", _HEADERS),
+        shipped_route(_READ, _READ_PAGE, "html", _HEADERS),
+        *(
+            shipped_route(ASSETS_PREFIX + name, content, name.rpartition(".")[2], _HEADERS)
+            for name, content in assets.items()
+        ),
+        Route(DOCUMENT, document, methods=["GET"], include_in_schema=False),
     ]
 
 
@@ -101,10 +98,3 @@ def with_bearer(headers: Headers) -> Headers:
     except (binascii.Error, UnicodeError):
         return headers  # refused as what it is: no key
     return Headers(dict(headers) | {"authorization": f"Bearer {password}"})
-
-
-def _answering(content: str | bytes, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_: Request) -> Response:
-        return Response(content, headers=_HEADERS, media_type=f"{media_type}; charset=utf-8")
-
-    return answer

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from treering.memory import Memory, tree_so_far
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
+from treering.views.tree.view import TreeView
 
 PLACING_S = 0.6
 """How long a request places texts before it answers with what there is."""
@@ -43,12 +44,12 @@ def part(
     """
     tree = tree_so_far(memory, PLACING_S if place else 0.0)
     nodes = tree.children(number)
-    branches = named(memory, nodes[offset : offset + limit])
+    branches = named(tree, nodes[offset : offset + limit])
     return TreePart(branches, offset, len(nodes), tree._unplaced())
 
 
-def named(memory: Memory, nodes: Sequence[TreeNode]) -> tuple[TreeBranch, ...]:
-    """Nodes with what to call them."""
+def named(tree: TreeView, nodes: Sequence[TreeNode]) -> tuple[TreeBranch, ...]:
+    """Nodes of a tree with what to call them."""
     unnamed = [node.number for node in nodes if not node.leaf and not node.text]
-    examples = tree_so_far(memory, 0.0)._examples(unnamed) if unnamed else {}
+    examples = tree._examples(unnamed) if unnamed else {}
     return tuple(TreeBranch(node, node.text or examples.get(node.number, "")) for node in nodes)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Annotated, Final
 
 from fastapi import Query
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from treering.ingest.where import to_filter
@@ -22,6 +19,7 @@ from treering.serve.rest.entries import EntryListRequest, ForgetRequest
 from treering.serve.rest.router import router_of
 from treering.serve.rest.tree import Offset
 from treering.serve.rest.wire import Body
+from treering.serve.shipped import shipped_route
 from treering.serve.tenant import Asking
 
 router = router_of("page", "/v1/page")
@@ -29,16 +27,12 @@ router = router_of("page", "/v1/page")
 NAMES_SHOWN: Final = 500
 NODES_SHOWN: Final = 100
 
-TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-
 HEADERS: Final = {
     # Nothing from elsewhere, nothing written into the page, no page of others around it.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
 
@@ -102,15 +96,7 @@ def files() -> list[Route]:
     folder = resources.files("treering.serve.page").joinpath("static")
     routes = []
     for file in folder.iterdir():
-        suffix = f".{file.name.rpartition('.')[2]}"
+        ending = file.name.rpartition(".")[2]
         at = "/" if file.name == "index.html" else f"/page/{file.name}"
-        answer = _answering(file.read_bytes(), TYPES[suffix])
-        routes.append(Route(at, answer, methods=["GET"], include_in_schema=False))
+        routes.append(shipped_route(at, file.read_bytes(), ending, HEADERS))
     return routes
-
-
-def _answering(content: bytes, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_: Request) -> Response:
-        return Response(content, headers=HEADERS, media_type=f"{media_type}; charset=utf-8")
-
-    return answer

@@ -14,6 +14,7 @@ from treering.serve.page.markdown import MarkdownNode, formatted
 from treering.views.facts.view import Fact
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
+from treering.views.tree.view import TreeView
 
 SHOWN = 20
 """Entries, summaries and memos that a preview names; counts tell the rest."""
@@ -67,15 +68,14 @@ def story(memory: Memory, entry_id: str) -> EntryStory:
     """Raises UnknownName."""
     entry = memory.get(entry_id)
     tree = tree_so_far(memory, 0.0)  # who looks at an entry does not wait for a tree to grow
-    places = tuple(_place(memory, leaf) for leaf in tree.find(entry_id))
+    places = tuple(_place(tree, leaf) for leaf in tree.find(entry_id))
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
     text = None if entry.kind == "code" else formatted(entry.text)
     return EntryStory(entry, text, places, _memos(memory, [entry_id]), facts)
 
 
-def _place(memory: Memory, leaf: TreeNode) -> LeafPlace:
-    path = tree_so_far(memory, 0.0).path(leaf.number)
-    return LeafPlace(leaf, named(memory, path))
+def _place(tree: TreeView, leaf: TreeNode) -> LeafPlace:
+    return LeafPlace(leaf, named(tree, tree.path(leaf.number)))
 
 
 def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:

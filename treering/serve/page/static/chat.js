@@ -1,7 +1,7 @@
 // Asking the memory, and a chat that is remembered; with what the model was shown.
 
 import { get, post } from "/page/api.js";
-import { counted, field, fill, formatted, h, put, say, select, when } from "/page/dom.js";
+import { counted, field, fill, formatted, h, put, say, select, toEntry, when } from "/page/dom.js";
 import { named } from "/page/filters.js";
 
 const HISTORY = 20;
@@ -40,7 +40,7 @@ async function history(source) {
 
 function line(who, content, entry = null) {
   return h("li", { class: `card ${who === "user" ? "mine" : ""}` },
-    h("header", {}, h("strong", {}, who), " ", entry ? h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, when(entry.at ?? entry.added)) : null), content);
+    h("header", {}, h("strong", {}, who), " ", entry ? h("a", { href: toEntry(entry.id) }, when(entry.at ?? entry.added)) : null), content);
 }
 
 /** Show the prompt, and unless only that is wanted, the reply under it. */
@@ -102,7 +102,7 @@ async function replied(reply) {
   return [
     h("div", { class: "text formatted" }, formatted(nodes)),
     cited.length ? h("ul", { class: "plain cited" }, cited.map((passage) => h("li", {},
-      `[${passage.number}] `, h("a", { href: `#/entry/${encodeURIComponent(passage.hits[0].entry_id)}` }, passage.source), " ", when(passage.at)))) : null,
+      `[${passage.number}] `, h("a", { href: toEntry(passage.hits[0].entry_id) }, passage.source), " ", when(passage.at)))) : null,
     reply.dangling?.length ? h("p", { class: "problem" }, `It cites ${reply.dangling.map((number) => `[${number}]`).join(", ")}, which it was not shown.`) : null,
     h("p", { class: "meta" }, `${reply.model || "no model was asked"}, ${counted((reply.usage?.prompt_tokens ?? 0) + (reply.usage?.completion_tokens ?? 0), "token")}`),
   ];

@@ -2,7 +2,7 @@
 
 import { get, post } from "/page/api.js";
 import { counted, field, h, nothing, put, s, say, select, to } from "/page/dom.js";
-import { bars } from "/page/search.js";
+import { bars, widest } from "/page/search.js";
 
 const DRAWN = 9; // neighbours a side that a drawing can hold; the lists have all of them
 
@@ -33,7 +33,7 @@ async function found(page, root, q) {
   const hits = await post("code/search", { query: q, root });
   say(counted(hits.length, "hit"));
   if (!hits.length) put(page, nothing("Nothing found."));
-  const most = Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
+  const most = widest(hits);
   put(page, h("ol", { class: "hits" }, hits.map((hit) => h("li", {}, h("article", { class: "hit" },
     h("header", {},
       hit.definition ? h("a", { href: at(root, hit.path, hit.definition) }, hit.definition) : h("span", {}, hit.path),

@@ -72,6 +72,9 @@ export function to(view, query = {}) {
   return `#/${view}${tail}`;
 }
 
+/** The address of an entry. */
+export const toEntry = (id) => `#/entry/${encodeURIComponent(id)}`;
+
 /** A labelled field of a form. */
 export function field(label, control) {
   return h("label", {}, h("span", {}, label), control);

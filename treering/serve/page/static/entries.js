@@ -1,7 +1,7 @@
 // Entries, newest first: to add, correct and forget, the last after a look at what it touches.
 
 import { get, post, update } from "/page/api.js";
-import { against, counted, field, fill, formatted, h, nothing, put, say, to, when } from "/page/dom.js";
+import { against, counted, field, fill, formatted, h, nothing, put, say, to, toEntry, when } from "/page/dom.js";
 import { FILTERS, filters, named } from "/page/filters.js";
 import { leaf } from "/page/tree.js";
 
@@ -34,7 +34,7 @@ function adding(open) {
     try {
       const receipt = await post("entries", given);
       say(receipt.ids.length ? "Added." : "It is remembered already.");
-      if (receipt.ids.length) location.hash = `#/entry/${encodeURIComponent(receipt.ids[0])}`;
+      if (receipt.ids.length) location.hash = toEntry(receipt.ids[0]);
       else fill(note, "It is remembered already, in this source.");
     } catch (error) {
       fill(note, error.message);
@@ -66,7 +66,7 @@ async function more(list, where, cursor) {
 export function brief(entry) {
   return h("article", { class: "brief" },
     h("header", {},
-      h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.source),
+      h("a", { href: toEntry(entry.id) }, entry.source),
       entry.speaker ? h("span", { class: "who" }, entry.speaker) : null,
       when(entry.at ?? entry.added)),
     h("p", { class: "text clamp" }, entry.text),
@@ -193,5 +193,5 @@ function quoting(replies) {
   if (!replies?.length) return null;
   return h("div", { class: "card warn" },
     h("p", {}, "What a model said may still quote it:"),
-    h("ul", {}, replies.map((id) => h("li", {}, h("a", { href: `#/entry/${encodeURIComponent(id)}` }, id)))));
+    h("ul", {}, replies.map((id) => h("li", {}, h("a", { href: toEntry(id) }, id)))));
 }

@@ -1,7 +1,7 @@
 // What was stated of people and things, by whom it is about, and how it changed.
 
 import { get } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, to, when } from "/page/dom.js";
+import { counted, field, fill, h, nothing, put, say, to, toEntry, when } from "/page/dom.js";
 import { timeline } from "/page/timeline.js";
 
 const SHOWN = 100; // subjects; a filter finds the others
@@ -9,7 +9,7 @@ const LANES = 40;
 
 export async function facts(page, query) {
   const found = await get("facts");
-  const bySubject = Map.groupBy ? Map.groupBy(found, (fact) => fact.subject) : grouped(found);
+  const bySubject = grouped(found, (fact) => fact.subject);
   const names = [...bySubject.keys()];
   const wanted = (query.subject ?? "").toLowerCase();
   const chosen = names.filter((name) => name.toLowerCase().includes(wanted));
@@ -33,15 +33,19 @@ export async function facts(page, query) {
     chosen.length > SHOWN ? nothing(`… and ${chosen.length - SHOWN} more; name one above.`) : null);
 }
 
-function grouped(found) {
+/** As Map.groupBy, which not every browser has yet. */
+function grouped(found, keyOf) {
   const groups = new Map();
-  for (const fact of found) groups.set(fact.subject, [...(groups.get(fact.subject) ?? []), fact]);
+  for (const fact of found) {
+    const key = keyOf(fact);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(fact);
+  }
   return groups;
 }
 
 const time = (fact) => Date.parse(fact.at);
-const bySlot = (found) => Object.entries(Object.fromEntries([...new Set(found.map((fact) => fact.slot))].map((slot) =>
-  [slot, found.filter((fact) => fact.slot === slot)])));
+const bySlot = (found) => [...grouped(found, (fact) => fact.slot)];
 
 /** A lane for each thing that has had more than one value, from one statement to the next. */
 function changes(name, found) {
@@ -68,6 +72,6 @@ function subject(name, found) {
 function value(fact) {
   const past = Boolean(fact.superseded_by);
   return h("li", {},
-    h("a", { href: `#/entry/${encodeURIComponent(fact.entry_id)}`, class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
+    h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
     h("span", { class: "who" }, past ? "stated" : "last stated", " ", when(fact.at), past ? ", superseded since" : null));
 }

@@ -1,7 +1,7 @@
 // Memos by topic on a time line.
 
 import { get } from "/page/api.js";
-import { counted, fill, h, nothing, put, say, when } from "/page/dom.js";
+import { counted, fill, h, nothing, put, say, toEntry, when } from "/page/dom.js";
 import { timeline } from "/page/timeline.js";
 
 export async function memos(page) {
@@ -49,7 +49,7 @@ async function open(button, memo, detail) {
     lines));
   const ids = memo.spans.flatMap((span) => span.entry_ids);
   for (const entry of await Promise.all(ids.map((id) => get(`entries/${encodeURIComponent(id)}`)))) {
-    put(lines, h("li", {}, h("a", { href: `#/entry/${encodeURIComponent(entry.id)}` }, entry.speaker ?? entry.role ?? entry.source), " ", entry.text));
+    put(lines, h("li", {}, h("a", { href: toEntry(entry.id) }, entry.speaker ?? entry.role ?? entry.source), " ", entry.text));
   }
   detail.scrollIntoView({ block: "nearest" });
 }

@@ -1,7 +1,7 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
 import { get, post } from "/page/api.js";
-import { against, counted, field, fill, h, marked, nothing, put, say, select, to, when } from "/page/dom.js";
+import { against, counted, field, fill, h, marked, nothing, put, say, select, to, toEntry, when } from "/page/dom.js";
 import { brief } from "/page/entries.js";
 import { FILTERS, filters } from "/page/filters.js";
 
@@ -21,8 +21,9 @@ export async function search(page, query) {
   if (query.relations === "none") wanted.relations = [];
   const hits = await post("search", wanted);
   say(counted(hits.length, "hit"));
+  const most = widest(hits);
   if (!hits.length) fill(results, nothing("Nothing found."));
-  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, widest(hits), query.q))));
+  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, most, query.q))));
 }
 
 /** What is shown before anything is asked for. */
@@ -63,12 +64,13 @@ function legend() {
     h("span", { class: "swatch related" }), " what related fragments add. The terms sum to the score.");
 }
 
-const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
+/** The largest term of all scores, which has the longest bar. */
+export const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
 
 function shown(hit, most, query) {
   return h("li", {}, h("article", { class: "hit" },
     h("header", {},
-      h("a", { href: `#/entry/${encodeURIComponent(hit.entry_id)}` }, hit.source),
+      h("a", { href: toEntry(hit.entry_id) }, hit.source),
       hit.speaker ? h("span", { class: "who" }, hit.speaker) : null,
       when(hit.at),
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),

@@ -1,7 +1,7 @@
 // The tree of summaries: branches open when asked, and are read then.
 
 import { get } from "/page/api.js";
-import { counted, fill, h, nothing, put } from "/page/dom.js";
+import { counted, fill, h, nothing, put, toEntry } from "/page/dom.js";
 import { doer } from "/page/work.js";
 
 export async function tree(page) {
@@ -70,7 +70,7 @@ function branch({ node, label }) {
 
 export function leaf(node) {
   return h("p", { class: "leaf" },
-    h("a", { href: `#/entry/${encodeURIComponent(node.entry_id)}` }, node.source ?? "entry"),
+    h("a", { href: toEntry(node.entry_id) }, node.source ?? "entry"),
     node.repeats ? h("span", { class: "tag" }, `×${node.repeats + 1}`) : null,
     " ", h("span", { class: "text" }, node.text));
 }
