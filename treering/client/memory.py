@@ -131,7 +131,9 @@ class RemoteMemory(Memory):
     # ------------------------------------------------------------------ taking in
 
     add = calls.post(
-        Memory.add, "/entries", body_of=lambda sent: _content(sent.pop("content")) | _without_sync(sent)
+        Memory.add,
+        "/entries",
+        body_of=lambda sent: _content(sent.pop("content")) | _without_sync(sent),
     )
     replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
     pin = calls.post(Memory.pin, "/entries/{entry_id}/pin", method="PUT")
