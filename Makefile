@@ -41,7 +41,7 @@ lock: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply
 	printf 'hatchling\neditables\n' | $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
-		--extra code --extra docs --extra documents --extra llm --extra serve --group dev pyproject.toml - --output-file $(LOCK)
+		--extra code --extra docs --extra documents --extra llm --extra postgres --extra serve --group dev pyproject.toml - --output-file $(LOCK)
 
 # Known vulnerabilities of what is locked. Without a network it says what it could not look up.
 audit: $(STAMP)
@@ -73,7 +73,7 @@ ifdef LOCKED
 	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement $(LOCK)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 else
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,serve]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,postgres,serve]' --group dev
 endif
 	touch $(STAMP)
 

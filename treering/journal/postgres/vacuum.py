@@ -1,0 +1,57 @@
+"""Removing what was erased from the tables of PostgreSQL, which overwrites nothing in place.
+
+A row that is deleted or changed leaves a dead one behind, which nobody sees any more. VACUUM takes
+the dead rows away, but for those that a transaction of somebody may still see. What it freed may
+keep old bytes until it is used again, and so may the write-ahead log, replicas and backups: the
+page on PostgreSQL says how to deal with those.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from typing import Final
+
+import psycopg
+from psycopg.rows import TupleRow
+
+PAUSE_S: Final = 0.05
+"""Between two looks whether an older transaction has ended."""
+
+HEAPS: Final = ("body", "label", "term_list", "vector_data", "intake_slice")
+"""Tables whose rows are deleted where SQLite overwrites them."""
+
+_OLDER: Final = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+    AND age(backend_xmin) > age(CAST(CAST(%s AS TEXT) AS xid)) LIMIT 1
+"""
+
+
+def run(
+    connection: psycopg.Connection[TupleRow],
+    tables: Collection[str],
+    wait_s: float,
+    *,
+    rewrites: bool,
+) -> bool:
+    """Take the dead rows of tables away; False if a transaction may still see some of them.
+
+    ``rewrites``: the tables are written anew into other files, while nobody else uses them.
+    """
+    row = connection.execute("SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)").fetchone()
+    assert row is not None
+    until = time.monotonic() + wait_s
+    while connection.execute(_OLDER, (row[0],)).fetchone() is not None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(PAUSE_S)
+    options = "FULL" if rewrites else "INDEX_CLEANUP ON"
+    connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
+    try:
+        for table in sorted(tables):
+            connection.execute(f"VACUUM ({options}) {table}")
+    finally:
+        if not connection.broken:
+            connection.execute("RESET lock_timeout")
+    return True
