@@ -79,7 +79,7 @@ class PostgresServer:
         while time.monotonic() < until and self._process.poll() is None:
             with suppress(OSError):
                 lines = pid_file.read_text("utf-8").splitlines()
-                if lines[0] == str(self._process.pid) and lines[-1].strip() == "ready":
+                if lines[:1] == [str(self._process.pid)] and lines[-1].strip() == "ready":
                     return
             time.sleep(0.02)
         raise RuntimeError(f"the server does not start:\n{self._log.read_text('utf-8')}")

@@ -18,6 +18,8 @@ from treering.journal import scrub
 from treering.journal.contract import Database, Reader, Writer
 
 TIMEOUT_S = 30.0
+of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
+"""What is asked of the bytes of a file, and of how they are scrubbed."""
 
 
 def put(database: Database, *names: str) -> None:
@@ -158,6 +160,7 @@ def test_values_come_back_as_they_were(database: Database) -> None:
         assert reader.row("SELECT 1 WHERE 1 = 0") is None
 
 
+@of_sqlite
 def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
     database: Database, path: Path
 ) -> None:
@@ -190,6 +193,7 @@ def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
         assert {word[::-1] for word in left} == {text for text in shown if isinstance(text, str)}
 
 
+@of_sqlite
 def test_scrubbings_of_many_threads_are_done_together(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +219,7 @@ def test_scrubbings_of_many_threads_are_done_together(
     assert {table for tables in done for table in tables} == {f"table{n}" for n in range(20)}
 
 
+@of_sqlite
 def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +274,7 @@ def test_rows_may_be_dropped_after_the_database_was_closed(database: Database) -
     assert not dropped
 
 
+@of_sqlite
 def test_connections_of_threads_that_ended_are_closed(
     database: Database,
 ) -> None:

@@ -20,6 +20,8 @@ from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
 from treering.views import erase
 
+pytestmark = pytest.mark.both_engines
+
 SECRET = "The spare key lies under the third flowerpot"
 
 

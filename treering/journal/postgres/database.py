@@ -67,6 +67,7 @@ class PostgresDatabase:
         self._idle = threading.Condition()  # protects _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._closed = False
+        self._closed_message = f"{self.url} has been closed; open it again"
         self._keys: dict[str, str] = {}
         self._scrubs = scrub.ScrubQueue()
         self._presence = presence.Presence(self._connect)
@@ -169,6 +170,9 @@ class PostgresDatabase:
                 return
             self._closed = True
             self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S)
+        current = self._current()
+        if current is not None:  # the connection is given back when the block ends
+            current.refuse(self._closed_message)
         self._pool.close()
         self._presence.close()
 
@@ -224,7 +228,7 @@ class PostgresDatabase:
         try:
             return pool.getconn()
         except PoolClosed:
-            raise JournalError(f"{self.url} has been closed; open it again") from None
+            raise JournalError(self._closed_message) from None
         except PoolTimeout:
             with self._connect():  # says what is wrong if the server cannot be reached
                 raise
@@ -235,7 +239,7 @@ class PostgresDatabase:
         with forks.gate.inside():
             with self._idle:
                 if self._closed:
-                    raise JournalError(f"{self.url} has been closed; open it again")
+                    raise JournalError(self._closed_message)
                 self._inside[threading.get_ident()] += 1
             try:
                 yield

@@ -15,7 +15,7 @@ from treering.journal.dialect import SqlCondition
 _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'"
     r"|(?P<list>(?P<outside>NOT )?IN \(SELECT value FROM json_each\(\?\)\))"
-    r"|(?P<param>\?)|(?P<percent>%)|(?P<instr>\binstr\()"
+    r"|(?P<empty>\bIN \(\))|(?P<param>\?)|(?P<percent>%)|(?P<instr>\binstr\()"
     r"|CAST\((?P<text>[\w.]+) AS BLOB\)"
 )
 _TABLE: Final = re.compile(r"\s*CREATE (?:TEMP )?TABLE\b", re.IGNORECASE)
@@ -61,6 +61,8 @@ def translated(sql: str) -> Statement:
             lists.add(count)
             count += 1
             return "<> ALL (%s)" if match["outside"] else "= ANY (%s)"
+        if match["empty"]:  # nothing is among nothing
+            return "IN (NULL)"
         if match["param"]:
             count += 1
             return "%s"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
 
 import psycopg
 from psycopg.rows import TupleRow
 
+from treering.errors import JournalError
 from treering.journal.contract import Row, StoredTable, Value
 from treering.journal.postgres import catalog
 from treering.journal.postgres.dialect import PostgresDialect, translated
@@ -34,12 +36,25 @@ class PostgresTransaction:
         self._keys = keys  # the key column of each table that rows were inserted into
         self._numbers = count()
         self._ended: list[str] = []
+        self._refusal: str | None = None
+
+    def refuse(self, why: str) -> None:
+        """Answer everything that is still asked with this error."""
+        self._refusal = why
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """Around every use of the connection."""
+        if self._refusal is not None:
+            raise JournalError(self._refusal)
+        with translated_errors(self._name):
+            yield
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a query, by a cursor of the server; the query begins at once."""
         cursor = f"c{next(self._numbers)}"
         statement = translated(sql)
-        with translated_errors(self._name):
+        with self._using():
             self._close_ended()
             # Both in one round trip.
             with self.connection.pipeline():
@@ -52,7 +67,7 @@ class PostgresTransaction:
     def _following(self, cursor: str, fetched: list[TupleRow]) -> Iterator[Row]:
         yield from fetched
         while len(fetched) == CHUNK:
-            with translated_errors(self._name):
+            with self._using():
                 fetched = self._run(f"FETCH {CHUNK} FROM {cursor}").fetchall()
             yield from fetched
         self._ended.append(cursor)
@@ -64,17 +79,17 @@ class PostgresTransaction:
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """See ``Reader``."""
-        with translated_errors(self._name):
+        with self._using():
             return self._translated(sql, params).fetchone()
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""
-        with translated_errors(self._name):
+        with self._using():
             return self._translated(sql, params).rowcount
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """See ``Writer``."""
-        with translated_errors(self._name):
+        with self._using():
             table = catalog.inserted_into(sql)
             if table not in self._keys:
                 self._keys[table] = catalog.key_of(self.connection, table)
@@ -88,23 +103,23 @@ class PostgresTransaction:
         # Taken together first: what gives them may ask the same connection.
         every = [statement.bound(values) for values in params]
         if every:
-            with translated_errors(self._name), self.connection.cursor() as cursor:
+            with self._using(), self.connection.cursor() as cursor:
                 cursor.executemany(statement.sql, every)
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:  # noqa: ARG002
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""
         if ids:
-            with translated_errors(self._name):
+            with self._using():
                 self._run(f"DELETE FROM {table} WHERE id = ANY (%s)", [list(ids)])
 
     def tables(self) -> list[StoredTable]:
         """See ``Reader``."""
-        with translated_errors(self._name):
+        with self._using():
             return catalog.tables(self.connection)
 
     def defer_references(self) -> None:
         """See ``Writer``."""
-        with translated_errors(self._name):
+        with self._using():
             self._run("SET CONSTRAINTS ALL DEFERRED")
 
     def _translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
