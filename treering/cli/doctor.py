@@ -59,7 +59,7 @@ def doctor(
     A language model is called once if one is configured, and an embedding model once. With
     --secrets the entries of the space are read for what should not be in them; none is shown.
     """
-    if run.url.startswith(("http://", "https://")):
+    if run.is_served:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     findings = []
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
@@ -132,7 +132,7 @@ def _file(run: Run) -> Iterator[Checkup]:
     for problem in problems:
         yield Checkup("file", "fail", f"{problem}; restore a copy or import an export")
     if not problems:
-        yield Checkup("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+        yield Checkup("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
         mode = stat.S_IMODE(run.path.stat().st_mode)
         if mode & stat.S_IRWXO:

@@ -120,7 +120,7 @@ def serve(
         header_s=header_seconds,
         max_reply_bytes=max_reply_bytes,
     )
-    serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
+    serve_until_stopped(settings, lambda url: note(f"serving {run.place} on {url}"))
 
 
 @command(key)

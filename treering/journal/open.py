@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -34,15 +36,31 @@ def is_postgres(url: str | Path) -> bool:
     return isinstance(url, str) and url.startswith(POSTGRES)
 
 
+def shown(url: str) -> str:
+    """A URL as it may be shown: without a password, which those of PostgreSQL may have."""
+    if not is_postgres(url):
+        return url
+    with _driver():
+        from treering.journal.postgres.location import Location
+    return Location.of(url).shown
+
+
 def _open_postgres(url: str, create: bool) -> Database:
+    with _driver():
+        from treering.journal.postgres.database import PostgresDatabase
+    return PostgresDatabase(url, create=create)
+
+
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Around an import that needs PostgreSQL's driver. Raises MissingExtra."""
     try:
         with forks.importing():
-            from treering.journal.postgres.database import PostgresDatabase
+            yield
     except ImportError as error:
         raise MissingExtra(
             "PostgreSQL needs an extra; install it with: pip install 'treering[postgres]'"
         ) from error
-    return PostgresDatabase(url, create=create)
 
 
 def _path(url: str | Path) -> Path:

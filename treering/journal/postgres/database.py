@@ -7,6 +7,7 @@ no transaction has to be repeated. Readers wait for nobody.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import Counter
@@ -31,6 +32,9 @@ from treering.journal.postgres.transaction import PostgresTransaction
 POOL_TIMEOUT_S: Final = 30.0
 """Who needs a connection waits no longer for one."""
 
+PROBE_S: Final = 1.0
+"""Who has waited for so long looks whether the server is there at all."""
+
 CLOSE_TIMEOUT_S: Final = 10.0
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _DURABLE: Final = (
@@ -46,6 +50,9 @@ _SIZE: Final = (
 _CHECKSUMS: Final = (
     "SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()"
 )
+
+# The pool tells of every attempt to connect; whoever waits for a connection hears of it, too.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 PgConnection = psycopg.Connection[TupleRow]
 Pool = ConnectionPool[PgConnection]
@@ -226,12 +233,13 @@ class PostgresDatabase:
 
     def _get(self, pool: Pool) -> PgConnection:
         try:
+            with suppress(PoolTimeout):
+                return pool.getconn(PROBE_S)
+            with self._connect():  # says what is wrong if the server cannot be reached
+                pass
             return pool.getconn()
         except PoolClosed:
             raise JournalError(self._closed_message) from None
-        except PoolTimeout:
-            with self._connect():  # says what is wrong if the server cannot be reached
-                raise
 
     @contextmanager
     def _entered(self) -> Iterator[None]:

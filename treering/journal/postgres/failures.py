@@ -79,8 +79,8 @@ def _translate(error: psycopg.Error, name: str, ending: bool) -> Exception:
     if _is_lost(error):
         outcome = "this change may be stored or not; look whether it is there, or repeat it"
         return JournalError(
-            f"{name}: the server is gone ({words}); {outcome if ending else _NOTHING}. Check "
-            "that it runs, and repeat it"
+            f"{name}: no connection to the server ({words}); {outcome if ending else _NOTHING}. "
+            "Check that it runs and lets this user in, and repeat it"
         )
     return JournalError(f"{name}: {words}")
 

@@ -46,15 +46,25 @@ class Location:
         conninfo = f"{base}?{rest}" if rest else base
         try:
             given = conninfo_to_dict(conninfo)
+            _refuse_parts_of_a_password(base, given)
             if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
                 conninfo = make_conninfo(conninfo, connect_timeout=CONNECT_TIMEOUT_S)
-        except psycopg.Error:
+        except (psycopg.Error, ValueError):
             raise InputError(
                 "this is no URL of PostgreSQL; give postgresql://USER@HOST:PORT/DATABASE, with "
                 "'%' and two digits for each '@', ':', '/', '?' or '%' within a part of it"
             ) from None
         schema = _schema(own.get("schema", DEFAULT_SCHEMA))
         return cls(conninfo, schema, _pool(own.get("pool")), _shown(given, schema))
+
+
+def _refuse_parts_of_a_password(base: str, given: Mapping[str, object]) -> None:
+    """Raise ValueError for a URL with a '/' or '@' in the password, which libpq reads otherwise."""
+    ports = str(given.get("port", "")).split(",")
+    if not all(port.isdecimal() for port in ports if port):
+        raise ValueError("port")
+    if "@" in base.partition("://")[2].partition("/")[2]:
+        raise ValueError("database")
 
 
 def _schema(name: str) -> str:
