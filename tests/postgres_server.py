@@ -21,7 +21,7 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
@@ -29,6 +29,7 @@ VARIABLE = "TREERING_TEST_POSTGRES"
 START_TIMEOUT_S = 60.0
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
+_NAMED: Final = os.environ.get(VARIABLE)  # read now: tests may clear what begins with TREERING_
 _schemas = count(1)
 
 
@@ -155,9 +156,8 @@ def _children(pid: int) -> list[int]:
 @cache
 def server_url() -> str:
     """The URL of the server that tests share, which is started at the first call."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return named
+    if _NAMED:
+        return _NAMED
     server = PostgresServer()
     atexit.register(server.stop)
     server.start()

@@ -86,6 +86,21 @@ class Run:
         return self.url.startswith(("http://", "https://"))
 
     @property
+    def is_there(self) -> bool:
+        """Whether the memory has been made; of one on a server it is taken for granted."""
+        if self.is_served:
+            return True
+        if self.path is not None:
+            return self.path.exists()
+        from treering.journal.open import open_database
+
+        try:
+            open_database(self.url, create=False).close()
+        except UnknownName:
+            return False
+        return True
+
+    @property
     def place(self) -> str:
         """Where the memory is, as it may be shown: without a password."""
         from treering.journal.open import shown
@@ -154,20 +169,14 @@ class Run:
 
         Raises UnknownName if the command makes none.
         """
-        if self.path is None:
-            if not create and not self.is_served:
-                from treering.journal.open import open_database
-
-                open_database(self.url, create=False).close()
-            return False
-        if self.path.exists():
+        if (self.path is None and create) or self.is_there:
             return False
         if not create:
             raise UnknownName(
-                f"there is no memory at {self.path}; `treering add` or `treering code index` makes "
-                "one, --memory or TREERING_MEMORY names another"
+                f"there is no memory at {self.place}; `treering add` or `treering code index` "
+                "makes one, --memory or TREERING_MEMORY names another"
             )
-        if self.path == user_memory():
+        if self.path is not None and self.path == user_memory():
             make_private(self.path.parent)
             note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
         return True

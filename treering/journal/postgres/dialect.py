@@ -16,7 +16,7 @@ _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'"
     r"|(?P<list>(?P<outside>NOT )?IN \(SELECT value FROM json_each\(\?\)\))"
     r"|(?P<empty>\bIN \(\))|(?P<param>\?)|(?P<percent>%)|(?P<instr>\binstr\()"
-    r"|CAST\((?P<text>[\w.]+) AS BLOB\)"
+    r"|CAST\((?P<text>[\w.]+) AS BLOB\)|zeroblob\((?P<size>length\([\w.]+\))\)"
 )
 _TABLE: Final = re.compile(r"\s*CREATE (?:TEMP )?TABLE\b", re.IGNORECASE)
 _TYPES: Final = (
@@ -33,7 +33,7 @@ _TYPES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PostgresStatement:
     """A statement for the driver. ``lists`` are the places of parameters that are JSON lists."""
 
     sql: str
@@ -50,7 +50,7 @@ class Statement:
 
 
 @lru_cache(maxsize=2_000)
-def translated(sql: str) -> Statement:
+def translated(sql: str) -> PostgresStatement:
     """A statement of the contract as PostgreSQL understands it."""
     lists: set[int] = set()
     count = 0
@@ -72,13 +72,15 @@ def translated(sql: str) -> Statement:
             return "strpos("
         if match["text"]:
             return f"convert_to({match['text']}, 'UTF8')"
+        if match["size"]:
+            return f"decode(repeat('00', {match['size']}), 'hex')"
         return match[0].replace("%", "%%")
 
     result = _TOKEN.sub(word, sql)
     if _TABLE.match(sql):
         for pattern, replacement in _TYPES:
             result = re.sub(pattern, replacement, result)
-    return Statement(result, frozenset(lists))
+    return PostgresStatement(result, frozenset(lists))
 
 
 class PostgresDialect:
