@@ -165,6 +165,16 @@ def server_url() -> str:
 
 
 def new_schema() -> str:
-    """The URL of a memory that does not exist yet."""
+    """The URL of a memory that does not exist yet; on a server that is named it goes at the end."""
+    name = f"test_{os.getpid()}_{next(_schemas)}"
     separator = "&" if "?" in server_url() else "?"
-    return f"{server_url()}{separator}schema=test_{os.getpid()}_{next(_schemas)}"
+    if _NAMED:
+        atexit.register(_drop, name)
+    return f"{server_url()}{separator}schema={name}"
+
+
+def _drop(name: str) -> None:
+    import psycopg
+
+    with psycopg.connect(server_url()) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")

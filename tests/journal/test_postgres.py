@@ -25,7 +25,7 @@ from treering.errors import (
     UnknownName,
 )
 from treering.journal import open as opening
-from treering.journal import sqlite
+from treering.journal import sqlite, storage
 from treering.journal.open import open_database
 from treering.journal.postgres import database as postgres_database
 from treering.journal.postgres import schema
@@ -170,10 +170,12 @@ def test_statements_of_the_contract_are_translated() -> None:
     statement = translated(
         "SELECT 'a?%', instr(b, ?) FROM t WHERE id NOT IN (SELECT value FROM json_each(?))"
         " AND c LIKE '%' || ? AND d IN () AND CAST(b.text AS BLOB) <> ?"
+        " AND e = zeroblob(length(f))"
     )
     assert statement.sql == (
         "SELECT 'a?%%', strpos(b, %s) FROM t WHERE id <> ALL (%s)"
         " AND c LIKE '%%' || %s AND d IN (NULL) AND convert_to(b.text, 'UTF8') <> %s"
+        " AND e = decode(repeat('00', length(f)), 'hex')"
     )
     assert statement.bound(["x", "[1, 2]", "y", b"z"]) == ["x", [1, 2], "y", b"z"]
 
@@ -436,5 +438,43 @@ def test_erased_rows_that_an_older_reader_may_see_stay_pending(url: str) -> None
             assert reader.row("SELECT count(*) FROM entry") == (1,)
             assert not memory.forget(source="a").scrubbed
             assert memory.stats().pending
+        memory.settle()
+        assert memory.stats().pending == {}
+
+
+def test_tables_are_written_anew_where_that_is_due(url: str) -> None:
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ben likes trains.", source="b")
+        with memory._space.write() as writer:
+            writer.execute("INSERT INTO label (text) VALUES ('of no source')")
+            storage.set_rewrite_due(writer)
+        memory.settle()
+        with memory._space.read() as reader:
+            assert not storage.is_rewrite_due(reader)
+            assert [row[0] for row in reader.rows("SELECT text FROM label")] == ["b"]
+        assert [hit.text for hit in memory.search("trains")] == ["Ben likes trains."]
+
+
+def test_tables_of_another_owner_are_not_said_to_be_scrubbed(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = Location.of(url).schema
+    given = psycopg.conninfo.conninfo_to_dict(server_url())
+    if "password" in given:
+        pytest.skip("the server that is named wants passwords")
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana hides a zanzibar.", source="a")
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name}_user LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO {name}_user")
+        rights = "SELECT, INSERT, UPDATE, DELETE"
+        connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA {name} TO {name}_user")
+        connection.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {name} TO {name}_user")
+    limited = f"postgresql://{name}_user@/postgres?host={given['host']}&schema={name}"
+    with Memory.open(limited, embedder=HashingEmbedder()) as memory:
+        assert not memory.forget(source="a").scrubbed
+        assert memory.stats().pending
+    assert "permission denied to vacuum" in caplog.text
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
         memory.settle()
         assert memory.stats().pending == {}

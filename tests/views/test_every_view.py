@@ -174,7 +174,7 @@ def test_a_rebuild_keeps_vectors_that_are_sound_and_makes_the_others_anew(
 ) -> None:
     before = picture(full, "fragments")
     with full._space.write() as writer:
-        writer.execute("UPDATE vector_data SET data = ? WHERE id = 1")
+        writer.execute("UPDATE vector_data SET data = zeroblob(12) WHERE id = 1")
         writer.execute("DELETE FROM vector WHERE fragment = 2")
     full.close()
     embedder = HashingEmbedder()

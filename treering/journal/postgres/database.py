@@ -140,6 +140,9 @@ class PostgresDatabase:
             rewrites = patient and storage.is_rewrite_due(reader)
             there = {table.name for table in reader.tables()}
         try:
+            if rewrites:
+                with self.write() as writer:
+                    storage.drop_blanked(writer)
             with self._entered(), self._borrowed() as connection, translated(self.url):
                 names = there & {*tables, *vacuum.HEAPS}
                 if not vacuum.run(connection, names, wait_s, rewrites=rewrites):

@@ -16,7 +16,7 @@ _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'"
     r"|(?P<list>(?P<outside>NOT )?IN \(SELECT value FROM json_each\(\?\)\))"
     r"|(?P<empty>\bIN \(\))|(?P<param>\?)|(?P<percent>%)|(?P<instr>\binstr\()"
-    r"|CAST\((?P<text>[\w.]+) AS BLOB\)|zeroblob\((?P<size>length\([\w.]+\))\)"
+    r"|CAST\((?P<text>[\w.]+) AS BLOB\)|zeroblob\((?P<size>\d+|length\([\w.]+\))\)"
 )
 _TABLE: Final = re.compile(r"\s*CREATE (?:TEMP )?TABLE\b", re.IGNORECASE)
 _TYPES: Final = (
