@@ -173,10 +173,18 @@ _HOME = (
         "home",
         "holds",
         "address home place flat apartment house",
-        rf"\b[Mm]y (?:address|home|place|flat|apartment|house) is in {PLACE}",
+        rf"\b(?:[Mm]y|[Oo]ur) (?:address|home|place|flat|apartment|house) is(?: now)? in {PLACE}",
         "My flat is in Lisbon.",
         "Lisbon",
         who="",
+    ),
+    _form(
+        "home",
+        "begins",
+        "back",
+        rf"{BE}(?: now)? back in {PLACE} for good",
+        "We're back in Porto for good.",
+        "Porto",
     ),
     _form(
         "home",
@@ -357,7 +365,7 @@ _WORK = (
         "education",
         "holds",
         "graduated degree",
-        rf"{TENSE}\s+(?:graduated from|(?:got|have|earned) (?:a|my) [\w’' ]*?degree from) {PLACE}",
+        rf"{TENSE}\s+(?:graduated from|(?:got|have|earned|took|did) (?:a|my) [\w’' ]*?degree (?:from|at|in)) {PLACE}",
         "I graduated from MIT.",
         "MIT",
     ),
@@ -564,7 +572,7 @@ _OWN = (
         "",
         "holds",
         "named called renamed",
-        rf"{TENSE}\s+(?:named|called|renamed) (?:our|my) {OWNED} (?P<value>[A-Z]\w+)",
+        rf"{TENSE}\s+(?:named|called|renamed) (?:our|my|the)(?: new)? {OWNED} (?P<value>[A-Z]\w+)",
         "We named our son Leo.",
         "Leo",
     ),
@@ -701,26 +709,6 @@ _HABIT = (
         rf"(?P<value>(?:{'|'.join(HABITS.split())}|has)s?(?:\s+[\w’'-]+){{0,5}})",
         "I play tennis every Sunday.",
         "play tennis every Sunday",
-    ),
-    _form(
-        DOES,
-        "holds",
-        STATES,
-        rf"{BE}(?: still| now| currently)? (?P<value>(?:an? )?(?:{'|'.join(STATES.split())})\b"
-        r"(?:\s+[\w’'-]+){0,4})",
-        "I'm allergic to nuts.",
-        "allergic to nuts",
-    ),
-    _form(
-        DOES,
-        "holds",
-        "i we",
-        r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
-        rf"(?P<value>(?!(?:{'|'.join(sorted(NO_HABIT))})\b)(?![a-z]+ed\b)[a-z]{{3,}}"
-        r"(?:\s+[\w’'-]+){0,5})",
-        "I sing in a choir on Mondays.",
-        "sing in a choir on Mondays",
-        who=ONESELF,
     ),
 )
 

@@ -9,10 +9,11 @@ import re
 from typing import Final
 
 NAME: Final = r"(?!I['’])[A-Z][\w’'-]*[\w]"
+_NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
 SUBJECT: Final = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
     r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
-    rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?)"
+    rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?)"
 )
 ONESELF: Final = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
@@ -62,7 +63,7 @@ INSTITUTION: Final = (
 )
 AT_WORK: Final = (
     rf"(?P<value>(?:{PROPER}|(?:the|an?)(?: (?!moment|best|weekend)[a-z-]+){{0,2}}? "
-    rf"(?:{INSTITUTION})\b)){NO_THING}"
+    rf"(?:{INSTITUTION})\b(?: called {PROPER})?)){NO_THING}"
 )
 THING: Final = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
 WORDS: Final = r"(?P<value>\w+(?:[ -]\w+){0,3})"
@@ -134,7 +135,7 @@ NO_HABIT: Final = frozenset(_NO_HABIT.split())
 
 OCCUPATION: Final = (
     r"(?P<value>(?:[a-z]+(?:[ -]))?(?:[a-z]+ )?"
-    r"(?!(?:beginner|lover|believer|father|mother|brother|sister|daughter|member|owner|user|"
+    r"(?!(?:beginner|lover|believer|(?:grand)?father|(?:grand)?mother|brother|sister|daughter|member|owner|user|"
     r"number|matter|winner|loser|early riser|talker|thinker|reader|fighter|survivor|visitor|"
     r"regular|character|minor|neighbou?r|stranger|leader|partner|person|parent|patient|resident|"
     r"adult|participant|giant|loner|newcomer|traveller|traveler|customer|bother|former|"
@@ -177,6 +178,11 @@ SEVERAL: Final = frozenset(
     | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
 )
 """People of whom one has several: "my friend" need not be the same person on two days."""
+
+NUMBERED: Final = frozenset(
+    "size number code pin rating score weight height age budget rent salary limit pace shift".split()
+)
+"""What has a number that is no age."""
 
 OBJECTS: Final = {
     "coffee": "drink coffee",

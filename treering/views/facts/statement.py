@@ -17,7 +17,11 @@ from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
 from treering.views.facts.forms import DOES, FORMS, Form, Sense
-from treering.views.facts.phrases import COMMON, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.clauses import SELF, clauses
+from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.predicates import readings
+from treering.views.facts.verbs import KIN
+from treering.views.facts.wording import plain
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -35,17 +39,19 @@ _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
     r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b"
     r"|(?:please\s+)?call me\b|(?:joined|left|started|bought|sold|got|now)\b)"
+    r"|\s+(?:now\s+)?(?:because|rather than|instead of|these days|so no)\b|\s+now\s+(?:that|as|since)\b"
 )
 """Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
 _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)")
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
+_OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
     r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in|came back|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
@@ -74,6 +80,15 @@ _CLAUSES = re.compile(
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
+_OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
+_UNASSERTED = re.compile(
+    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
+    r"says?|said|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
+    r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
+    re.IGNORECASE,
+)
+"""What makes all of a sentence supposed, reported or not meant."""
+
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -104,16 +119,56 @@ def statements(entry: Entry) -> list[Statement]:
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
     for match in _SENTENCE.finditer(text):
-        sentence = match[0].strip()
-        if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
-            continue
-        said_words = _WORD.findall(sentence.lower().replace("’", "'"))
-        words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
-        forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
-        if not forms or is_aside(sentence):
+        written = match[0].strip()
+        if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
-        yield from _of_sentence(sentence, forms, speaker, start)
+        stated: list[Statement] = []
+        sentence = plain(written)
+        for statement in (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker)):
+            if not any(_repeats(statement, other) for other in stated):
+                stated.append(statement)
+                value = _as_written(statement.value, written)
+                stop = start + len(written)
+                yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _repeats(statement: Statement, other: Statement) -> bool:
+    """Whether a statement says of a sentence what another one has said of it already."""
+    value, before = statement.value.casefold(), other.value.casefold()
+    if (statement.subject, statement.slot) == (other.subject, other.slot):
+        return value == before or statement.sense == other.sense != "ends"
+    return value in before or (before in value and statement.slot.startswith(DOES))
+
+
+def _as_written(value: str, written: str) -> str:
+    """A value with the capitals of the sentence it was read in."""
+    at = written.lower().find(value.lower())
+    same = at >= 0 and len(written.lower()) == len(written)
+    return written[at : at + len(value)] if same else value
+
+
+def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
+    said_words = _WORD.findall(sentence.lower())
+    words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
+    forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
+    if forms and not is_aside(sentence):
+        yield from _of_sentence(sentence, forms, speaker)
+
+
+def _by_clauses(sentence: str, speaker: str) -> Iterator[Statement]:
+    """What the clauses of a sentence state of the speaker and of what is theirs."""
+    if _OF_ONESELF.search(sentence) is None or _UNASSERTED.search(sentence) is not None:
+        return
+    read = clauses(sentence)
+    for clause in read:
+        if clause.goes_on and clause.subject == SELF:
+            yield from _by_forms(f"I {' '.join(clause.words)}", speaker)
+    for reading in readings(read):
+        subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
+        slot = _slot(reading.slot) or DOES + verb_of(reading.value)
+        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value):
+            yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
 
 def is_aside(sentence: str) -> bool:
@@ -133,20 +188,13 @@ def _is_of_asides(word: str) -> bool:
     return _ASIDE_WORD.fullmatch(word) is not None
 
 
-def _of_sentence(
-    sentence: str, forms: Sequence[Form], speaker: str, start: int
-) -> Iterator[Statement]:
-    """What the clauses of a sentence state, each value of a slot once."""
-    seen: set[tuple[str, str, str]] = set()
+def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
+    """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
         if _ELSEWHERE.search(clause):
             continue
         for form_match, form in _matches(clause, forms):
-            for statement in _stated(form_match, form, speaker):
-                key = (statement.subject, statement.slot, statement.sense)
-                if key not in seen:
-                    seen.add(key)
-                    yield replace(statement, start=start, stop=start + len(sentence))
+            yield from _stated(form_match, form, speaker)
 
 
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
@@ -166,12 +214,14 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     """The statement of a sentence that matches a form, unless its value does not fit the slot."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
-    slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
+    slot = form.slot or _slot(groups["slot"])
     # The pattern of a value may run on into the next clause, so the value is cut there.
     goes_on = _GOES_ON.search(match.string, match.start("value"))
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
+    if slot == "age" and subject.rpartition(" ")[2] in NUMBERED:
+        return  # "my shoe size is 43"
     if slot == "age":
         value = str(NUMBERS.get(value, value))
     elif slot == DOES:
@@ -191,10 +241,20 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         yield Statement(subject, slot, was, "ends", 0, 0)
 
 
+def _slot(words: str) -> str:
+    """A slot by the words for it: "phone's" and "phone has been" are the phone's."""
+    return _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+
+
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
     first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
     return "have" if first in ("has", "having") else stem(first)
+
+
+def _may_fill(slot: str, value: str) -> bool:
+    """Whether a value of a clause, which may be a common word, can fill a slot."""
+    return slot.startswith("favorite ") or _fits(slot, value)
 
 
 def _fits(slot: str, value: str) -> bool:
@@ -202,6 +262,8 @@ def _fits(slot: str, value: str) -> bool:
     if slot.startswith("favorite "):
         common = slot.removeprefix("favorite ") in COMMON
         return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
+    if slot.rpartition(" ")[2] in KIN and not value[:1].isupper():
+        return False  # "my mother is now 83" is her age
     pattern = VALUES.get(slot)
     return pattern is None or pattern.match(value) is not None
 

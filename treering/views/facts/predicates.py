@@ -1,0 +1,513 @@
+"""Reads what a clause states, by the kind of its verb. No I/O.
+
+A clause about the speaker states a habit or state ("ride a Dawes"), its end ("no longer drive") or
+a change ("swapped the bike for a Brompton"). A clause about something of theirs gives it a value
+("my dentist is now Dr Wu"). Each reading is a subject, a slot, a value and a sense, as a form's is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from treering.views.facts.clauses import IT, SELF, SOMEBODY, Clause
+from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
+from treering.views.facts.verbs import (
+    ACQUIRED,
+    ADJECTIVES,
+    ADVERBS,
+    BE,
+    BECOME,
+    CHANGED,
+    CHOICE_NOUNS,
+    CHOICES,
+    DETERMINERS,
+    ENDED,
+    GONE,
+    HAVE,
+    JOINING,
+    KIN,
+    MODAL,
+    NAMED_ME,
+    NOT_A_HABIT,
+    NO_VALUES,
+    NOW,
+    PARTED,
+    PHRASAL,
+    PREPOSITIONS,
+    PROGRESSIVE_NOT,
+    ROLES,
+    SMALL,
+    STATUSES,
+    SUBORDINATE,
+    SWAPPED,
+    SWITCHED,
+    TAKEN,
+    THING_VERBS,
+    TRAILING,
+    WERE_ONE,
+)
+
+MAX_VALUE_WORDS: Final = 8
+
+_NOT_STATUS = {"engaged": ("in", "with", "by"), "married": ("to",), "separated": ("by", "into")}
+"""Words after which "engaged" and the like are not what one is to somebody."""
+
+_UNCERTAIN = re.compile(
+    r"\b(?:once|ago|back then|back in|in those days|as an? (?:child|kid|boy|girl|student|teenager)|"
+    r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
+    r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
+    r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
+    r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
+    r"the time|one day|at this point|sometimes|today|(?:in|by) (?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+"""What makes a clause one of the past, of a while, or not quite meant."""
+
+_NOT_ANY_MORE = re.compile(r"\b(?:any\s?more|any longer)\b", re.IGNORECASE)
+_DAYS = re.compile(r"\b(?:now|nowadays|currently|instead|these days|at present|at the moment|as of)\b")
+_CONTACT = re.compile(r"^(?:[\w.+-]+@[\w.-]+\.\w+|\+?\d[\d -]{4,}\d)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a clause states. ``subject`` is ``"I"``, or the words for something, as "my dentist".
+
+    The slot is empty for habits and states: their value says all, its first word being the verb.
+    """
+
+    subject: str
+    slot: str
+    value: str
+    sense: Literal["holds", "begins", "ends"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicate:
+    """A verb without its auxiliaries and adverbs, and what follows it."""
+
+    verb: str
+    rest: tuple[str, ...]
+    auxiliaries: frozenset[str]
+    is_now: bool
+    is_negated: bool
+
+
+def readings(read: Sequence[Clause]) -> Iterator[Reading]:
+    """What the clauses of one sentence state, in their order."""
+    topic: str | None = None
+    asserted = True
+    for clause in read:
+        topic = _topic(clause) or topic
+        uncertain = _UNCERTAIN.search(clause.whole) is not None
+        # What goes on without a subject goes on in the time of the clause before.
+        asserted = not uncertain and clause.link.lower() not in SUBORDINATE and (
+            asserted or not clause.goes_on
+        )
+        if asserted and clause.subject == SOMEBODY:
+            yield from _of_others(clause)
+        elif asserted:
+            yield from _of_clause(clause, topic)
+
+
+def _of_clause(clause: Clause, topic: str | None) -> Iterator[Reading]:
+    predicate = _predicate(clause)
+    if predicate is None:
+        return
+    if clause.subject == SELF:
+        yield from _of_self(predicate)
+    elif clause.subject == IT:
+        yield from _of_it(predicate, topic)
+    else:
+        yield from _of_others(clause)
+        yield from _of_thing(clause.subject, predicate)
+
+
+def _predicate(clause: Clause) -> _Predicate | None:
+    """The predicate of a clause; None where it is a wish, a plan or the past."""
+    place, auxiliaries, negated = 0, set[str](), False
+    words = clause.words
+    while place < len(words):
+        word = words[place].lower()
+        if word == "used" and words[place + 1 : place + 2] == ("to",):
+            return None
+        is_passive = word in ("was", "were") and clause.subject != SELF
+        if word in MODAL and not is_passive and not auxiliaries & HAVE:
+            return None
+        if word in BE | HAVE | {"not", "do", "does", "was", "were"}:
+            auxiliaries.add(word)
+        elif word == "no" and words[place + 1 : place + 2] == ("longer",):
+            negated = True
+            place += 1
+        elif word not in ADVERBS:
+            break
+        place += 1
+    if place == len(words):
+        return None
+    words_left = tuple(words[place + 1 :])
+    no_longer = negated or bool(_NOT_ANY_MORE.search(clause.whole) and "not" in auxiliaries)
+    auxiliaries |= {"no longer"} if no_longer else set()
+    return _Predicate(
+        words[place],
+        words_left,
+        frozenset(auxiliaries),
+        bool(_DAYS.search(clause.whole)),
+        "not" in auxiliaries or no_longer,
+    )
+
+
+def _of_self(it: _Predicate) -> Iterator[Reading]:
+    """What the speaker says of themselves."""
+    verb = it.verb.lower()
+    phrase = (it.verb, *it.rest)
+    if it.is_negated:
+        if "no longer" in it.auxiliaries:
+            yield from _ended(it)
+        return
+    if verb in STATUSES and _is_status(it):
+        yield Reading(SELF, "status", verb, "begins")
+    elif verb in WERE_ONE and (not it.rest or it.rest[0].lower() in {*PREPOSITIONS, "up"}):
+        yield Reading(SELF, "status", "separated" if verb == "split" else verb, "begins")
+    elif verb in BECOME or (verb in NAMED_ME and "been" in it.auxiliaries):
+        yield from _be(it.rest if verb not in ("promoted", "put", "moved") else it.rest[1:])
+    elif it.auxiliaries & BE:
+        yield from _being(phrase)
+    else:
+        yield from _done(it)
+    yield from _contact(phrase)
+
+
+def _is_status(it: _Predicate) -> bool:
+    """Whether "engaged" and the like are what one is, and not "engaged in a debate"."""
+    verb = it.verb.lower()
+    return not it.rest or it.rest[0].lower() not in _NOT_STATUS.get(verb, ())
+
+
+def _being(phrase: Sequence[str]) -> Iterator[Reading]:
+    """What the speaker is, where, with whom, or doing."""
+    first = phrase[0].lower()
+    if first.endswith("ing"):
+        if first not in PROGRESSIVE_NOT:
+            yield from _habit(phrase)
+    elif first.endswith(("ed", "en")) and len(phrase) > 1:
+        yield from _habit(phrase)
+    else:
+        yield from _be(phrase)
+
+
+def _be(phrase: Sequence[str]) -> Iterator[Reading]:
+    # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
+    value = _trimmed(phrase)
+    if value and phrase[0].lower() not in ADJECTIVES:
+        yield Reading(SELF, "", value, "holds")
+
+
+def _ended(it: _Predicate) -> Iterator[Reading]:
+    """An end: "no longer drive", "don't smoke any more", "am not with O2 any longer"."""
+    words = _trimmed((it.verb, *it.rest))
+    words = _NOT_ANY_MORE.sub("", words).strip()
+    if words and it.verb.lower() not in NOT_A_HABIT | {"care", "mind", "know", "think", "want"}:
+        yield Reading(SELF, "", words, "ends")
+
+
+def _done(it: _Predicate) -> Iterator[Reading]:
+    """What the speaker did that lasts, or does as a habit."""
+    verb, rest = it.verb.lower(), it.rest
+    if verb in SWAPPED and any(word in ("for", "with") for word in rest):
+        yield from _swapped(rest)
+    elif "favour" in rest or "favor" in rest:
+        yield from _habit(("have", _noun_phrase(rest[rest.index("of") + 1 :] if "of" in rest else ())))
+    elif verb in SWITCHED and _towards(rest) is not None:
+        yield from _switched(it)
+    elif verb in ("gave", "given", "got", "swore", "cut", "let", "handed", "packed", "put", "done"):
+        yield from _parted_phrase(it)
+    elif verb in ENDED:
+        yield from _stopped(verb, rest)
+    elif verb in ACQUIRED:
+        yield from _habit(("have", *(rest[1:] if rest[:1] == ("up",) else rest)))
+    elif verb in TAKEN or (it.auxiliaries & HAVE and verb.endswith(("ed", "en", "un"))):
+        yield from _habit((it.verb, *rest))
+    elif verb in HAVE:
+        yield from _habit(("have", *rest))
+    elif not _is_past(verb) and not it.auxiliaries & (BE | HAVE):
+        yield from _habit((it.verb, *rest))
+
+
+def _is_past(verb: str) -> bool:
+    if verb in ("go", "get", "take"):
+        return False
+    return verb in NO_HABIT | NOT_A_HABIT or (verb.endswith("ed") and verb not in ("need", "feed"))
+
+
+def _habit(phrase: Sequence[str]) -> Iterator[Reading]:
+    value = _trimmed(phrase)
+    if len(phrase) == 1:
+        if phrase[0].lower() in HABITS.split():
+            yield Reading(SELF, "", phrase[0], "holds")
+    elif " " in value and phrase[1].lower() not in ("it", "that", "this", "them"):
+        yield Reading(SELF, "", value, "holds")
+
+
+def _swapped(rest: Sequence[str]) -> Iterator[Reading]:
+    """ "the Xbox for a Steam Deck": what is gone, and what is there in its place."""
+    at = max(place for place, word in enumerate(rest) if word in ("for", "with"))
+    old, new = _noun_phrase(rest[:at]), _noun_phrase(rest[at + 1 :])
+    if old and new:
+        yield Reading(SELF, "", f"have {new}", "holds")
+        yield Reading(SELF, "", f"have {old}", "ends")
+
+
+def _switched(it: _Predicate) -> Iterator[Reading]:
+    """ "my major from biology to geology", "from the piano to the cello", "over to Giffgaff"."""
+    rest = it.rest
+    at = _towards(rest)
+    assert at is not None
+    new = _noun_phrase(rest[at + 1 :])
+    if not new:
+        return
+    thing = _noun_phrase(rest) if rest[0].lower() in ("my", "our") else ""
+    if thing:
+        yield Reading(SELF, thing, new, "begins")
+        return
+    if it.verb in ("moved", "relocated"):
+        return  # to a place or a team, as the forms know
+    yield Reading(SELF, "", f"use {new}", "holds")
+    if "from" in rest[:at]:
+        old = _noun_phrase(rest[rest.index("from") + 1 : at])
+        if old:
+            yield Reading(SELF, "", f"use {old}", "ends")
+
+
+def _towards(rest: Sequence[str]) -> int | None:
+    """Where the "to" stands that brings what somebody switched to."""
+    for place, word in enumerate(rest[:8]):
+        if word == "to":
+            return place
+        if word in (",", "because", "since"):
+            return None
+    return None
+
+
+def _parted_phrase(it: _Predicate) -> Iterator[Reading]:
+    """Verbs of two words: "gave up meat", "got rid of Netflix", "let the caravan go"."""
+    verb, rest = it.verb.lower(), it.rest
+    lower = [word.lower() for word in rest]
+    if verb in ("gave", "given", "swore", "cut", "packed") and lower[:1] in (["up"], ["off"], ["out"], ["in"]):
+        yield from _stopped("quit", rest[2:] if lower[1:2] == ["on"] else rest[1:])
+    elif verb == "got" and lower[:2] == ["rid", "of"]:
+        yield from _gone(_noun_phrase(rest[2:]))
+    elif verb == "let" and lower[-1:] in (["go"], ["lapse"]):
+        yield from _gone(_noun_phrase(rest[:-1]))
+    elif verb in ("gave", "given") and "to" in lower and lower[0] in DETERMINERS | {"the"}:
+        yield from _gone(_noun_phrase(rest[: lower.index("to")]))
+    elif verb == "got" and len(rest) > 0 and lower[0] not in ("a", "an") and lower[0] in STATUSES:
+        yield from _of_self(replace(it, verb=rest[0], rest=rest[1:]))
+    elif verb == "got" and lower[:1] in (["a"], ["an"], ["two"], ["three"], ["four"]):
+        yield from _habit(("have", *rest))
+
+
+def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
+    """ "stopped taking sugar in my tea", "quit the gym", "sold the Corsa"."""
+    if not rest:
+        return
+    if rest[0].lower().endswith("ing"):
+        value = _trimmed(rest)
+        if value:
+            yield Reading(SELF, "", value, "ends")
+        return
+    thing = _noun_phrase(rest)
+    if not thing or rest[0] in (*PREPOSITIONS, ","):
+        return
+    if verb in PARTED:
+        yield from _gone(thing)
+    elif verb in ("quit", "stopped"):
+        yield Reading(SELF, "", OBJECTS.get(thing.casefold(), thing), "ends")
+
+
+def _gone(thing: str) -> Iterator[Reading]:
+    if thing and thing.lower() not in ("it", "them", "him", "her", "that", "this", "me"):
+        yield Reading(SELF, "", f"have {thing}", "ends")
+
+
+def _of_it(it: _Predicate, topic: str | None) -> Iterator[Reading]:
+    """ "It's Harlow now", after "changed my surname"."""
+    phrase = (it.verb, *it.rest)
+    if it.is_negated or not (it.auxiliaries & (BE | HAVE) or it.verb == "became"):
+        return
+    if it.verb.lower() in ("become", "became"):
+        phrase = it.rest
+    value = _noun_phrase(phrase)
+    if not value or value.lower() in NO_VALUES:
+        return
+    if topic is not None:
+        yield Reading("my", topic, value, "begins")
+    elif it.is_now and phrase[0].lower() not in ADJECTIVES:
+        yield Reading(SELF, "", value, "holds")
+
+
+def _topic(clause: Clause) -> str | None:
+    """What a later "it" stands for: the thing of the speaker's that a clause is about."""
+    name = clause.subject
+    if name.lower().startswith(("my ", "our ")) and name.split()[-1].lower() not in KIN:
+        return _bare(name.partition(" ")[2])
+    match = re.search(
+        r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
+        r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b|[,:;]|$)",
+        clause.whole,
+    )
+    return match[1] if match else None
+
+
+def _bare(noun: str) -> str:
+    return re.sub(r"^(?:new|old|current|latest|own) ", "", noun)
+
+
+def _of_others(clause: Clause) -> Iterator[Reading]:
+    """What somebody did to the speaker: "they made me treasurer", "put me on a diet"."""
+    words = [word.lower() for word in clause.words]
+    for place, word in enumerate(words[:-2]):
+        if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
+            continue
+        after = clause.words[place + 2 :]
+        if after and after[0].lower() in ("on", "into", "as", "to", "onto"):
+            after = after[1:]
+        value = _noun_phrase(after)
+        if value and value.lower() not in NO_VALUES and not after[0].lower().endswith(("ing", "ed")):
+            yield Reading(SELF, "", value, "holds")
+        return
+
+
+def _of_thing(name: str, it: _Predicate) -> Iterator[Reading]:
+    """What is said of something: "my dentist is now Dr Wu", "the Raleigh was stolen"."""
+    determiner, _, noun = name.partition(" ")
+    owned = determiner.lower() in ("my", "our")
+    verb = it.verb.lower()
+    if not noun or (not owned and determiner.lower() != "the"):
+        return
+    if verb in CHANGED and _towards(it.rest) is not None and not it.is_negated:
+        yield from _moved(name, noun, owned, it)
+    elif verb in ("part-exchanged", "swapped", "traded", "replaced") and it.auxiliaries:
+        yield from _swapped((noun, *it.rest))
+    elif verb in GONE and not it.is_negated:
+        if owned or re.match(r"old |[A-Z]", noun):
+            yield from _gone(_noun_phrase(noun.split()))
+    elif it.auxiliaries & BE and owned:
+        yield from _is(noun, it)
+    elif verb in THING_VERBS and not it.is_negated:
+        yield from _does(noun, it)
+
+
+def _moved(name: str, noun: str, owned: bool, it: _Predicate) -> Iterator[Reading]:
+    at = _towards(it.rest)
+    assert at is not None
+    new = _noun_phrase(it.rest[at + 1 :])
+    if not new:
+        return
+    if it.verb.lower() in ("gone", "went", "turned") and not it.is_now:
+        if owned:
+            yield from _gone(_noun_phrase(noun.split()))
+    elif owned and noun.split()[-1].lower() not in _PEOPLE:
+        yield Reading("my", _bare(noun), new, "begins")
+
+
+_PEOPLE = ROLES | KIN
+
+
+def _is(noun: str, it: _Predicate) -> Iterator[Reading]:
+    """A value of something of the speaker's, in a slot of its own where the value is one."""
+    phrase = (it.verb, *it.rest)
+    words = [word.lower() for word in phrase]
+    if "no longer" in it.auxiliaries:
+        if "but" not in words:
+            return
+        phrase = phrase[words.index("but") + 1 :]
+    elif it.is_negated:
+        return
+    if words[0] in ("called", "named") and len(phrase) > 1:
+        yield Reading("my", _bare(noun), _noun_phrase(phrase[1:]), "holds")
+        return
+    if words[0] in PHRASAL - {"up", "out", "over", "down", "off", "back", "across"} and it.is_now:
+        value = _noun_phrase(phrase[1:])
+        if value:
+            yield Reading("my", f"{_bare(noun)} {words[0]}", value, "begins")
+        return
+    if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
+        return
+    if "called" in words:  # "is a man called Stefan"
+        phrase = phrase[words.index("called") + 1 :]
+    value = _noun_phrase(phrase)
+    if not value:
+        return
+    new = noun.startswith("new ") or it.is_now
+    if _is_value(noun, value, phrase):
+        yield Reading("my", _bare(noun), value, "begins" if new else "holds")
+    else:
+        yield Reading(f"my {_bare(noun)}", "", _trimmed(phrase), "holds")
+
+
+def _is_value(noun: str, value: str, phrase: Sequence[str]) -> bool:
+    """Whether "my noun is value" gives a value, rather than saying how it is."""
+    words, kinds = value.split(), noun.lower().split()
+    if words[0].lower() in NO_VALUES - {"the"} and not words[0].istitle():
+        return False
+    if words[0][:1].isupper() or any(map(str.isdigit, value)):
+        return len(words) == 1 or _is_telling(words)
+    is_choice = bool(CHOICES & set(kinds[:-1])) or kinds[-1] in CHOICE_NOUNS
+    return is_choice and re.search(r"(?:ed|able|ful|ous|ly)$", words[0]) is None
+
+
+def _is_telling(words: Sequence[str]) -> bool:
+    return any(word[:1].isupper() or any(map(str.isdigit, word)) for word in words)
+
+
+def _does(noun: str, it: _Predicate) -> Iterator[Reading]:
+    """ "My walking group meets on Fridays now"."""
+    words = list(it.rest)
+    verb = it.verb.lower()
+    while words and words[0].lower() in PHRASAL | {"now", "just"}:
+        words.pop(0)
+    value = _noun_phrase(words)
+    if value and len(it.rest) > len(words):
+        sense: Literal["begins", "holds"] = "begins" if it.is_now else "holds"
+        yield Reading("my", f"{_bare(noun)} {verb}", value, sense)
+
+
+def _contact(phrase: Sequence[str]) -> Iterator[Reading]:
+    """ "I'm on ana@x.org these days"."""
+    if phrase[0].lower() == "on" and len(phrase) > 1 and _CONTACT.match(phrase[1]):
+        yield Reading(SELF, "email" if "@" in phrase[1] else "number", phrase[1], "begins")
+
+
+def _noun_phrase(words: Sequence[str]) -> str:
+    """The noun phrase that words begin with, without its article; "called Juno" belongs to it."""
+    start = 0
+    while start < len(words) and words[start].lower() in DETERMINERS | ADVERBS | SMALL:
+        start += 1
+    end = start
+    while end < len(words) and words[end].lower() not in PREPOSITIONS:
+        end += 1
+    for place in range(start + 1, end):  # "meat a while back" is meat, "six and a half" is all that
+        if words[place].lower() in ("a", "an") and words[place - 1].lower() not in JOINING:
+            end = place
+            break
+    phrase = list(words[start : min(end, start + MAX_VALUE_WORDS)])
+    while phrase and phrase[-1].lower() in TRAILING | ADVERBS | {"the"}:
+        phrase.pop()
+    return " ".join(phrase)
+
+
+def _trimmed(words: Sequence[str]) -> str:
+    """A phrase up to the first comma, without the words at its end that only say "now"."""
+    phrase = list(words)
+    if "," in phrase:
+        phrase = phrase[: phrase.index(",")]
+    phrase = phrase[:MAX_VALUE_WORDS]
+    while phrase and phrase[-1].lower() in TRAILING | NOW:
+        phrase.pop()
+    if [word.lower() for word in phrase[-2:]] == ["these", "days"]:
+        phrase = phrase[:-2]
+    if phrase and phrase[0].lower() in ("a", "an"):
+        phrase = phrase[1:]
+    return " ".join(phrase)

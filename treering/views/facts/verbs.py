@@ -1,0 +1,171 @@
+"""Words by what they do in a sentence that states something of its speaker: lists and no more.
+
+They are what :mod:`treering.views.facts.predicates` reads clauses by, so that a verb more in a list
+is a verb more in every kind of sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+FIRST: Final = _set("i we")
+BE: Final = _set("am 'm are 're is 's be been being")
+HAVE: Final = _set("have 've has")
+MODAL: Final = _set(
+    "would could should might may must can 'd 'll will shall ought cannot wo wish hope want plan "
+    "hoping wishing planning thinking considering dreaming had was were did going gonna about"
+)
+"""What makes a predicate a wish, a plan, a duty, an ability or the past."""
+
+NOW: Final = _set("now nowadays currently instead presently lately")
+ADVERBS: Final = NOW | _set(
+    "just finally recently already actually officially still also both really since then always "
+    "eventually happily soon at_last usually often mostly newly fully basically only even simply "
+    "sadly formally permanently generally mainly chiefly regularly never_mind straight obviously "
+    "apparently certainly definitely kindly"
+)
+FRONT: Final = _set(
+    "as since after for in on at from by these nowadays lately incidentally last this "
+    "every each most during within until yesterday today recently finally having well"
+)
+"""Words with which an adverbial before the subject begins: "As of Monday I report to …"."""
+
+SUBJECTS: Final = _set(
+    "i we you he she it they that this there who which what my our your his her its their the these "
+    "those somebody someone everybody everyone nobody"
+)
+OTHERS: Final = _set(
+    "you he she they who which what there somebody someone everybody everyone nobody your his her "
+    "its their"
+)
+DETERMINERS: Final = _set("a an my our his her their your some this that these those")
+LINKS: Final = _set(
+    "and but so because since while whereas though although which who whom where when if unless "
+    "until before after than as for or yet that whose plus once"
+)
+SUBORDINATE: Final = _set("if unless until before after when where than once that whose which who")
+"""Links of clauses that are not asserted as they stand, or of somebody else."""
+
+ENDED: Final = _set(
+    "stopped quit ditched sold cancelled canceled binned dumped scrapped abandoned sacked packed "
+    "chucked retired resigned left finished shed"
+)
+PARTED: Final = _set("sold ditched cancelled canceled binned dumped scrapped rehomed pawned")
+"""Verbs of parting with a thing that one had."""
+
+TAKEN: Final = _set(
+    "joined started begun began bought adopted got acquired picked took taken accepted enrolled "
+    "opened chose chosen inherited rescued hired rented leased signed ordered landed "
+    "registered subscribed built fostered settled"
+)
+ACQUIRED: Final = _set("bought adopted acquired picked inherited rescued rented leased")
+"""Verbs of getting a thing that one then has."""
+
+SWITCHED: Final = _set(
+    "moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
+    "relocated shifted defected graduated progressed jumped come came turned swung"
+)
+SWAPPED: Final = _set(
+    "swapped traded exchanged replaced part-exchanged substituted swopped swap ditched dropped "
+    "left abandoned forsaken"
+)
+BECOME: Final = _set("became become promoted")
+NAMED_ME: Final = _set("made named appointed elected turned put moved started switched")
+"""Verbs of what others do to the speaker: "they made me treasurer", "put me on a diet"."""
+
+STATUSES: Final = _set("married engaged divorced separated widowed remarried single")
+WERE_ONE: Final = _set("split separated parted divorced")
+
+CHANGED: Final = _set(
+    "changed switched moved gone went become became climbed risen rose dropped dropped fallen fell "
+    "increased shifted turned reduced raised lowered reset set updated swapped renamed part-exchanged "
+    "traded replaced exchanged transferred upgraded"
+)
+"""What a thing of the speaker's did, or had done to it, before "to" and its new value."""
+
+GONE: Final = _set("gone stolen died passed scrapped sold broken cancelled canceled closed")
+
+THING_VERBS: Final = _set(
+    "meets goes lives starts ends opens closes leaves sits stays takes comes arrives runs stands "
+    "weighs measures costs begins works hangs"
+)
+PHRASAL: Final = _set("up in out over across off down back on to into with for")
+
+PREPOSITIONS: Final = _set(
+    "in on at for with since because to from by after last this these now again instead too as "
+    "which who whom when while if please lol haha btw tbh fyi yesterday today recently altogether "
+    "entirely anyway nowadays next so but than rather because through thanks until till during "
+    "via tomorrow tonight already before over every always though although then , and or ever once"
+)
+"""Words at which a noun phrase ends."""
+
+TRAILING: Final = _set(
+    "now too again nowadays instead altogether entirely please lol haha btw tbh fyi anyway though "
+    "though. then already mate honestly tho officially alas permanently forever either"
+)
+SMALL: Final = _set("new old little small big used second-hand secondhand lovely young nice good")
+
+NOT_A_HABIT: Final = _set(
+    "suppose doubt fear regret apologise wonder understand reckon assume imagine prefer_not cannot "
+    "dare recall worry notice admit gather fancy bet sat lay lain swore"
+)
+PROGRESSIVE_NOT: Final = _set(
+    "going looking thinking planning hoping trying having getting coming wondering considering "
+    "being making asking wishing dreaming expecting sending telling saying spending visiting "
+    "staying feeling leaving borrowing"
+)
+
+CHOICES: Final = _set(
+    "favourite favorite preferred usual go-to main current chosen first native regular default"
+)
+"""Words before a noun that say that it is one of many: its value may be a common word."""
+
+CHOICE_NOUNS: Final = _set(
+    "course hobby job role title diet major subject degree hint password instrument trade profession "
+    "occupation religion faith sport drink breakfast poison nickname medication surname nationality "
+    "post position pastime size shift allergy tipple dissertation thesis speciality specialty "
+    "profession star_sign starsign commute broadband provider"
+)
+"""Nouns whose values are often common words."""
+
+ROLES: Final = _set(
+    "manager boss dentist doctor landlord landlady therapist gp coach tutor teacher supervisor "
+    "neighbour neighbor flatmate roommate housemate partner boyfriend girlfriend husband wife fiance "
+    "fiancee headteacher trainer physio accountant solicitor lawyer hairdresser barber optician vet "
+    "cleaner nanny plumber mechanic counsellor consultant editor agent assistant mentor"
+)
+"""Persons by what they are to the speaker, of whom one at a time is usual."""
+
+ADJECTIVES: Final = _set(
+    "great good nice bad ill sick fine overdue easy hard tight late early free busy open closed "
+    "full empty old new young cute big small tall short fat thin happy sad tired angry mad lovely "
+    "kind sweet rude strict mean cool hot cold warm wet dry clean dirty broken dead alive gone away "
+    "back here there home out up down in off on over done ready sure safe wrong right true false "
+    "slow fast quick loud quiet strange weird funny silly crazy awful terrible horrible brilliant "
+    "amazing perfect awesome different same better worse best worst cheap expensive pretty ugly rich "
+    "poor real useless useful important public private common rare simple complex okay ok alright "
+    "pregnant retired asleep awake upset pleased glad proud afraid scared worried bored boring due "
+    "available missing lost found finished valid expired full-time part-time unknown secret long "
+    "heavy light dark bright deep high low near far next close more less much many enough very "
+    "pretty super sorry welcome grateful stuck lucky keen unwell poorly nervous excited confused"
+)
+"""Words after "is" that are no name and no thing, and after "I am" no lasting state."""
+
+NO_VALUES: Final = ADJECTIVES | _set(
+    "not no a an the my our his her its their this that in on at with from to of for going about "
+    "too so quite rather really absolutely always never still almost nearly"
+)
+"""Words that no value begins with. Endings tell many more."""
+
+KIN: Final = _set(
+    "brother sister mother father mum mom dad son daughter cousin uncle aunt friend mate nephew "
+    "niece grandson granddaughter grandma grandpa grandmother grandfather parents kids children "
+    "child baby family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
+)
+JOINING: Final = _set("of and above below under near beside with called named like as or at in on")
+"""Words after which a noun phrase goes on with an article."""

@@ -1,0 +1,171 @@
+"""Brings informal English into the plain wording that forms and clauses are read by. No I/O.
+
+"sold the corsa, im at ocado now" is "I sold the Corsa, I'm at Ocado now" to a reader. What is put
+right here is what people leave out when they type: the subject, apostrophes, capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.views.facts.verbs import NO_VALUES, ROLES
+
+_CONTRACTED: Final = {
+    "im": "I'm",
+    "ive": "I've",
+    "id": "I'd",
+    "ill": "I'll",
+    "i": "I",
+    "i'm": "I'm",
+    "i've": "I've",
+    "i'd": "I'd",
+    "i'll": "I'll",
+    "dont": "don't",
+    "doesnt": "doesn't",
+    "cant": "can't",
+    "isnt": "isn't",
+    "arent": "aren't",
+    "wont": "won't",
+    "weve": "we've",
+    "thats": "that's",
+    "cos": "because",
+    "cuz": "because",
+    "cause": "because",
+    "bc": "because",
+    "u": "you",
+}
+_ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
+_TYPED = re.compile(
+    rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
+)
+_OPENER = re.compile(
+    r"^(?:(?:ok(?:ay)?|so|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
+    r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
+    r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
+    r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
+    r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
+    r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
+    r"(?:do |please )+(?:note|remember|bear in mind|be aware) that)\b[,:!]? +)+",
+    re.IGNORECASE,
+)
+_TO_THE_HEARER = re.compile(
+    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody)\b|"
+    r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
+    r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
+    r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
+    re.IGNORECASE,
+)
+"""Where a statement goes on to its hearer: "…, in case you need it"."""
+
+_DROPPED = re.compile(
+    r"^(?=(?:(?:just|finally|recently|officially|no longer|never) )*(?:sold|bought|switched|"
+    r"swapped|traded|moved|gave up|given up|got|gone|went|quit|stopped|started|joined|left|turned|"
+    r"dropped|changed|replaced|retired|adopted|became|become|took up|taken up|picked up|ditched|"
+    r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
+    r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
+    r"begun|ended up|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
+    re.IGNORECASE,
+)
+"""A sentence that begins with what its speaker did."""
+
+_DROPPED_BE = re.compile(
+    r"^(?=(?:now|currently|back|not|no longer)(?: (?:at|in|with|on|living|working|a|an|the)\b))",
+    re.IGNORECASE,
+)
+
+_NO_NAME = frozenset(
+    # places and institutions that have no article, times, things that one is in or at
+    (
+        "work home bed school uni university college hospital church town court class jail prison "
+        "love fear hope debt peace style trouble pain tears bits time fact case general private "
+        "public order person bulk cash advance common particular total touch charge need sync "
+        "sales marketing engineering support finance product design research legal operations hr it "
+        "slack teams zoom discord notion jira github gitlab spotify gmail outlook linux ubuntu "
+        "windows mac android ios python rust java kotlin typescript javascript react postgres mysql "
+        "sqlite kubernetes docker aws azure figma linear asana trello signal whatsapp telegram "
+        "firefox chrome vim emacs obsidian evernote go swift plan phase stage chapter part level "
+        "version night nights weekends weekend lunch dinner breakfast tea coffee first last least "
+        "most best worst once all both free ease risk rest sea noon midnight dawn dusk half january "
+        "february march april may june july august september october november december spring "
+        "summer autumn winter fall monday tuesday wednesday thursday friday saturday sunday today "
+        "tomorrow yesterday next this that these those here there now then me you him her us them "
+        "it i we he she they my our your his its their the a an some any no one two three four five "
+        "six seven eight nine ten eleven twelve good bad better being doing going getting having "
+        "and or but not never just so as if of on in at to from by with for about over up down off "
+        "out back again more less half full part please ever what which who where when how why "
+        "people everyone someone anyone nothing something everything anything friends family mum "
+        "mom dad work. remote home-office meat fish dairy gluten new old another other each every "
+        "several many few lots stuff things fun luck health stress kids sleep bread politics money "
+        "music people software code science art history law"
+    ).split()
+)
+"""Words after a preposition that are no names, though they have no article."""
+
+_OF_PLACES = frozenset(
+    "live lives living based moved relocated back work works working worked job settled employed "
+    "am i'm we're are over born grew position role shift switched started starting apprenticeship "
+    "studying masters degree studied graduated renting".split()
+)
+"""Words after which a preposition brings a place or a firm."""
+
+_TOWARDS = frozenset("in to at for from by with".split())
+_JOINING = frozenset("joined left leaving quit".split())
+_PIECE = re.compile(r"[\w'&@.+-]+|[^\w\s]")
+_CALLED = re.compile(
+    r"\b(?P<lead>(?:called|named|name is|name's|i'm called)) (?P<name>[a-z][\w'’-]*)"
+)
+_NAMED = re.compile(r"\b(?P<lead>named (?:my|our|the)(?: new)? [a-z]+) (?P<name>[a-z][\w'’-]*)")
+_ROLE = re.compile(
+    rf"(?P<lead>\b(?:my|our)(?: new)? (?:{'|'.join(sorted(ROLES))})(?: is|'s)(?: now)?) "
+    r"(?P<name>[a-z][\w'’-]*)(?= now\b|[,.;!]|$| and\b| since\b| because\b)"
+)
+_TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'’-]*)")
+_ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
+
+
+def plain(sentence: str) -> str:
+    """A sentence as it would be written out: openers gone, subject and capitals put in."""
+    casual = not any(map(str.isupper, sentence))
+    text = sentence.replace("’", "'")
+    if casual:
+        text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
+    else:
+        text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
+    text = _OPENER.sub("", text)
+    text = _TO_THE_HEARER.sub("", text)
+    text = _DROPPED_BE.sub("I'm ", _DROPPED.sub("I ", text))
+    return _names(text) if casual else text
+
+
+def _names(text: str) -> str:
+    """A text without capitals, with those of the names that their place in it gives away."""
+    text = _TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], text)
+    for pattern in (_CALLED, _NAMED, _ROLE):
+        text = pattern.sub(_capitalised, text)
+    pieces = list(_PIECE.finditer(text))
+    of_places, capitals = False, set[int]()
+    for place, piece in enumerate(pieces[:-1]):
+        word, after = piece[0].lower(), pieces[place + 1][0]
+        of_places = (of_places and word not in ",;:—–") or word in _OF_PLACES
+        leads = (of_places and word in _TOWARDS) or word in _JOINING
+        follows = place in capitals and len(capitals & {place - 1, place - 2}) == 0
+        if (leads or (follows and not after.endswith("s"))) and _may_be_name(after):
+            capitals.add(place + 1)
+    for place in capitals:
+        at = pieces[place].start()
+        text = text[:at] + text[at].upper() + text[at + 1 :]
+    return text
+
+
+def _capitalised(match: re.Match[str]) -> str:
+    name = match["name"]
+    return f"{match['lead']} {_capital(name) if _may_be_name(name) else name}"
+
+
+def _may_be_name(word: str) -> bool:
+    return word not in _NO_NAME and word not in NO_VALUES and word[:2].isalpha() and _ENDING.search(word) is None
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
