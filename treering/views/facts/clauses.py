@@ -43,17 +43,11 @@ _CONTRACTION = re.compile(
 )
 _NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
 _FINITE = frozenset(
-    "is are was were has have had got went changed moved switched used passed died became met "
-    "turned will would can could should gets retired lives works does did needs arrived came "
-    "started joined left".split()
+    ["is", "are", "was", "were", "has", "have", "had", "got", "went", "changed", "moved", "switched", "used", "passed", "died", "became", "met", "turned", "will", "would", "can", "could", "should", "gets", "retired", "lives", "works", "does", "did", "needs", "arrived", "came", "started", "joined", "left"]
 ) | THING_VERBS
 _STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
 _BASES = frozenset(
-    "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
-    "keep attend study learn volunteer practise practice sing shoot write read watch wear speak "
-    "see bank report belong train coach own rent share sleep follow support own make cook bake "
-    "paint draw wake rise serve sit stay shop buy order travel commute collect hate love like "
-    "prefer enjoy teach say spend try".split()
+    ["am", "have", "do", "live", "work", "teach", "drive", "ride", "play", "use", "take", "go", "get", "run", "swim", "cycle", "walk", "eat", "drink", "keep", "attend", "study", "learn", "volunteer", "practise", "practice", "sing", "shoot", "write", "read", "watch", "wear", "speak", "see", "bank", "report", "belong", "train", "coach", "own", "rent", "share", "sleep", "follow", "support", "own", "make", "cook", "bake", "paint", "draw", "wake", "rise", "serve", "sit", "stay", "shop", "buy", "order", "travel", "commute", "collect", "hate", "love", "like", "prefer", "enjoy", "teach", "say", "spend", "try"]
 ) - {"say", "try", "stay"}
 """Verbs with which a clause goes on after "and", its subject left out."""
 
@@ -187,7 +181,7 @@ def _start(tokens: Sequence[str]) -> int:
         start += 2 if tokens[start].lower() == "these" else 1
     if start < len(tokens) and tokens[start].lower() in FRONT:
         for place in range(start + 1, len(tokens)):
-            if tokens[place] in ("I", "We", "we"):
+            if tokens[place] in ("I", "We", "we") or (place < 3 and tokens[place] in ("it", "It")):
                 return place
             if tokens[place].lower() in ("my", "our") and _has_verb(tokens, place):
                 return place

@@ -15,10 +15,9 @@ SUBJECT: Final = (
     r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
     rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?)"
 )
-ONESELF: Final = (
-    r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
-    r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))(?P<subject>I|[Ww]e)"
-)
+OTHER: Final = SUBJECT.replace("I|[Ww]e|", "(?!I\\b|[Ww]e\\b)")
+"""A subject that is somebody else."""
+
 _ADVERB = (
     r"just|recently|finally|now|already|actually|currently|officially|still|also|both|really|since|"
     r"then|eventually|happily|soon"
@@ -180,7 +179,7 @@ SEVERAL: Final = frozenset(
 """People of whom one has several: "my friend" need not be the same person on two days."""
 
 NUMBERED: Final = frozenset(
-    "size number code pin rating score weight height age budget rent salary limit pace shift".split()
+    ["size", "number", "code", "pin", "rating", "score", "weight", "height", "age", "budget", "rent", "salary", "limit", "pace", "shift"]
 )
 """What has a number that is no age."""
 

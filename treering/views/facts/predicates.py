@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from treering.views.facts.clauses import IT, SELF, SOMEBODY, Clause
 from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
+from treering.views.facts.reading import Reading
 from treering.views.facts.verbs import (
     ACQUIRED,
     ADJECTIVES,
@@ -31,10 +32,12 @@ from treering.views.facts.verbs import (
     KIN,
     MODAL,
     NAMED_ME,
-    NOT_A_HABIT,
     NO_VALUES,
+    NOT_A_HABIT,
     NOW,
+    OWNING,
     PARTED,
+    PARTICIPLES,
     PHRASAL,
     PREPOSITIONS,
     PROGRESSIVE_NOT,
@@ -68,20 +71,6 @@ _UNCERTAIN = re.compile(
 
 _NOT_ANY_MORE = re.compile(r"\b(?:any\s?more|any longer)\b", re.IGNORECASE)
 _DAYS = re.compile(r"\b(?:now|nowadays|currently|instead|these days|at present|at the moment|as of)\b")
-_CONTACT = re.compile(r"^(?:[\w.+-]+@[\w.-]+\.\w+|\+?\d[\d -]{4,}\d)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a clause states. ``subject`` is ``"I"``, or the words for something, as "my dentist".
-
-    The slot is empty for habits and states: their value says all, its first word being the verb.
-    """
-
-    subject: str
-    slot: str
-    value: str
-    sense: Literal["holds", "begins", "ends"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +125,8 @@ def _predicate(clause: Clause) -> _Predicate | None:
         is_passive = word in ("was", "were") and clause.subject != SELF
         if word in MODAL and not is_passive and not auxiliaries & HAVE:
             return None
+        if word in HAVE and not _is_participle(words[place + 1 :]):
+            break
         if word in BE | HAVE | {"not", "do", "does", "was", "were"}:
             auxiliaries.add(word)
         elif word == "no" and words[place + 1 : place + 2] == ("longer",):
@@ -158,6 +149,12 @@ def _predicate(clause: Clause) -> _Predicate | None:
     )
 
 
+def _is_participle(after: Sequence[str]) -> bool:
+    """Whether "have" is an auxiliary before these words, as in "have just sold"."""
+    verb = next((word.lower() for word in after if word.lower() not in ADVERBS | {"not"}), "")
+    return verb in PARTICIPLES or verb.endswith(("ed", "en", "wn"))
+
+
 def _of_self(it: _Predicate) -> Iterator[Reading]:
     """What the speaker says of themselves."""
     verb = it.verb.lower()
@@ -176,7 +173,6 @@ def _of_self(it: _Predicate) -> Iterator[Reading]:
         yield from _being(phrase)
     else:
         yield from _done(it)
-    yield from _contact(phrase)
 
 
 def _is_status(it: _Predicate) -> bool:
@@ -246,6 +242,9 @@ def _habit(phrase: Sequence[str]) -> Iterator[Reading]:
     if len(phrase) == 1:
         if phrase[0].lower() in HABITS.split():
             yield Reading(SELF, "", phrase[0], "holds")
+    elif phrase[0].lower() in OWNING and phrase[1].lower() in DETERMINERS | {"the"}:
+        yield Reading(SELF, "", f"have {_trimmed(phrase[1:])}", "holds")
+        yield Reading(SELF, "", value, "holds")
     elif " " in value and phrase[1].lower() not in ("it", "that", "this", "them"):
         yield Reading(SELF, "", value, "holds")
 
@@ -472,12 +471,6 @@ def _does(noun: str, it: _Predicate) -> Iterator[Reading]:
     if value and len(it.rest) > len(words):
         sense: Literal["begins", "holds"] = "begins" if it.is_now else "holds"
         yield Reading("my", f"{_bare(noun)} {verb}", value, sense)
-
-
-def _contact(phrase: Sequence[str]) -> Iterator[Reading]:
-    """ "I'm on ana@x.org these days"."""
-    if phrase[0].lower() == "on" and len(phrase) > 1 and _CONTACT.match(phrase[1]):
-        yield Reading(SELF, "email" if "@" in phrase[1] else "number", phrase[1], "begins")
 
 
 def _noun_phrase(words: Sequence[str]) -> str:

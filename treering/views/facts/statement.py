@@ -16,12 +16,13 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.forms import DOES, FORMS, Form, Sense
+from treering.views.facts.addresses import addresses
 from treering.views.facts.clauses import SELF, clauses
+from treering.views.facts.forms import DOES, FORMS, Form, Sense
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicates import readings
 from treering.views.facts.verbs import KIN
-from treering.views.facts.wording import plain
+from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -46,6 +47,9 @@ _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)"
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
 _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
+_EMAIL = re.compile(r"e-?mail(?: address)?")
+_PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
+_PHONE_DIGITS: Final = 6
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
@@ -83,7 +87,7 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"says?|said|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
+    r"says|they say|said|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
     r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
 )
@@ -124,8 +128,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stated: list[Statement] = []
-        sentence = plain(written)
-        for statement in (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker)):
+        sentence, casual = plain(written), is_casual(written)
+        for statement in (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker, is_casual=casual)):
             if not any(_repeats(statement, other) for other in stated):
                 stated.append(statement)
                 value = _as_written(statement.value, written)
@@ -156,7 +160,7 @@ def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _by_clauses(sentence: str, speaker: str) -> Iterator[Statement]:
+def _by_clauses(sentence: str, speaker: str, *, is_casual: bool) -> Iterator[Statement]:
     """What the clauses of a sentence state of the speaker and of what is theirs."""
     if _OF_ONESELF.search(sentence) is None or _UNASSERTED.search(sentence) is not None:
         return
@@ -164,10 +168,10 @@ def _by_clauses(sentence: str, speaker: str) -> Iterator[Statement]:
     for clause in read:
         if clause.goes_on and clause.subject == SELF:
             yield from _by_forms(f"I {' '.join(clause.words)}", speaker)
-    for reading in readings(read):
+    for reading in (*addresses(sentence), *readings(read)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
-        slot = _slot(reading.slot) or DOES + verb_of(reading.value)
-        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value):
+        slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
+        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):
             yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
 
@@ -214,7 +218,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     """The statement of a sentence that matches a form, unless its value does not fit the slot."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
-    slot = form.slot or _slot(groups["slot"])
+    slot = form.slot or _slot(groups["slot"], groups["value"])
     # The pattern of a value may run on into the next clause, so the value is cut there.
     goes_on = _GOES_ON.search(match.string, match.start("value"))
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
@@ -241,9 +245,13 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         yield Statement(subject, slot, was, "ends", 0, 0)
 
 
-def _slot(words: str) -> str:
+def _slot(words: str, value: str) -> str:
     """A slot by the words for it: "phone's" and "phone has been" are the phone's."""
-    return _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+    slot = _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+    if _EMAIL.fullmatch(slot):
+        return "email"
+    is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS
+    return "phone number" if _PHONE.fullmatch(slot) and is_long else slot
 
 
 def verb_of(value: str) -> str:
@@ -252,8 +260,10 @@ def verb_of(value: str) -> str:
     return "have" if first in ("has", "having") else stem(first)
 
 
-def _may_fill(slot: str, value: str) -> bool:
+def _may_fill(slot: str, value: str, is_casual: bool) -> bool:
     """Whether a value of a clause, which may be a common word, can fill a slot."""
+    if is_casual:  # who writes no capitals writes none in names
+        value = value[:1].upper() + value[1:]
     return slot.startswith("favorite ") or _fits(slot, value)
 
 

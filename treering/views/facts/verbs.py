@@ -66,6 +66,15 @@ TAKEN: Final = _set(
 ACQUIRED: Final = _set("bought adopted acquired picked inherited rescued rented leased")
 """Verbs of getting a thing that one then has."""
 
+OWNING: Final = _set("own drive ride")
+"""Who sells the Skoda neither owns nor drives it any more."""
+
+PARTICIPLES: Final = _set(
+    "been got had become come gone done made left lost sold bought found put let quit met begun "
+    "run swum sung held kept taught caught built sent spent lent won read cut hit set shut swapped "
+    "thrown grown flown known shown drawn worn sworn torn moved split brought thought felt fallen"
+)
+
 SWITCHED: Final = _set(
     "moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
     "relocated shifted defected graduated progressed jumped come came turned swung"
@@ -100,7 +109,7 @@ PREPOSITIONS: Final = _set(
     "in on at for with since because to from by after last this these now again instead too as "
     "which who whom when while if please lol haha btw tbh fyi yesterday today recently altogether "
     "entirely anyway nowadays next so but than rather because through thanks until till during "
-    "via tomorrow tonight already before over every always though although then , and or ever once"
+    "via tomorrow tonight already before over every always though although then , or ever once"
 )
 """Words at which a noun phrase ends."""
 
@@ -145,7 +154,7 @@ ADJECTIVES: Final = _set(
     "great good nice bad ill sick fine overdue easy hard tight late early free busy open closed "
     "full empty old new young cute big small tall short fat thin happy sad tired angry mad lovely "
     "kind sweet rude strict mean cool hot cold warm wet dry clean dirty broken dead alive gone away "
-    "back here there home out up down in off on over done ready sure safe wrong right true false "
+    "back here there home done ready sure safe wrong right true false "
     "slow fast quick loud quiet strange weird funny silly crazy awful terrible horrible brilliant "
     "amazing perfect awesome different same better worse best worst cheap expensive pretty ugly rich "
     "poor real useless useful important public private common rare simple complex okay ok alright "
@@ -158,7 +167,7 @@ ADJECTIVES: Final = _set(
 
 NO_VALUES: Final = ADJECTIVES | _set(
     "not no a an the my our his her its their this that in on at with from to of for going about "
-    "too so quite rather really absolutely always never still almost nearly"
+    "out up down off over too so quite rather really absolutely always never still almost nearly"
 )
 """Words that no value begins with. Endings tell many more."""
 

@@ -76,41 +76,17 @@ _DROPPED_BE = re.compile(
 
 _NO_NAME = frozenset(
     # places and institutions that have no article, times, things that one is in or at
-    (
-        "work home bed school uni university college hospital church town court class jail prison "
-        "love fear hope debt peace style trouble pain tears bits time fact case general private "
-        "public order person bulk cash advance common particular total touch charge need sync "
-        "sales marketing engineering support finance product design research legal operations hr it "
-        "slack teams zoom discord notion jira github gitlab spotify gmail outlook linux ubuntu "
-        "windows mac android ios python rust java kotlin typescript javascript react postgres mysql "
-        "sqlite kubernetes docker aws azure figma linear asana trello signal whatsapp telegram "
-        "firefox chrome vim emacs obsidian evernote go swift plan phase stage chapter part level "
-        "version night nights weekends weekend lunch dinner breakfast tea coffee first last least "
-        "most best worst once all both free ease risk rest sea noon midnight dawn dusk half january "
-        "february march april may june july august september october november december spring "
-        "summer autumn winter fall monday tuesday wednesday thursday friday saturday sunday today "
-        "tomorrow yesterday next this that these those here there now then me you him her us them "
-        "it i we he she they my our your his its their the a an some any no one two three four five "
-        "six seven eight nine ten eleven twelve good bad better being doing going getting having "
-        "and or but not never just so as if of on in at to from by with for about over up down off "
-        "out back again more less half full part please ever what which who where when how why "
-        "people everyone someone anyone nothing something everything anything friends family mum "
-        "mom dad work. remote home-office meat fish dairy gluten new old another other each every "
-        "several many few lots stuff things fun luck health stress kids sleep bread politics money "
-        "music people software code science art history law"
-    ).split()
+    ["work", "home", "bed", "school", "uni", "university", "college", "hospital", "church", "town", "court", "class", "jail", "prison", "love", "fear", "hope", "debt", "peace", "style", "trouble", "pain", "tears", "bits", "time", "fact", "case", "general", "private", "public", "order", "person", "bulk", "cash", "advance", "common", "particular", "total", "touch", "charge", "need", "sync", "sales", "marketing", "engineering", "support", "finance", "product", "design", "research", "legal", "operations", "hr", "it", "slack", "teams", "zoom", "discord", "notion", "jira", "github", "gitlab", "spotify", "gmail", "outlook", "linux", "ubuntu", "windows", "mac", "android", "ios", "python", "rust", "java", "kotlin", "typescript", "javascript", "react", "postgres", "mysql", "sqlite", "kubernetes", "docker", "aws", "azure", "figma", "linear", "asana", "trello", "signal", "whatsapp", "telegram", "firefox", "chrome", "vim", "emacs", "obsidian", "evernote", "go", "swift", "plan", "phase", "stage", "chapter", "part", "level", "version", "night", "nights", "weekends", "weekend", "lunch", "dinner", "breakfast", "tea", "coffee", "first", "last", "least", "most", "best", "worst", "once", "all", "both", "free", "ease", "risk", "rest", "sea", "noon", "midnight", "dawn", "dusk", "half", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "spring", "summer", "autumn", "winter", "fall", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "today", "tomorrow", "yesterday", "next", "this", "that", "these", "those", "here", "there", "now", "then", "me", "you", "him", "her", "us", "them", "it", "i", "we", "he", "she", "they", "my", "our", "your", "his", "its", "their", "the", "a", "an", "some", "any", "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "good", "bad", "better", "being", "doing", "going", "getting", "having", "and", "or", "but", "not", "never", "just", "so", "as", "if", "of", "on", "in", "at", "to", "from", "by", "with", "for", "about", "over", "up", "down", "off", "out", "back", "again", "more", "less", "half", "full", "part", "please", "ever", "what", "which", "who", "where", "when", "how", "why", "people", "everyone", "someone", "anyone", "nothing", "something", "everything", "anything", "friends", "family", "mum", "mom", "dad", "work.", "remote", "home-office", "meat", "fish", "dairy", "gluten", "new", "old", "another", "other", "each", "every", "several", "many", "few", "lots", "stuff", "things", "fun", "luck", "health", "stress", "kids", "sleep", "bread", "politics", "money", "music", "people", "software", "code", "science", "art", "history", "law"]
 )
 """Words after a preposition that are no names, though they have no article."""
 
 _OF_PLACES = frozenset(
-    "live lives living based moved relocated back work works working worked job settled employed "
-    "am i'm we're are over born grew position role shift switched started starting apprenticeship "
-    "studying masters degree studied graduated renting".split()
+    ["live", "lives", "living", "based", "moved", "relocated", "back", "work", "works", "working", "worked", "job", "settled", "employed", "am", "i'm", "we're", "are", "over", "born", "grew", "position", "role", "shift", "switched", "started", "starting", "apprenticeship", "studying", "masters", "degree", "studied", "graduated", "renting"]
 )
 """Words after which a preposition brings a place or a firm."""
 
-_TOWARDS = frozenset("in to at for from by with".split())
-_JOINING = frozenset("joined left leaving quit".split())
+_TOWARDS = frozenset(["in", "to", "at", "for", "from", "by", "with"])
+_JOINING = frozenset(["joined", "left", "leaving", "quit"])
 _PIECE = re.compile(r"[\w'&@.+-]+|[^\w\s]")
 _CALLED = re.compile(
     r"\b(?P<lead>(?:called|named|name is|name's|i'm called)) (?P<name>[a-z][\w'’-]*)"
@@ -126,7 +102,7 @@ _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
-    casual = not any(map(str.isupper, sentence))
+    casual = is_casual(sentence)
     text = sentence.replace("’", "'")
     if casual:
         text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
@@ -136,6 +112,11 @@ def plain(sentence: str) -> str:
     text = _TO_THE_HEARER.sub("", text)
     text = _DROPPED_BE.sub("I'm ", _DROPPED.sub("I ", text))
     return _names(text) if casual else text
+
+
+def is_casual(sentence: str) -> bool:
+    """Whether a sentence is written without capitals, names included."""
+    return not any(map(str.isupper, sentence))
 
 
 def _names(text: str) -> str:
