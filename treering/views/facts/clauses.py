@@ -35,19 +35,132 @@ SOMEBODY: Final = ""
 
 MAX_SUBJECT_WORDS: Final = 7
 
-_TOKEN = re.compile(r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )|[^\s,;:()—–!]*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]")
+_TOKEN = re.compile(
+    r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )|[^\s,;:()—–!]*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
+)
 _BREAKS = frozenset(",;:()—–!")
 _CONTRACTION = re.compile(
     r"^(?P<who>I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Tt]hat|[Tt]here|[Ww]ho|[Tt]his)"
     r"(?P<verb>'(?:m|re|s|ve|d|ll))$"
 )
 _NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
-_FINITE = frozenset(
-    ["is", "are", "was", "were", "has", "have", "had", "got", "went", "changed", "moved", "switched", "used", "passed", "died", "became", "met", "turned", "will", "would", "can", "could", "should", "gets", "retired", "lives", "works", "does", "did", "needs", "arrived", "came", "started", "joined", "left"]
-) | THING_VERBS
+_FINITE = (
+    frozenset(
+        [
+            "is",
+            "are",
+            "was",
+            "were",
+            "has",
+            "have",
+            "had",
+            "got",
+            "went",
+            "changed",
+            "moved",
+            "switched",
+            "used",
+            "passed",
+            "died",
+            "became",
+            "met",
+            "turned",
+            "will",
+            "would",
+            "can",
+            "could",
+            "should",
+            "gets",
+            "retired",
+            "lives",
+            "works",
+            "does",
+            "did",
+            "needs",
+            "arrived",
+            "came",
+            "started",
+            "joined",
+            "left",
+        ]
+    )
+    | THING_VERBS
+)
 _STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
 _BASES = frozenset(
-    ["am", "have", "do", "live", "work", "teach", "drive", "ride", "play", "use", "take", "go", "get", "run", "swim", "cycle", "walk", "eat", "drink", "keep", "attend", "study", "learn", "volunteer", "practise", "practice", "sing", "shoot", "write", "read", "watch", "wear", "speak", "see", "bank", "report", "belong", "train", "coach", "own", "rent", "share", "sleep", "follow", "support", "own", "make", "cook", "bake", "paint", "draw", "wake", "rise", "serve", "sit", "stay", "shop", "buy", "order", "travel", "commute", "collect", "hate", "love", "like", "prefer", "enjoy", "teach", "say", "spend", "try"]
+    [
+        "am",
+        "have",
+        "do",
+        "live",
+        "work",
+        "teach",
+        "drive",
+        "ride",
+        "play",
+        "use",
+        "take",
+        "go",
+        "get",
+        "run",
+        "swim",
+        "cycle",
+        "walk",
+        "eat",
+        "drink",
+        "keep",
+        "attend",
+        "study",
+        "learn",
+        "volunteer",
+        "practise",
+        "practice",
+        "sing",
+        "shoot",
+        "write",
+        "read",
+        "watch",
+        "wear",
+        "speak",
+        "see",
+        "bank",
+        "report",
+        "belong",
+        "train",
+        "coach",
+        "own",
+        "rent",
+        "share",
+        "sleep",
+        "follow",
+        "support",
+        "own",
+        "make",
+        "cook",
+        "bake",
+        "paint",
+        "draw",
+        "wake",
+        "rise",
+        "serve",
+        "sit",
+        "stay",
+        "shop",
+        "buy",
+        "order",
+        "travel",
+        "commute",
+        "collect",
+        "hate",
+        "love",
+        "like",
+        "prefer",
+        "enjoy",
+        "teach",
+        "say",
+        "spend",
+        "try",
+    ]
 ) - {"say", "try", "stay"}
 """Verbs with which a clause goes on after "and", its subject left out."""
 
@@ -73,16 +186,23 @@ class Clause:
 def clauses(sentence: str) -> list[Clause]:
     """The clauses of a plain sentence that have a subject and a verb, in their order."""
     read: list[Clause] = []
-    subject = SELF
+    subject, front = SELF, list[str]()
     for link, tokens in _segments(_tokens(sentence)):
         parsed = _parsed(tokens, subject if read else None, link)
         if parsed is None:
             if read:
                 read[-1] = _with_tail(read[-1], link, tokens)
+            else:  # "Back in 2010, I moved": when it was, which the next clause does not say
+                front += [*tokens, ","]
             continue
-        goes_on = bool(read) and parsed == (subject, tokens[_start(tokens) :])
+        goes_on = bool(read) and parsed == (
+            subject,
+            tokens[_start(tokens) :],
+        )
         subject = parsed[0]
-        read.append(Clause(subject, tuple(parsed[1]), link, " ".join(tokens), goes_on))
+        whole = " ".join((*front, *tokens))
+        read.append(Clause(subject, tuple(parsed[1]), link, whole, goes_on))
+        front = []
     return read
 
 
@@ -154,7 +274,11 @@ def _parsed(
     rest = tokens[start + 1 :]
     if word in ("i", "we"):
         return (SELF, rest) if rest else None
-    if word in ("it", "that", "this") and rest and rest[0].lower() in BE | HAVE | {"used", "became"}:
+    if (
+        word in ("it", "that", "this")
+        and rest
+        and rest[0].lower() in BE | HAVE | {"used", "became"}
+    ):
         return IT, rest
     if word == "me" and rest[:1] == ["and"]:
         return (SELF, rest[2:]) if len(rest) > 2 else None

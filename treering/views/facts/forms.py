@@ -27,6 +27,7 @@ from treering.views.facts.phrases import (
     NO_HOME,
     NOT,
     OCCUPATION,
+    ONESELF,
     OTHER,
     OWNED,
     PLACE,
@@ -602,7 +603,7 @@ _HABIT = (
         DOES,
         "ends",
         "anymore more longer",
-        rf"(?:{BE}) (?:not|no longer) (?P<value>[\w’' -]+?)(?: {ANY_MORE}|(?=[.!]|$))",
+        rf"(?:{BE}) (?:not|no longer) (?![^.]*\bbut\b)(?P<value>[\w’' -]+?)(?: {ANY_MORE}|(?=[.!]|$))",
         "I'm not dating Sam anymore.",
         "dating Sam",
     ),
@@ -636,6 +637,7 @@ _HABIT = (
         r"(?: (?!last\b|in\b|for\b|and\b|this\b|because\b)[\w’'-]+){0,2})",
         "I switched from Android to an iPhone.",
         "iPhone",
+        who=ONESELF,
     ),
     _form(
         f"{DOES}have",
@@ -672,7 +674,7 @@ _HABIT = (
         f"{DOES}have",
         "holds",
         "bought got adopted acquired rescued",
-        rf"(?:{TENSE}\s+|(?<=and )|^)(?:bought|got|adopted|acquired|rescued)"
+        rf"{TENSE}\s+(?:bought|got|adopted|acquired|rescued)"
         r"(?: myself| us| ourselves)? an?(?: new| used| second)? "
         r"(?P<value>(?!job\b|raise\b|promotion\b|divorce\b|cold\b|call\b|"
         r"haircut\b|message\b|ticket\b|coffee\b|lot\b|bit\b)[\w’'-]+"
@@ -680,7 +682,6 @@ _HABIT = (
         r"[\w’'-]+){0,2})",
         "I adopted a greyhound last week.",
         "greyhound",
-        who=f"(?:{SUBJECT}|(?<=and ))",
     ),
     _form(
         f"{DOES}date",
@@ -695,7 +696,7 @@ _HABIT = (
         "holds",
         "started began begun took taken picked",
         rf"{TENSE}\s+(?:(?:started|began|begun)(?: to)?|(?:took|taken|picked) up) "
-        r"(?P<value>[a-z]+(?:ing)?(?:\s+(?!last\b|this\b|again\b|in\b|because\b)[\w’'-]+){0,4})",
+        r"(?P<value>(?!an?\b|the\b|my\b|at\b|with\b|as\b|for\b)[a-z]+(?:ing)?(?:\s+(?!last\b|this\b|again\b|in\b|because\b)[\w’'-]+){0,4})",
         "I started learning Danish.",
         "learning Danish",
     ),

@@ -10,14 +10,16 @@ from typing import Final
 
 NAME: Final = r"(?!I['’])[A-Z][\w’'-]*[\w]"
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
-SUBJECT: Final = (
+_BEGINS = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
     r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
-    rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?)"
 )
-OTHER: Final = SUBJECT.replace("I|[Ww]e|", "(?!I\\b|[Ww]e\\b)")
-"""A subject that is somebody else."""
+"""Where the subject of a clause may stand."""
 
+_SOMEBODY = rf"[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?"
+SUBJECT: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e|{_SOMEBODY})"
+ONESELF: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e)"
+OTHER: Final = rf"{_BEGINS}(?P<subject>(?!(?:I|[Ww]e)\b)(?:{_SOMEBODY}))"
 _ADVERB = (
     r"just|recently|finally|now|already|actually|currently|officially|still|also|both|really|since|"
     r"then|eventually|happily|soon"
@@ -135,7 +137,7 @@ NO_HABIT: Final = frozenset(_NO_HABIT.split())
 OCCUPATION: Final = (
     r"(?P<value>(?:[a-z]+(?:[ -]))?(?:[a-z]+ )?"
     r"(?!(?:beginner|lover|believer|(?:grand)?father|(?:grand)?mother|brother|sister|daughter|member|owner|user|"
-    r"number|matter|winner|loser|early riser|talker|thinker|reader|fighter|survivor|visitor|"
+    r"number|matter|winner|loser|early riser|talker|thinker|widower|bachelor|reader|fighter|survivor|visitor|"
     r"regular|character|minor|neighbou?r|stranger|leader|partner|person|parent|patient|resident|"
     r"adult|participant|giant|loner|newcomer|traveller|traveler|customer|bother|former|"
     r"vegetarian|christian|human|woman|man|fan|bit)\b)"
@@ -179,7 +181,23 @@ SEVERAL: Final = frozenset(
 """People of whom one has several: "my friend" need not be the same person on two days."""
 
 NUMBERED: Final = frozenset(
-    ["size", "number", "code", "pin", "rating", "score", "weight", "height", "age", "budget", "rent", "salary", "limit", "pace", "shift"]
+    [
+        "size",
+        "number",
+        "code",
+        "pin",
+        "rating",
+        "score",
+        "weight",
+        "height",
+        "age",
+        "budget",
+        "rent",
+        "salary",
+        "limit",
+        "pace",
+        "shift",
+    ]
 )
 """What has a number that is no age."""
 

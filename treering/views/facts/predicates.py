@@ -24,14 +24,19 @@ from treering.views.facts.verbs import (
     CHANGED,
     CHOICE_NOUNS,
     CHOICES,
+    DANGLING,
     DETERMINERS,
+    DONE,
     ENDED,
+    GOING,
     GONE,
     HAVE,
     JOINING,
     KIN,
+    LEFT,
     MODAL,
     NAMED_ME,
+    NO_STATE,
     NO_VALUES,
     NOT_A_HABIT,
     NOW,
@@ -43,6 +48,7 @@ from treering.views.facts.verbs import (
     PROGRESSIVE_NOT,
     ROLES,
     SMALL,
+    STANDING,
     STATUSES,
     SUBORDINATE,
     SWAPPED,
@@ -55,6 +61,8 @@ from treering.views.facts.verbs import (
 
 MAX_VALUE_WORDS: Final = 8
 
+_PASSIVE = BE | {"was", "were", "got"}
+_OF_THEN = ("when", "before", "until", "while", "as", "after")
 _NOT_STATUS = {"engaged": ("in", "with", "by"), "married": ("to",), "separated": ("by", "into")}
 """Words after which "engaged" and the like are not what one is to somebody."""
 
@@ -70,7 +78,9 @@ _UNCERTAIN = re.compile(
 """What makes a clause one of the past, of a while, or not quite meant."""
 
 _NOT_ANY_MORE = re.compile(r"\b(?:any\s?more|any longer)\b", re.IGNORECASE)
-_DAYS = re.compile(r"\b(?:now|nowadays|currently|instead|these days|at present|at the moment|as of)\b")
+_DAYS = re.compile(
+    r"\b(?:now|nowadays|currently|instead|these days|at present|at the moment|as of)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +94,40 @@ class _Predicate:
     is_negated: bool
 
 
+def asserted(read: Sequence[Clause]) -> list[Clause]:
+    """The clauses of a sentence that are said to hold, or to have come to hold."""
+    holding: list[Clause] = []
+    is_asserted = True
+    for place, clause in enumerate(read):
+        after = read[place + 1] if place + 1 < len(read) else None
+        is_past = after is not None and after.link.lower() in _OF_THEN and _is_of_past(after)
+        starts_anew = not clause.goes_on or clause.whole.lower().startswith(("now", "these"))
+        if _UNCERTAIN.search(clause.whole) or clause.link.lower() in SUBORDINATE or is_past:
+            is_asserted = False
+        elif starts_anew:  # what goes on without a subject goes on in the time of the one before
+            is_asserted = True
+        if is_asserted and (clause.subject != SELF or _predicate(clause) is not None):
+            holding.append(clause)
+        else:
+            is_asserted = False
+    return holding
+
+
+def _is_of_past(clause: Clause) -> bool:
+    return clause.subject == SELF and clause.words[:1] in (("was",), ("were",), ("had",))
+
+
 def readings(read: Sequence[Clause]) -> Iterator[Reading]:
     """What the clauses of one sentence state, in their order."""
     topic: str | None = None
-    asserted = True
+    holding = asserted(read)
     for clause in read:
         topic = _topic(clause) or topic
-        uncertain = _UNCERTAIN.search(clause.whole) is not None
-        # What goes on without a subject goes on in the time of the clause before.
-        asserted = not uncertain and clause.link.lower() not in SUBORDINATE and (
-            asserted or not clause.goes_on
-        )
-        if asserted and clause.subject == SOMEBODY:
+        if clause not in holding:
+            continue
+        if clause.subject == SOMEBODY:
             yield from _of_others(clause)
-        elif asserted:
+        else:
             yield from _of_clause(clause, topic)
 
 
@@ -132,7 +162,7 @@ def _predicate(clause: Clause) -> _Predicate | None:
         elif word == "no" and words[place + 1 : place + 2] == ("longer",):
             negated = True
             place += 1
-        elif word not in ADVERBS:
+        elif word not in ADVERBS and not (word == "since" and _is_participle(words[place + 1 :])):
             break
         place += 1
     if place == len(words):
@@ -151,7 +181,8 @@ def _predicate(clause: Clause) -> _Predicate | None:
 
 def _is_participle(after: Sequence[str]) -> bool:
     """Whether "have" is an auxiliary before these words, as in "have just sold"."""
-    verb = next((word.lower() for word in after if word.lower() not in ADVERBS | {"not"}), "")
+    passed = ADVERBS | {"not", "since"}
+    verb = next((word.lower() for word in after if word.lower() not in passed), "")
     return verb in PARTICIPLES or verb.endswith(("ed", "en", "wn"))
 
 
@@ -168,7 +199,8 @@ def _of_self(it: _Predicate) -> Iterator[Reading]:
     elif verb in WERE_ONE and (not it.rest or it.rest[0].lower() in {*PREPOSITIONS, "up"}):
         yield Reading(SELF, "status", "separated" if verb == "split" else verb, "begins")
     elif verb in BECOME or (verb in NAMED_ME and "been" in it.auxiliaries):
-        yield from _be(it.rest if verb not in ("promoted", "put", "moved") else it.rest[1:])
+        rest = it.rest if verb not in ("promoted", "put", "moved") else it.rest[1:]
+        yield from _be(_noun_phrase(rest).split())
     elif it.auxiliaries & BE:
         yield from _being(phrase)
     else:
@@ -187,16 +219,16 @@ def _being(phrase: Sequence[str]) -> Iterator[Reading]:
     if first.endswith("ing"):
         if first not in PROGRESSIVE_NOT:
             yield from _habit(phrase)
-    elif first.endswith(("ed", "en")) and len(phrase) > 1:
+    elif first in STANDING and len(phrase) > 1:
         yield from _habit(phrase)
-    else:
+    elif not first.endswith("ed") or "-" in first:  # "excited" passes, "left-handed" stays
         yield from _be(phrase)
 
 
 def _be(phrase: Sequence[str]) -> Iterator[Reading]:
     # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
     value = _trimmed(phrase)
-    if value and phrase[0].lower() not in ADJECTIVES:
+    if value and phrase[0].lower() not in ADJECTIVES | NO_STATE:
         yield Reading(SELF, "", value, "holds")
 
 
@@ -214,7 +246,9 @@ def _done(it: _Predicate) -> Iterator[Reading]:
     if verb in SWAPPED and any(word in ("for", "with") for word in rest):
         yield from _swapped(rest)
     elif "favour" in rest or "favor" in rest:
-        yield from _habit(("have", _noun_phrase(rest[rest.index("of") + 1 :] if "of" in rest else ())))
+        yield from _habit(
+            ("have", _noun_phrase(rest[rest.index("of") + 1 :] if "of" in rest else ()))
+        )
     elif verb in SWITCHED and _towards(rest) is not None:
         yield from _switched(it)
     elif verb in ("gave", "given", "got", "swore", "cut", "let", "handed", "packed", "put", "done"):
@@ -222,8 +256,9 @@ def _done(it: _Predicate) -> Iterator[Reading]:
     elif verb in ENDED:
         yield from _stopped(verb, rest)
     elif verb in ACQUIRED:
-        yield from _habit(("have", *(rest[1:] if rest[:1] == ("up",) else rest)))
-    elif verb in TAKEN or (it.auxiliaries & HAVE and verb.endswith(("ed", "en", "un"))):
+        thing = _noun_phrase(rest[1:] if rest[:1] == ("up",) else rest)
+        yield from _habit(("have", thing) if thing else ("have",))
+    elif verb in TAKEN or (it.auxiliaries & HAVE and verb in DONE):
         yield from _habit((it.verb, *rest))
     elif verb in HAVE:
         yield from _habit(("have", *rest))
@@ -264,7 +299,8 @@ def _switched(it: _Predicate) -> Iterator[Reading]:
     at = _towards(rest)
     assert at is not None
     new = _noun_phrase(rest[at + 1 :])
-    if not new:
+    is_trip = it.verb.lower() in GOING and not {"from", "over", "across", "back"} & {*rest[:at]}
+    if not new or is_trip:
         return
     thing = _noun_phrase(rest) if rest[0].lower() in ("my", "our") else ""
     if thing:
@@ -293,7 +329,12 @@ def _parted_phrase(it: _Predicate) -> Iterator[Reading]:
     """Verbs of two words: "gave up meat", "got rid of Netflix", "let the caravan go"."""
     verb, rest = it.verb.lower(), it.rest
     lower = [word.lower() for word in rest]
-    if verb in ("gave", "given", "swore", "cut", "packed") and lower[:1] in (["up"], ["off"], ["out"], ["in"]):
+    if verb in ("gave", "given", "swore", "cut", "packed") and lower[:1] in (
+        ["up"],
+        ["off"],
+        ["out"],
+        ["in"],
+    ):
         yield from _stopped("quit", rest[2:] if lower[1:2] == ["on"] else rest[1:])
     elif verb == "got" and lower[:2] == ["rid", "of"]:
         yield from _gone(_noun_phrase(rest[2:]))
@@ -350,10 +391,12 @@ def _topic(clause: Clause) -> str | None:
     """What a later "it" stands for: the thing of the speaker's that a clause is about."""
     name = clause.subject
     if name.lower().startswith(("my ", "our ")) and name.split()[-1].lower() not in KIN:
+        if not {word.lower() for word in clause.words} & (CHANGED | {"used", "was", "were"}):
+            return None
         return _bare(name.partition(" ")[2])
     match = re.search(
         r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
-        r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b|[,:;]|$)",
+        r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
         clause.whole,
     )
     return match[1] if match else None
@@ -373,7 +416,11 @@ def _of_others(clause: Clause) -> Iterator[Reading]:
         if after and after[0].lower() in ("on", "into", "as", "to", "onto"):
             after = after[1:]
         value = _noun_phrase(after)
-        if value and value.lower() not in NO_VALUES and not after[0].lower().endswith(("ing", "ed")):
+        if (
+            value
+            and value.lower() not in NO_VALUES
+            and not after[0].lower().endswith(("ing", "ed"))
+        ):
             yield Reading(SELF, "", value, "holds")
         return
 
@@ -383,18 +430,19 @@ def _of_thing(name: str, it: _Predicate) -> Iterator[Reading]:
     determiner, _, noun = name.partition(" ")
     owned = determiner.lower() in ("my", "our")
     verb = it.verb.lower()
-    if not noun or (not owned and determiner.lower() != "the"):
+    is_thing = owned or (determiner.lower() == "the" and (it.is_now or it.auxiliaries))
+    if not noun or not is_thing or {"to", "that", "which", "who"} & {*noun.lower().split()}:
         return
     if verb in CHANGED and _towards(it.rest) is not None and not it.is_negated:
         yield from _moved(name, noun, owned, it)
     elif verb in ("part-exchanged", "swapped", "traded", "replaced") and it.auxiliaries:
         yield from _swapped((noun, *it.rest))
-    elif verb in GONE and not it.is_negated:
+    elif verb in GONE and not it.is_negated and (verb in LEFT or it.auxiliaries & _PASSIVE):
         if owned or re.match(r"old |[A-Z]", noun):
             yield from _gone(_noun_phrase(noun.split()))
     elif it.auxiliaries & BE and owned:
         yield from _is(noun, it)
-    elif verb in THING_VERBS and not it.is_negated:
+    elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):
         yield from _does(noun, it)
 
 
@@ -439,10 +487,10 @@ def _is(noun: str, it: _Predicate) -> Iterator[Reading]:
     value = _noun_phrase(phrase)
     if not value:
         return
-    new = noun.startswith("new ") or it.is_now
+    new = noun.startswith("new ") or it.is_now or "no longer" in it.auxiliaries
     if _is_value(noun, value, phrase):
         yield Reading("my", _bare(noun), value, "begins" if new else "holds")
-    else:
+    elif words[0] not in ADJECTIVES:
         yield Reading(f"my {_bare(noun)}", "", _trimmed(phrase), "holds")
 
 
@@ -496,11 +544,18 @@ def _trimmed(words: Sequence[str]) -> str:
     phrase = list(words)
     if "," in phrase:
         phrase = phrase[: phrase.index(",")]
+    lower = [word.lower() for word in phrase]
+    for end in ("rather", "instead", "because", "so"):
+        if end in lower[1:]:
+            phrase = phrase[: lower.index(end, 1)]
+            lower = lower[: len(phrase)]
     phrase = phrase[:MAX_VALUE_WORDS]
     while phrase and phrase[-1].lower() in TRAILING | NOW:
         phrase.pop()
     if [word.lower() for word in phrase[-2:]] == ["these", "days"]:
         phrase = phrase[:-2]
+    while phrase and phrase[-1].lower() in DANGLING:
+        phrase.pop()
     if phrase and phrase[0].lower() in ("a", "an"):
         phrase = phrase[1:]
     return " ".join(phrase)

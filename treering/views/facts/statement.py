@@ -8,7 +8,7 @@ statement costs a mark, a wrong one hides what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -17,10 +17,10 @@ from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
 from treering.views.facts.addresses import addresses
-from treering.views.facts.clauses import SELF, clauses
+from treering.views.facts.clauses import SELF, Clause, clauses
 from treering.views.facts.forms import DOES, FORMS, Form, Sense
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
-from treering.views.facts.predicates import readings
+from treering.views.facts.predicates import asserted, readings
 from treering.views.facts.verbs import KIN
 from treering.views.facts.wording import is_casual, plain
 
@@ -34,7 +34,10 @@ _TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Pro
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
-_AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
+_AROUND = re.compile(
+    r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|haha|btw|"
+    r"with|the|an?|of|in|on|at|to|for|and))+$"
+)
 """Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
@@ -47,6 +50,7 @@ _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)"
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
 _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
+_ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
@@ -127,22 +131,52 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
-        stated: list[Statement] = []
+        stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
-        for statement in (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker, is_casual=casual)):
-            if not any(_repeats(statement, other) for other in stated):
-                stated.append(statement)
-                value = _as_written(statement.value, written)
-                stop = start + len(written)
-                yield replace(statement, value=value, start=start, stop=stop)
+        read = (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker, is_casual=casual))
+        for statement in _merged(read):
+            value = _as_written(statement.value, written)
+            yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _sentence_of(clause: Clause) -> str:
+    """A clause about the speaker as a sentence of its own, which forms read."""
+    return f"I {' '.join(clause.words)}".replace(" '", "'").replace(" ,", ",")
+
+
+def _merged(read: Iterable[Statement]) -> list[Statement]:
+    """The statements of one sentence, each once, though both a form and a clause give it."""
+    merged: list[Statement] = []
+    for statement in read:
+        place = next((n for n, other in enumerate(merged) if _repeats(statement, other)), None)
+        if place is None:
+            merged.append(statement)
+        elif _says_more(statement, merged[place]):
+            merged[place] = statement
+    return merged
 
 
 def _repeats(statement: Statement, other: Statement) -> bool:
     """Whether a statement says of a sentence what another one has said of it already."""
-    value, before = statement.value.casefold(), other.value.casefold()
+    value, before = _core(statement.value), _core(other.value)
     if (statement.subject, statement.slot) == (other.subject, other.slot):
-        return value == before or statement.sense == other.sense != "ends"
+        is_same = statement.sense == other.sense
+        if statement.slot.startswith(DOES):
+            return is_same and (value in before or before in value)
+        return is_same or value == before
     return value in before or (before in value and statement.slot.startswith(DOES))
+
+
+def _says_more(statement: Statement, other: Statement) -> bool:
+    """Whether of two statements of one habit the later is better: longer, or a shorter end."""
+    if statement.slot != other.slot or not statement.slot.startswith(DOES):
+        return False
+    is_longer = len(_core(statement.value)) > len(_core(other.value))
+    return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
+
+
+def _core(value: str) -> str:
+    return _ARTICLE.sub("", value.casefold())
 
 
 def _as_written(value: str, written: str) -> str:
@@ -165,9 +199,9 @@ def _by_clauses(sentence: str, speaker: str, *, is_casual: bool) -> Iterator[Sta
     if _OF_ONESELF.search(sentence) is None or _UNASSERTED.search(sentence) is not None:
         return
     read = clauses(sentence)
-    for clause in read:
-        if clause.goes_on and clause.subject == SELF:
-            yield from _by_forms(f"I {' '.join(clause.words)}", speaker)
+    for clause in asserted(read):
+        if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
+            yield from _by_forms(_sentence_of(clause), speaker)
     for reading in (*addresses(sentence), *readings(read)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)

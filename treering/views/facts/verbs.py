@@ -24,7 +24,7 @@ MODAL: Final = _set(
 
 NOW: Final = _set("now nowadays currently instead presently lately")
 ADVERBS: Final = NOW | _set(
-    "just finally recently already actually officially still also both really since then always "
+    "just finally recently already actually officially still also both really then always "
     "eventually happily soon at_last usually often mostly newly fully basically only even simply "
     "sadly formally permanently generally mainly chiefly regularly never_mind straight obviously "
     "apparently certainly definitely kindly"
@@ -59,10 +59,11 @@ PARTED: Final = _set("sold ditched cancelled canceled binned dumped scrapped reh
 """Verbs of parting with a thing that one had."""
 
 TAKEN: Final = _set(
-    "joined started begun began bought adopted got acquired picked took taken accepted enrolled "
-    "opened chose chosen inherited rescued hired rented leased signed ordered landed "
-    "registered subscribed built fostered settled"
+    "joined started begun began bought adopted acquired picked taken accepted enrolled opened "
+    "inherited rescued rented leased landed registered subscribed fostered settled"
 )
+"""Verbs of beginning or getting what then goes on."""
+
 ACQUIRED: Final = _set("bought adopted acquired picked inherited rescued rented leased")
 """Verbs of getting a thing that one then has."""
 
@@ -97,6 +98,7 @@ CHANGED: Final = _set(
 )
 """What a thing of the speaker's did, or had done to it, before "to" and its new value."""
 
+LEFT: Final = _set("gone died passed")
 GONE: Final = _set("gone stolen died passed scrapped sold broken cancelled canceled closed")
 
 THING_VERBS: Final = _set(
@@ -121,7 +123,8 @@ SMALL: Final = _set("new old little small big used second-hand secondhand lovely
 
 NOT_A_HABIT: Final = _set(
     "suppose doubt fear regret apologise wonder understand reckon assume imagine prefer_not cannot "
-    "dare recall worry notice admit gather fancy bet sat lay lain swore"
+    "dare recall worry notice admit gather fancy bet sat lay lain swore last "
+    "appreciate respect value look wait sound"
 )
 PROGRESSIVE_NOT: Final = _set(
     "going looking thinking planning hoping trying having getting coming wondering considering "
@@ -166,7 +169,7 @@ ADJECTIVES: Final = _set(
 """Words after "is" that are no name and no thing, and after "I am" no lasting state."""
 
 NO_VALUES: Final = ADJECTIVES | _set(
-    "not no a an the my our his her its their this that in on at with from to of for going about "
+    "such what like all every bit not no a an the my our his her its their this that in on at with from to of for going about "
     "out up down off over too so quite rather really absolutely always never still almost nearly"
 )
 """Words that no value begins with. Endings tell many more."""
@@ -178,3 +181,27 @@ KIN: Final = _set(
 )
 JOINING: Final = _set("of and above below under near beside with called named like as or at in on")
 """Words after which a noun phrase goes on with an article."""
+DONE: Final = TAKEN | _set(
+    "celebrated resumed reverted learned learnt qualified trained graduated volunteered retrained "
+    "moved lived worked taught been kept owned played"
+)
+"""What one has done that says how things are since."""
+
+GOING: Final = _set("went gone came come jumped turned swung progressed graduated")
+"""Verbs of going: with "over" or "from" before "to" they are of a change, else of a trip."""
+
+STANDING: Final = _set(
+    "employed registered enrolled based insured retired signed banned engaged contracted seconded "
+    "apprenticed affiliated subscribed stationed settled called named known located housed"
+)
+"""Participles of what lasts. Others, such as "excited", tell of a moment."""
+
+NO_STATE: Final = _set(
+    "to about since for like because as so very really super too such all what that this excited "
+    "thrilled stoked inspired keen curious passionate determined grateful thankful blown sure ok "
+    "okay alright well fine interested able willing off down up always both"
+)
+"""Words after "I am" that say nothing lasting."""
+
+DANGLING: Final = _set("a an the my our of in on at to for and or with from by every each which i")
+"""Words that no value ends with."""
