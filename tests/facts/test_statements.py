@@ -11,7 +11,8 @@ import pytest
 from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
 from treering.records import Entry, Kind
 from treering.views.facts.change import DatedStatement, superseded
-from treering.views.facts.forms import FORMS, Form
+from treering.views.facts.form import Form
+from treering.views.facts.forms import FORMS
 from treering.views.facts.statement import statements
 
 

@@ -16,6 +16,10 @@ _REACHED = (
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
+_FOUND = re.compile(
+    r"\b[Yy]ou(?:'ll| will| can) (?:usually |always |now )?find me (?P<value>(?:in|at|on) "
+    r"(?:the |my )?[\w'-]+(?: (?!on\b|at\b|these\b|now\b|most\b|every\b|from\b)[\w'-]+){0,3})"
+)
 
 
 def addresses(sentence: str) -> Iterator[Reading]:
@@ -25,3 +29,6 @@ def addresses(sentence: str) -> Iterator[Reading]:
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
             yield Reading("I", slot, match["value"], "begins")
+    place = _FOUND.search(sentence)
+    if place is not None:
+        yield Reading("I", "", place["value"], "holds")

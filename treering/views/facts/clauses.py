@@ -14,6 +14,7 @@ from treering.views.facts.verbs import (
     ENDED,
     FRONT,
     HAVE,
+    KIN,
     LINKS,
     MODAL,
     OTHERS,
@@ -24,6 +25,7 @@ from treering.views.facts.verbs import (
     SWITCHED,
     TAKEN,
     THING_VERBS,
+    word_set,
 )
 
 SELF: Final = "I"
@@ -36,7 +38,8 @@ SOMEBODY: Final = ""
 MAX_SUBJECT_WORDS: Final = 7
 
 _TOKEN = re.compile(
-    r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )|[^\s,;:()—–!]*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
+    r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )"
+    r"|(?:[^\s,;:()—–!]|:(?=\S))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
 )
 _BREAKS = frozenset(",;:()—–!")
 _CONTRACTION = re.compile(
@@ -45,122 +48,20 @@ _CONTRACTION = re.compile(
 )
 _NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
 _FINITE = (
-    frozenset(
-        [
-            "is",
-            "are",
-            "was",
-            "were",
-            "has",
-            "have",
-            "had",
-            "got",
-            "went",
-            "changed",
-            "moved",
-            "switched",
-            "used",
-            "passed",
-            "died",
-            "became",
-            "met",
-            "turned",
-            "will",
-            "would",
-            "can",
-            "could",
-            "should",
-            "gets",
-            "retired",
-            "lives",
-            "works",
-            "does",
-            "did",
-            "needs",
-            "arrived",
-            "came",
-            "started",
-            "joined",
-            "left",
-        ]
+    word_set(
+        "is are was were has have had got went changed moved switched used passed died became met "
+        "turned will would can could should gets retired lives works does did needs arrived came "
+        "started joined left"
     )
     | THING_VERBS
 )
 _STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
-_BASES = frozenset(
-    [
-        "am",
-        "have",
-        "do",
-        "live",
-        "work",
-        "teach",
-        "drive",
-        "ride",
-        "play",
-        "use",
-        "take",
-        "go",
-        "get",
-        "run",
-        "swim",
-        "cycle",
-        "walk",
-        "eat",
-        "drink",
-        "keep",
-        "attend",
-        "study",
-        "learn",
-        "volunteer",
-        "practise",
-        "practice",
-        "sing",
-        "shoot",
-        "write",
-        "read",
-        "watch",
-        "wear",
-        "speak",
-        "see",
-        "bank",
-        "report",
-        "belong",
-        "train",
-        "coach",
-        "own",
-        "rent",
-        "share",
-        "sleep",
-        "follow",
-        "support",
-        "own",
-        "make",
-        "cook",
-        "bake",
-        "paint",
-        "draw",
-        "wake",
-        "rise",
-        "serve",
-        "sit",
-        "stay",
-        "shop",
-        "buy",
-        "order",
-        "travel",
-        "commute",
-        "collect",
-        "hate",
-        "love",
-        "like",
-        "prefer",
-        "enjoy",
-        "teach",
-        "say",
-        "spend",
-        "try",
-    ]
+_BASES = word_set(
+    "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
+    "keep attend study learn volunteer practise practice sing shoot write read watch wear "
+    "speak see bank report belong train coach own rent share sleep follow support own make "
+    "cook bake paint draw wake rise serve sit stay shop buy order travel commute collect hate "
+    "love like prefer enjoy teach say spend try"
 ) - {"say", "try", "stay"}
 """Verbs with which a clause goes on after "and", its subject left out."""
 
@@ -318,7 +219,8 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
         tokens = tokens[1:]
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()
-        if place and word in _FINITE:
+        is_of_kin = place and tokens[place - 1].lower() in KIN and token.islower()
+        if place and (word in _FINITE or (is_of_kin and word.isalpha() and word != "and")):
             name = " ".join(tokens[:place])
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]

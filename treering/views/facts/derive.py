@@ -15,7 +15,7 @@ from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version
 from treering.views.contract import Erased, View
 from treering.views.facts import store, then
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 from treering.views.facts.statement import Statement, statements
 from treering.views.facts.store import Group
 

@@ -6,11 +6,9 @@ without a slot of its own names it in the group ``slot``. Tests read every examp
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import cache
-from typing import Final, Literal
+from typing import Final
 
+from treering.views.facts.form import DOES, form
 from treering.views.facts.phrases import (
     AGE,
     ANY_MORE,
@@ -33,64 +31,19 @@ from treering.views.facts.phrases import (
     PLACE,
     PROPER,
     SINCE,
-    SUBJECT,
     TELLING,
     TENSE,
     THING,
     WHEN,
     WORDS,
 )
-
-Sense = Literal["holds", "begins", "ends"]
-"""What a statement speaks of: how things are, a change to that, or the end of it."""
-
-DOES: Final = "does:"
-"""The prefix of the slots of habits and states; the verb follows. Only an end supersedes them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One form. A sentence must hold one of the ``hints`` (lower-case words), if there are any.
-
-    ``example`` is a sentence that this form is the first to match, and ``value`` what it reads.
-    """
-
-    slot: str
-    sense: Sense
-    hints: frozenset[str]
-    expression: str
-    example: str
-    value: str
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The expression, compiled when a sentence first has a hint: of most texts few do."""
-        return _compiled(self.expression)
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
-
-
-def _form(
-    slot: str,
-    sense: Sense,
-    hints: str,
-    pattern: str,
-    example: str,
-    value: str,
-    *,
-    who: str = SUBJECT,
-) -> Form:
-    return Form(slot, sense, frozenset(hints.split()), who + pattern, example, value)
-
+from treering.views.facts.value_first import VALUE_FIRST
 
 _AWAY = r"(?: (?:house|home|out|down|up|over|back|here|across the country|all the way))*"
 
 
 _HOME = (
-    _form(
+    form(
         "home",
         "begins",
         "moved relocated emigrated",
@@ -99,7 +52,7 @@ _HOME = (
         "Big news: I moved from Porto to Lisbon last week!",
         "Lisbon",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "moved relocated emigrated",
@@ -108,7 +61,7 @@ _HOME = (
         "We relocated to Bergen in May.",
         "Bergen",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "moved",
@@ -116,7 +69,7 @@ _HOME = (
         "I've moved to Porto.",
         "Porto",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "moved",
@@ -124,7 +77,7 @@ _HOME = (
         "We moved to Lisbon in May.",
         "Lisbon",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "settled",
@@ -132,7 +85,7 @@ _HOME = (
         "We finally settled down in Ghent.",
         "Ghent",
     ),
-    _form(
+    form(
         "home",
         "holds",
         "bought rented renting got",
@@ -141,7 +94,7 @@ _HOME = (
         "We bought a small house in Evora.",
         "Evora",
     ),
-    _form(
+    form(
         "home",
         "holds",
         "live lives living based reside resides",
@@ -149,7 +102,7 @@ _HOME = (
         "I live in Madrid.",
         "Madrid",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "where home",
@@ -159,7 +112,7 @@ _HOME = (
         "Porto",
         who="",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "address home place flat apartment house",
@@ -168,7 +121,7 @@ _HOME = (
         "Lisbon",
         who="",
     ),
-    _form(
+    form(
         "home",
         "holds",
         "address home place flat apartment house",
@@ -177,7 +130,7 @@ _HOME = (
         "Lisbon",
         who="",
     ),
-    _form(
+    form(
         "home",
         "begins",
         "back",
@@ -185,7 +138,7 @@ _HOME = (
         "We're back in Porto for good.",
         "Porto",
     ),
-    _form(
+    form(
         "home",
         "ends",
         "live lives living",
@@ -193,7 +146,7 @@ _HOME = (
         "I don't live in Porto any more.",
         "Porto",
     ),
-    _form(
+    form(
         "home",
         "ends",
         "moved left",
@@ -201,7 +154,7 @@ _HOME = (
         "I left Porto for good.",
         "Porto",
     ),
-    _form(
+    form(
         "home",
         "ends",
         "moved",
@@ -209,7 +162,7 @@ _HOME = (
         "I moved away from Porto.",
         "Porto",
     ),
-    _form(
+    form(
         "origin",
         "holds",
         "from grew born raised",
@@ -218,7 +171,7 @@ _HOME = (
         "I grew up in Bergen.",
         "Bergen",
     ),
-    _form(
+    form(
         "household",
         "holds",
         "live lives living moved",
@@ -235,7 +188,7 @@ _JOB = (
     r"(?:job|position|role|offer|post|internship|work))"
 )
 _WORK = (
-    _form(
+    form(
         "employer",
         "begins",
         "left quit",
@@ -245,7 +198,7 @@ _WORK = (
         "I left Siemens and joined Bosch.",
         "Bosch",
     ),
-    _form(
+    form(
         "employer",
         "begins",
         "switched jobs",
@@ -253,7 +206,7 @@ _WORK = (
         "I switched jobs from Siemens to Bosch.",
         "Bosch",
     ),
-    _form(
+    form(
         "employer",
         "begins",
         "started begun began got have joined hired accepted took landed",
@@ -266,7 +219,7 @@ _WORK = (
         "I just started a new job at Netflix.",
         "Netflix",
     ),
-    _form(
+    form(
         "employer",
         "holds",
         "work works working employed",
@@ -275,7 +228,7 @@ _WORK = (
         "I work for Siemens as an engineer.",
         "Siemens",
     ),
-    _form(
+    form(
         "employer",
         "begins",
         "employer",
@@ -284,7 +237,7 @@ _WORK = (
         "Bosch",
         who="",
     ),
-    _form(
+    form(
         "employer",
         "ends",
         "quit left fired laid let resigned retired",
@@ -294,7 +247,7 @@ _WORK = (
         "I quit my job at the hospital.",
         "the hospital",
     ),
-    _form(
+    form(
         "employer",
         "ends",
         "work works working",
@@ -302,7 +255,7 @@ _WORK = (
         "I no longer work at Google.",
         "Google",
     ),
-    _form(
+    form(
         "occupation",
         "begins",
         "promoted",
@@ -310,7 +263,7 @@ _WORK = (
         "I got promoted to head nurse.",
         "head nurse",
     ),
-    _form(
+    form(
         "occupation",
         "begins",
         "became become retrained trained qualified",
@@ -318,7 +271,7 @@ _WORK = (
         "I became a teacher.",
         "teacher",
     ),
-    _form(
+    form(
         "occupation",
         "holds",
         "work works working",
@@ -326,7 +279,7 @@ _WORK = (
         "I work as a nurse.",
         "nurse",
     ),
-    _form(
+    form(
         "occupation",
         "ends",
         "retired stopped",
@@ -334,7 +287,7 @@ _WORK = (
         "I stopped working as a nurse.",
         "nurse",
     ),
-    _form(
+    form(
         "occupation",
         "holds",
         "i'm am is i",
@@ -342,7 +295,7 @@ _WORK = (
         "I'm a software engineer.",
         "software engineer",
     ),
-    _form(
+    form(
         "studies",
         "begins",
         "switched changed transferred enrolled",
@@ -351,7 +304,7 @@ _WORK = (
         "I changed my major from history to law.",
         "law",
     ),
-    _form(
+    form(
         "studies",
         "holds",
         "study studies studying major majoring",
@@ -360,7 +313,7 @@ _WORK = (
         "I'm studying marine biology in Bergen.",
         "marine biology",
     ),
-    _form(
+    form(
         "education",
         "holds",
         "graduated degree",
@@ -368,7 +321,7 @@ _WORK = (
         "I graduated from MIT.",
         "MIT",
     ),
-    _form(
+    form(
         "occupation",
         "begins",
         "retired",
@@ -378,7 +331,7 @@ _WORK = (
     ),
 )
 _PERSON = (
-    _form(
+    form(
         "diet",
         "ends",
         "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
@@ -387,7 +340,7 @@ _PERSON = (
         "I don't eat vegetarian any more, I eat fish again.",
         "vegetarian",
     ),
-    _form(
+    form(
         "diet",
         "ends",
         "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
@@ -395,7 +348,7 @@ _PERSON = (
         "I'm no longer vegetarian.",
         "vegetarian",
     ),
-    _form(
+    form(
         "diet",
         "holds",
         "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
@@ -403,7 +356,7 @@ _PERSON = (
         "I'm vegetarian.",
         "vegetarian",
     ),
-    _form(
+    form(
         "diet",
         "begins",
         "vegetarian vegan pescatarian omnivore keto paleo gluten dairy",
@@ -411,7 +364,7 @@ _PERSON = (
         "I went vegan in January.",
         "vegan",
     ),
-    _form(
+    form(
         "diet",
         "begins",
         "meat fish chicken dairy eggs",
@@ -420,7 +373,7 @@ _PERSON = (
         "I started eating meat again.",
         "meat",
     ),
-    _form(
+    form(
         "status",
         "holds",
         "single married engaged divorced widowed separated",
@@ -430,7 +383,7 @@ _PERSON = (
         "I got married!",
         "married",
     ),
-    _form(
+    form(
         "age",
         "holds",
         "old turned i'm am is",
@@ -439,7 +392,7 @@ _PERSON = (
         "I turned 32 yesterday.",
         "32",
     ),
-    _form(
+    form(
         "called",
         "holds",
         "i'm am i",
@@ -449,7 +402,7 @@ _PERSON = (
         "Ana",
         who=r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)[,!]? )?(?P<subject>I)",
     ),
-    _form(
+    form(
         "status",
         "holds",
         "married",
@@ -461,7 +414,7 @@ _PERSON = (
 
 _CHANGED = r"(?: (?:has|have|was|just|recently|now|been))*"
 _OWN = (
-    _form(
+    form(
         "",
         "holds",
         "number email e-mail mail address name surname birthday boss manager landlord doctor "
@@ -471,7 +424,7 @@ _OWN = (
         "ana@a.org",
         who="",
     ),
-    _form(
+    form(
         "",
         "begins",
         "changed switched went moved dropped increased rose",
@@ -482,7 +435,7 @@ _OWN = (
         "b@x.org",
         who="",
     ),
-    _form(
+    form(
         "",
         "begins",
         "changed switched updated set renamed moved",
@@ -491,7 +444,7 @@ _OWN = (
         "I changed my locker code to 9920.",
         "9920",
     ),
-    _form(
+    form(
         "",
         "holds",
         "favorite favourite",
@@ -500,7 +453,7 @@ _OWN = (
         "blue",
         who="",
     ),
-    _form(
+    form(
         "",
         "holds",
         "meeting appointment flight interview exam deadline call lesson train wedding party review "
@@ -516,7 +469,7 @@ _OWN = (
         "Thursday",
         who="",
     ),
-    _form(
+    form(
         "",
         "holds",
         "",
@@ -526,7 +479,7 @@ _OWN = (
         "Miu",
         who="",
     ),
-    _form(
+    form(
         "",
         "holds",
         "",
@@ -536,7 +489,7 @@ _OWN = (
         "9920",
         who="",
     ),
-    _form(
+    form(
         "",
         "begins",
         "changed",
@@ -545,7 +498,7 @@ _OWN = (
         "555-0199",
         who="",
     ),
-    _form(
+    form(
         "",
         "begins",
         "now",
@@ -554,7 +507,7 @@ _OWN = (
         "Elm Street",
         who="",
     ),
-    _form(
+    form(
         "",
         "holds",
         "ends starts begins expires due",
@@ -567,7 +520,7 @@ _OWN = (
         "June",
         who="",
     ),
-    _form(
+    form(
         "",
         "holds",
         "named called renamed",
@@ -582,7 +535,7 @@ _STOPPED = (
 )
 _NOT_MIND = r"(?!(?:care|mind|know|think|believe|feel|want|remember|see|understand|worry|doubt)\b)"
 _HABIT = (
-    _form(
+    form(
         DOES,
         "ends",
         "anymore more longer",
@@ -591,7 +544,7 @@ _HABIT = (
         "I don't play tennis anymore.",
         "play tennis",
     ),
-    _form(
+    form(
         DOES,
         "ends",
         "longer",
@@ -599,7 +552,7 @@ _HABIT = (
         "I no longer drive to work.",
         "drive to work",
     ),
-    _form(
+    form(
         DOES,
         "ends",
         "anymore more longer",
@@ -607,7 +560,7 @@ _HABIT = (
         "I'm not dating Sam anymore.",
         "dating Sam",
     ),
-    _form(
+    form(
         DOES,
         "ends",
         "can't cannot can’t",
@@ -616,7 +569,7 @@ _HABIT = (
         "I can't eat nuts.",
         "eat nuts",
     ),
-    _form(
+    form(
         DOES,
         "ends",
         "stopped quit gave given dropped tired grew done cut canceled cancelled lost swore",
@@ -626,7 +579,7 @@ _HABIT = (
         "I stopped drinking coffee.",
         "drinking coffee",
     ),
-    _form(
+    form(
         f"{DOES}use",
         "holds",
         "switched changed converted upgraded moved swapped",
@@ -639,7 +592,7 @@ _HABIT = (
         "iPhone",
         who=ONESELF,
     ),
-    _form(
+    form(
         f"{DOES}have",
         "holds",
         "traded swapped exchanged replaced",
@@ -649,7 +602,7 @@ _HABIT = (
         "I traded my truck for a hybrid.",
         "hybrid",
     ),
-    _form(
+    form(
         f"{DOES}have",
         "ends",
         "died passed ran",
@@ -659,7 +612,7 @@ _HABIT = (
         "dog",
         who="",
     ),
-    _form(
+    form(
         f"{DOES}have",
         "ends",
         "sold gave got lost returned traded cancelled canceled sublet",
@@ -670,7 +623,7 @@ _HABIT = (
         "I sold the Skoda and bought a Fiat.",
         "Skoda",
     ),
-    _form(
+    form(
         f"{DOES}have",
         "holds",
         "bought got adopted acquired rescued",
@@ -683,7 +636,7 @@ _HABIT = (
         "I adopted a greyhound last week.",
         "greyhound",
     ),
-    _form(
+    form(
         f"{DOES}date",
         "ends",
         "broke split",
@@ -691,7 +644,7 @@ _HABIT = (
         "I broke up with Sam.",
         "Sam",
     ),
-    _form(
+    form(
         DOES,
         "holds",
         "started began begun took taken picked",
@@ -700,7 +653,7 @@ _HABIT = (
         "I started learning Danish.",
         "learning Danish",
     ),
-    _form(
+    form(
         DOES,
         "holds",
         f"{HABITS} {' '.join(verb + 's' for verb in HABITS.split())} has",
@@ -712,5 +665,5 @@ _HABIT = (
     ),
 )
 
-FORMS: Final = (*_HOME, *_WORK, *_PERSON, *_OWN, *_HABIT)
+FORMS: Final = (*_HOME, *_WORK, *_PERSON, *_OWN, *_HABIT, *VALUE_FIRST)
 """All forms in the order in which they are tried. The first that matches a clause counts."""

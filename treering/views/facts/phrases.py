@@ -181,23 +181,8 @@ SEVERAL: Final = frozenset(
 """People of whom one has several: "my friend" need not be the same person on two days."""
 
 NUMBERED: Final = frozenset(
-    [
-        "size",
-        "number",
-        "code",
-        "pin",
-        "rating",
-        "score",
-        "weight",
-        "height",
-        "age",
-        "budget",
-        "rent",
-        "salary",
-        "limit",
-        "pace",
-        "shift",
-    ]
+    {"size", "number", "code", "pin", "rating", "score", "weight", "height", "age", "budget"}
+    | {"rent", "salary", "limit", "pace", "shift"}
 )
 """What has a number that is no age."""
 

@@ -24,8 +24,10 @@ from treering.views.facts.verbs import (
     CHANGED,
     CHOICE_NOUNS,
     CHOICES,
+    CHOSEN,
     DANGLING,
     DETERMINERS,
+    DIAGNOSED,
     DONE,
     ENDED,
     GOING,
@@ -61,13 +63,15 @@ from treering.views.facts.verbs import (
 
 MAX_VALUE_WORDS: Final = 8
 
+_UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
+_DONE_TO = {"was", "were", "been", "got"}
 _PASSIVE = BE | {"was", "were", "got"}
 _OF_THEN = ("when", "before", "until", "while", "as", "after")
 _NOT_STATUS = {"engaged": ("in", "with", "by"), "married": ("to",), "separated": ("by", "into")}
 """Words after which "engaged" and the like are not what one is to somebody."""
 
 _UNCERTAIN = re.compile(
-    r"\b(?:once|ago|back then|back in|in those days|as an? (?:child|kid|boy|girl|student|teenager)|"
+    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in|in those days|as an? (?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
     r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
@@ -89,9 +93,9 @@ class _Predicate:
 
     verb: str
     rest: tuple[str, ...]
-    auxiliaries: frozenset[str]
-    is_now: bool
-    is_negated: bool
+    auxiliaries: frozenset[str] = frozenset()
+    is_now: bool = False
+    is_negated: bool = False
 
 
 def asserted(read: Sequence[Clause]) -> list[Clause]:
@@ -126,9 +130,26 @@ def readings(read: Sequence[Clause]) -> Iterator[Reading]:
         if clause not in holding:
             continue
         if clause.subject == SOMEBODY:
+            yield from _of_name(clause, read)
             yield from _of_others(clause)
         else:
             yield from _of_clause(clause, topic)
+
+
+def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Reading]:
+    """ "His name is Bruno", after "we have a dog now"."""
+    match = re.match(r"(?:[Hh]is|[Hh]er|[Ii]ts) name(?: is|'s) ([A-Z][\w'-]*)$", clause.whole)
+    if match is None:
+        return
+    for before in read:
+        had = re.search(
+            r"\b(?:have|got|adopted|seeing|dating|met|bought) (?:an? (?:new )?)?(.*)", before.whole
+        )
+        thing = _noun_phrase(had[1].split()) if had and before.subject == SELF else ""
+        if thing:
+            slot = "partner" if thing.startswith("someone") else thing.split()[-1]
+            yield Reading("my", slot, match[1], "holds")
+            return
 
 
 def _of_clause(clause: Clause, topic: str | None) -> Iterator[Reading]:
@@ -141,7 +162,18 @@ def _of_clause(clause: Clause, topic: str | None) -> Iterator[Reading]:
         yield from _of_it(predicate, topic)
     else:
         yield from _of_others(clause)
-        yield from _of_thing(clause.subject, predicate)
+        if _is_person(clause.subject):
+            for reading in _of_self(predicate):
+                if reading.subject == SELF:
+                    yield replace(reading, subject=clause.subject)
+        else:
+            yield from _of_thing(clause.subject, predicate)
+
+
+def _is_person(subject: str) -> bool:
+    """Whether a subject is somebody of the speaker's, such as "my sister"."""
+    words = subject.lower().split()
+    return words[:1] in (["my"], ["our"]) and words[-1] in KIN
 
 
 def _predicate(clause: Clause) -> _Predicate | None:
@@ -152,12 +184,16 @@ def _predicate(clause: Clause) -> _Predicate | None:
         word = words[place].lower()
         if word == "used" and words[place + 1 : place + 2] == ("to",):
             return None
-        is_passive = word in ("was", "were") and clause.subject != SELF
+        is_passive = word in ("was", "were") and (
+            (clause.subject != SELF and not _is_person(clause.subject))
+            or _first_of(words[place + 1 :]) in DIAGNOSED
+        )
         if word in MODAL and not is_passive and not auxiliaries & HAVE:
             return None
         if word in HAVE and not _is_participle(words[place + 1 :]):
             break
-        if word in BE | HAVE | {"not", "do", "does", "was", "were"}:
+        is_done_to = word == "got" and _first_of(words[place + 1 :]) in DIAGNOSED
+        if is_done_to or word in BE | HAVE | {"not", "do", "does", "was", "were"}:
             auxiliaries.add(word)
         elif word == "no" and words[place + 1 : place + 2] == ("longer",):
             negated = True
@@ -179,6 +215,11 @@ def _predicate(clause: Clause) -> _Predicate | None:
     )
 
 
+def _first_of(words: Sequence[str]) -> str:
+    """The first of words that is no adverb, in lower case."""
+    return next((word.lower() for word in words if word.lower() not in ADVERBS), "")
+
+
 def _is_participle(after: Sequence[str]) -> bool:
     """Whether "have" is an auxiliary before these words, as in "have just sold"."""
     passed = ADVERBS | {"not", "since"}
@@ -193,8 +234,12 @@ def _of_self(it: _Predicate) -> Iterator[Reading]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
+        elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
+            yield Reading(SELF, "", _trimmed(phrase[: phrase.index("since")]), "ends")
         return
-    if verb in STATUSES and _is_status(it):
+    if verb in DIAGNOSED and it.auxiliaries & _DONE_TO and verb not in NAMED_ME:
+        yield from _habit(phrase)
+    elif verb in STATUSES and _is_status(it):
         yield Reading(SELF, "status", verb, "begins")
     elif verb in WERE_ONE and (not it.rest or it.rest[0].lower() in {*PREPOSITIONS, "up"}):
         yield Reading(SELF, "status", "separated" if verb == "split" else verb, "begins")
@@ -216,7 +261,14 @@ def _is_status(it: _Predicate) -> bool:
 def _being(phrase: Sequence[str]) -> Iterator[Reading]:
     """What the speaker is, where, with whom, or doing."""
     first = phrase[0].lower()
-    if first.endswith("ing"):
+    if first == "back" and len(phrase) > 1 and phrase[1].lower() in PHRASAL | {"at"}:
+        yield from _be(phrase[1:])
+    elif first in ("done", "through", "finished") and phrase[1:2] == ("with",):
+        yield from _stopped("quit", phrase[2:])
+    elif first in ("off", "down") and len(phrase) > 1 and phrase[1].lower() not in ("for", "at"):
+        if (first == "off") != (phrase[1].lower() == "to"):
+            yield Reading(SELF, "", _trimmed(phrase), "holds")
+    elif first.endswith("ing"):
         if first not in PROGRESSIVE_NOT:
             yield from _habit(phrase)
     elif first in STANDING and len(phrase) > 1:
@@ -255,6 +307,13 @@ def _done(it: _Predicate) -> Iterator[Reading]:
         yield from _parted_phrase(it)
     elif verb in ENDED:
         yield from _stopped(verb, rest)
+    elif verb in ("took", "see"):
+        if {"job", "post", "role", "position"} & {*rest} or rest[:1] and rest[0][:1].isupper():
+            yield from _habit((verb, *rest))
+    elif verb in CHOSEN:
+        yield from _chosen(verb, rest)
+    elif verb == "said" and rest[:2] == ("goodbye", "to"):
+        yield from _gone(_noun_phrase(rest[2:]))
     elif verb in ACQUIRED:
         thing = _noun_phrase(rest[1:] if rest[:1] == ("up",) else rest)
         yield from _habit(("have", thing) if thing else ("have",))
@@ -264,6 +323,20 @@ def _done(it: _Predicate) -> Iterator[Reading]:
         yield from _habit(("have", *rest))
     elif not _is_past(verb) and not it.auxiliaries & (BE | HAVE):
         yield from _habit((it.verb, *rest))
+
+
+def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
+    """ "ended up going with the Honda", "opted for decaf", "decided to go with Vodafone"."""
+    lower = [word.lower() for word in rest]
+    if (
+        verb == "ended"
+        and lower[:1] == ["up"]
+        or verb == "decided"
+        and lower[:2] in (["to", "go"], ["to", "keep"], ["on"])
+    ):
+        yield from _habit(rest[1:])
+    elif verb in ("chose", "opted", "closed", "passed"):
+        yield from _habit((verb, *rest))
 
 
 def _is_past(verb: str) -> bool:
@@ -357,6 +430,8 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
         if value:
             yield Reading(SELF, "", value, "ends")
         return
+    if rest[0].lower() == "with":  # "stopped with the coffee"
+        rest = rest[1:]
     thing = _noun_phrase(rest)
     if not thing or rest[0] in (*PREPOSITIONS, ","):
         return
@@ -378,7 +453,7 @@ def _of_it(it: _Predicate, topic: str | None) -> Iterator[Reading]:
         return
     if it.verb.lower() in ("become", "became"):
         phrase = it.rest
-    value = _noun_phrase(phrase)
+    value = _noun_phrase(phrase[1:] if phrase[0].lower() in ("on", "in", "at") else phrase)
     if not value or value.lower() in NO_VALUES:
         return
     if topic is not None:
@@ -391,7 +466,7 @@ def _topic(clause: Clause) -> str | None:
     """What a later "it" stands for: the thing of the speaker's that a clause is about."""
     name = clause.subject
     if name.lower().startswith(("my ", "our ")) and name.split()[-1].lower() not in KIN:
-        if not {word.lower() for word in clause.words} & (CHANGED | {"used", "was", "were"}):
+        if not {word.lower() for word in clause.words} & (CHANGED | {"used", "was", "were", "not"}):
             return None
         return _bare(name.partition(" ")[2])
     match = re.search(
@@ -409,6 +484,10 @@ def _bare(noun: str) -> str:
 def _of_others(clause: Clause) -> Iterator[Reading]:
     """What somebody did to the speaker: "they made me treasurer", "put me on a diet"."""
     words = [word.lower() for word in clause.words]
+    for place, word in enumerate(words[:-3]):
+        if word in CHANGED and words[place + 1] in ("my", "our") and not set(words) & MODAL:
+            yield from _switched(_Predicate(word, clause.words[place + 1 :]))
+            return
     for place, word in enumerate(words[:-2]):
         if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
             continue
@@ -434,19 +513,19 @@ def _of_thing(name: str, it: _Predicate) -> Iterator[Reading]:
     if not noun or not is_thing or {"to", "that", "which", "who"} & {*noun.lower().split()}:
         return
     if verb in CHANGED and _towards(it.rest) is not None and not it.is_negated:
-        yield from _moved(name, noun, owned, it)
+        yield from _moved(noun, owned, it)
     elif verb in ("part-exchanged", "swapped", "traded", "replaced") and it.auxiliaries:
         yield from _swapped((noun, *it.rest))
     elif verb in GONE and not it.is_negated and (verb in LEFT or it.auxiliaries & _PASSIVE):
         if owned or re.match(r"old |[A-Z]", noun):
             yield from _gone(_noun_phrase(noun.split()))
-    elif it.auxiliaries & BE and owned:
+    elif it.auxiliaries & BE and (owned or noun.startswith("new ")):
         yield from _is(noun, it)
     elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):
         yield from _does(noun, it)
 
 
-def _moved(name: str, noun: str, owned: bool, it: _Predicate) -> Iterator[Reading]:
+def _moved(noun: str, owned: bool, it: _Predicate) -> Iterator[Reading]:
     at = _towards(it.rest)
     assert at is not None
     new = _noun_phrase(it.rest[at + 1 :])
@@ -475,7 +554,8 @@ def _is(noun: str, it: _Predicate) -> Iterator[Reading]:
     if words[0] in ("called", "named") and len(phrase) > 1:
         yield Reading("my", _bare(noun), _noun_phrase(phrase[1:]), "holds")
         return
-    if words[0] in PHRASAL - {"up", "out", "over", "down", "off", "back", "across"} and it.is_now:
+    is_new = noun.startswith("new ") or it.is_now
+    if words[0] in {"in", "on", "at", "with", "for", "to"} and is_new:
         value = _noun_phrase(phrase[1:])
         if value:
             yield Reading("my", f"{_bare(noun)} {words[0]}", value, "begins")
@@ -487,21 +567,25 @@ def _is(noun: str, it: _Predicate) -> Iterator[Reading]:
     value = _noun_phrase(phrase)
     if not value:
         return
-    new = noun.startswith("new ") or it.is_now or "no longer" in it.auxiliaries
-    if _is_value(noun, value, phrase):
+    new = is_new or "no longer" in it.auxiliaries
+    if _is_value(noun, value):
         yield Reading("my", _bare(noun), value, "begins" if new else "holds")
     elif words[0] not in ADJECTIVES:
         yield Reading(f"my {_bare(noun)}", "", _trimmed(phrase), "holds")
 
 
-def _is_value(noun: str, value: str, phrase: Sequence[str]) -> bool:
+def _is_value(noun: str, value: str) -> bool:
     """Whether "my noun is value" gives a value, rather than saying how it is."""
     words, kinds = value.split(), noun.lower().split()
     if words[0].lower() in NO_VALUES - {"the"} and not words[0].istitle():
         return False
     if words[0][:1].isupper() or any(map(str.isdigit, value)):
         return len(words) == 1 or _is_telling(words)
-    is_choice = bool(CHOICES & set(kinds[:-1])) or kinds[-1] in CHOICE_NOUNS
+    is_choice = (
+        bool(CHOICES & set(kinds[:-1]))
+        or kinds[-2:] == ["of", "choice"]
+        or kinds[-1] in CHOICE_NOUNS
+    )
     return is_choice and re.search(r"(?:ed|able|ful|ous|ly)$", words[0]) is None
 
 
@@ -530,26 +614,26 @@ def _noun_phrase(words: Sequence[str]) -> str:
     while end < len(words) and words[end].lower() not in PREPOSITIONS:
         end += 1
     for place in range(start + 1, end):  # "meat a while back" is meat, "six and a half" is all that
-        if words[place].lower() in ("a", "an") and words[place - 1].lower() not in JOINING:
+        is_rate = place + 1 < end and words[place + 1].lower() in _UNITS
+        is_new = words[place].lower() in ("a", "an") and words[place - 1].lower() not in JOINING
+        if is_new and not is_rate:
             end = place
             break
     phrase = list(words[start : min(end, start + MAX_VALUE_WORDS)])
     while phrase and phrase[-1].lower() in TRAILING | ADVERBS | {"the"}:
         phrase.pop()
-    return " ".join(phrase)
+    return " ".join(phrase).replace(" ,", ",")
 
 
 def _trimmed(words: Sequence[str]) -> str:
     """A phrase up to the first comma, without the words at its end that only say "now"."""
-    phrase = list(words)
-    if "," in phrase:
-        phrase = phrase[: phrase.index(",")]
+    phrase = _listed(words)
     lower = [word.lower() for word in phrase]
     for end in ("rather", "instead", "because", "so"):
         if end in lower[1:]:
             phrase = phrase[: lower.index(end, 1)]
             lower = lower[: len(phrase)]
-    phrase = phrase[:MAX_VALUE_WORDS]
+    phrase = phrase[: MAX_VALUE_WORDS if "," not in words else 2 * MAX_VALUE_WORDS]
     while phrase and phrase[-1].lower() in TRAILING | NOW:
         phrase.pop()
     if [word.lower() for word in phrase[-2:]] == ["these", "days"]:
@@ -558,4 +642,19 @@ def _trimmed(words: Sequence[str]) -> str:
         phrase.pop()
     if phrase and phrase[0].lower() in ("a", "an"):
         phrase = phrase[1:]
-    return " ".join(phrase)
+    return " ".join(phrase).replace(" ,", ",")
+
+
+def _listed(words: Sequence[str]) -> list[str]:
+    """Words up to the first comma behind which no list goes on: "a cat, a tortoise and a dog"."""
+    for place, word in enumerate(words):
+        if word != ",":
+            continue
+        after = words[place + 1] if place + 1 < len(words) else ""
+        is_item = after.lower() in _COUNTS or after[:1].isdigit() or after[:1].isupper()
+        if not is_item or after in ("I", "I'm"):
+            return list(words[:place])
+    return list(words)
+
+
+_COUNTS = {"a", "an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}

@@ -18,7 +18,8 @@ from treering.records import Entry
 from treering.search.terms import stem
 from treering.views.facts.addresses import addresses
 from treering.views.facts.clauses import SELF, Clause, clauses
-from treering.views.facts.forms import DOES, FORMS, Form, Sense
+from treering.views.facts.form import DOES, Form, Sense
+from treering.views.facts.forms import FORMS
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicates import asserted, readings
 from treering.views.facts.verbs import KIN
@@ -91,7 +92,7 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"says|they say|said|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
+    r"says|they say|said(?! goodbye)|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
     r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from treering.views.facts.verbs import NO_VALUES, ROLES
+from treering.views.facts.verbs import CHOICE_NOUNS, NO_VALUES, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
     "im": "I'm",
@@ -40,9 +40,12 @@ _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _OPENER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
+    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
     r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
     r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
+    r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
+    r"i (?:just )?wanted to (?:say|let you know|tell you|mention)(?: that)?|"
+    r"(?:quick|small|little|another) (?:update|note|change|heads[- ]up)|"
     r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
     r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
     r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
@@ -64,324 +67,64 @@ _DROPPED = re.compile(
     r"dropped|changed|replaced|retired|adopted|became|become|took up|taken up|picked up|ditched|"
     r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
-    r"begun|ended up|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
+    r"begun|ended up|closed on|signed (?:up|with|for)|took|passed|chose|opted|went|"
+    r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
     re.IGNORECASE,
 )
 """A sentence that begins with what its speaker did."""
 
+_NOTED = "|".join(sorted((ROLES | CHOICE_NOUNS | THINGS) - {"breakfast", "name"}))
+_DROPPED_MY = re.compile(
+    rf"^(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
+    r"(?: is\b|'s\b| changed\b| has\b| was changed| moved\b))",
+    re.IGNORECASE,
+)
+"""A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
+
+_STATE_NOW = re.compile(
+    r"^(?=(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|retired|pregnant|sober)"
+    r"(?: now| again| since| for good)\b)",
+    re.IGNORECASE,
+)
+_RUN_ON = re.compile(
+    r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
+    r"(?=(?:I'm|I am|I've|we're|we've|now I)\b)"
+)
+"""Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
+
+_AS_OF = re.compile(
+    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:week|month|year)|[A-Z]?[a-z]+day)"
+    r"(?=[.,!;]|$)"
+)
+_NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
-    r"^(?=(?:now|currently|back|not|no longer)(?: (?:at|in|with|on|living|working|a|an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
+    r"^(?=(?:now|currently|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
     re.IGNORECASE,
 )
 
-_NO_NAME = frozenset(
-    # places and institutions that have no article, times, things that one is in or at
-    [
-        "work",
-        "home",
-        "bed",
-        "school",
-        "uni",
-        "university",
-        "college",
-        "hospital",
-        "church",
-        "town",
-        "court",
-        "class",
-        "jail",
-        "prison",
-        "love",
-        "fear",
-        "hope",
-        "debt",
-        "peace",
-        "style",
-        "trouble",
-        "pain",
-        "tears",
-        "bits",
-        "time",
-        "fact",
-        "case",
-        "general",
-        "private",
-        "public",
-        "order",
-        "person",
-        "bulk",
-        "cash",
-        "advance",
-        "common",
-        "particular",
-        "total",
-        "touch",
-        "charge",
-        "need",
-        "sync",
-        "sales",
-        "marketing",
-        "engineering",
-        "support",
-        "finance",
-        "product",
-        "design",
-        "research",
-        "legal",
-        "operations",
-        "hr",
-        "it",
-        "slack",
-        "teams",
-        "zoom",
-        "discord",
-        "notion",
-        "jira",
-        "github",
-        "gitlab",
-        "spotify",
-        "gmail",
-        "outlook",
-        "linux",
-        "ubuntu",
-        "windows",
-        "mac",
-        "android",
-        "ios",
-        "python",
-        "rust",
-        "java",
-        "kotlin",
-        "typescript",
-        "javascript",
-        "react",
-        "postgres",
-        "mysql",
-        "sqlite",
-        "kubernetes",
-        "docker",
-        "aws",
-        "azure",
-        "figma",
-        "linear",
-        "asana",
-        "trello",
-        "signal",
-        "whatsapp",
-        "telegram",
-        "firefox",
-        "chrome",
-        "vim",
-        "emacs",
-        "obsidian",
-        "evernote",
-        "go",
-        "swift",
-        "plan",
-        "phase",
-        "stage",
-        "chapter",
-        "part",
-        "level",
-        "version",
-        "night",
-        "nights",
-        "weekends",
-        "weekend",
-        "lunch",
-        "dinner",
-        "breakfast",
-        "tea",
-        "coffee",
-        "first",
-        "last",
-        "least",
-        "most",
-        "best",
-        "worst",
-        "once",
-        "all",
-        "both",
-        "free",
-        "ease",
-        "risk",
-        "rest",
-        "sea",
-        "noon",
-        "midnight",
-        "dawn",
-        "dusk",
-        "half",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "spring",
-        "summer",
-        "autumn",
-        "winter",
-        "fall",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "today",
-        "tomorrow",
-        "yesterday",
-        "next",
-        "this",
-        "that",
-        "these",
-        "those",
-        "here",
-        "there",
-        "now",
-        "then",
-        "me",
-        "you",
-        "him",
-        "her",
-        "us",
-        "them",
-        "it",
-        "i",
-        "we",
-        "he",
-        "she",
-        "they",
-        "my",
-        "our",
-        "your",
-        "his",
-        "its",
-        "their",
-        "the",
-        "a",
-        "an",
-        "some",
-        "any",
-        "no",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "good",
-        "bad",
-        "better",
-        "being",
-        "doing",
-        "going",
-        "getting",
-        "having",
-        "and",
-        "or",
-        "but",
-        "not",
-        "never",
-        "just",
-        "so",
-        "as",
-        "if",
-        "of",
-        "on",
-        "in",
-        "at",
-        "to",
-        "from",
-        "by",
-        "with",
-        "for",
-        "about",
-        "over",
-        "up",
-        "down",
-        "off",
-        "out",
-        "back",
-        "again",
-        "more",
-        "less",
-        "half",
-        "full",
-        "part",
-        "please",
-        "ever",
-        "what",
-        "which",
-        "who",
-        "where",
-        "when",
-        "how",
-        "why",
-        "people",
-        "everyone",
-        "someone",
-        "anyone",
-        "nothing",
-        "something",
-        "everything",
-        "anything",
-        "friends",
-        "family",
-        "mum",
-        "mom",
-        "dad",
-        "work.",
-        "remote",
-        "home-office",
-        "meat",
-        "fish",
-        "dairy",
-        "gluten",
-        "new",
-        "old",
-        "another",
-        "other",
-        "each",
-        "every",
-        "several",
-        "many",
-        "few",
-        "lots",
-        "stuff",
-        "things",
-        "fun",
-        "luck",
-        "health",
-        "stress",
-        "kids",
-        "sleep",
-        "bread",
-        "politics",
-        "money",
-        "music",
-        "people",
-        "software",
-        "code",
-        "science",
-        "art",
-        "history",
-        "law",
-    ]
+_NO_NAME = word_set(
+    "work home bed school uni university college hospital church town court class jail prison "
+    "love fear hope debt peace style trouble pain tears bits time fact case general private "
+    "public order person bulk cash advance common particular total touch charge need sync sales "
+    "marketing engineering support finance product design research legal operations hr it slack "
+    "teams zoom discord notion jira github gitlab spotify gmail outlook linux ubuntu windows mac "
+    "android ios python rust java kotlin typescript javascript react postgres mysql sqlite "
+    "kubernetes docker aws azure figma linear asana trello signal whatsapp telegram firefox "
+    "chrome vim emacs obsidian evernote go swift plan phase stage chapter part level version "
+    "night nights weekends weekend lunch dinner breakfast tea coffee first last least most best "
+    "worst once all both free ease risk rest sea noon midnight dawn dusk half january february "
+    "march april may june july august september october november december spring summer autumn "
+    "winter fall monday tuesday wednesday thursday friday saturday sunday today tomorrow "
+    "yesterday next this that these those here there now then me you him her us them i we he she "
+    "they my our your his its their the a an some any no one two three four five six seven eight "
+    "nine ten eleven twelve good bad better being doing going getting having and or but not never "
+    "just so as if of on in at to from by with for about over up down off out back again more "
+    "less full please ever what which who where when how why people everyone someone anyone "
+    "nothing something everything anything friends family mum mom dad work. remote home-office "
+    "meat fish dairy gluten new old another other each every several many few lots stuff things "
+    "fun luck health stress kids sleep bread politics money music software code science art "
+    "history law"
 )
 """Words after a preposition that are no names, though they have no article."""
 
@@ -436,6 +179,9 @@ _ROLE = re.compile(
     rf"(?P<lead>\b(?:my|our)(?: new)? (?:{'|'.join(sorted(ROLES))})(?: is|'s)(?: now)?) "
     r"(?P<name>[a-z][\w'’-]*)(?= now\b|[,.;!]|$| and\b| since\b| because\b)"
 )
+_FIRST = re.compile(
+    r"^(?P<lead>)(?P<name>[a-z][\w'’-]*)(?= (?:is|has become|became) (?:now )?(?:my|our|home)\b)"
+)
 _TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'’-]*)")
 _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 
@@ -448,9 +194,12 @@ def plain(sentence: str) -> str:
         text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
-    text = _OPENER.sub("", text)
+    text = _AS_OF.sub(" now", _OPENER.sub("", text))
     text = _TO_THE_HEARER.sub("", text)
-    text = _DROPPED_BE.sub("I'm ", _DROPPED.sub("I ", text))
+    text = _DROPPED_BE.sub("I'm ", _DROPPED.sub("I ", _STATE_NOW.sub("I'm ", text)))
+    text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
+    text = _NO_MORE.sub(r"I quit \g<what>", text)
+    text = _RUN_ON.sub(r"\g<end>, ", text)
     return _names(text) if casual else text
 
 
@@ -462,7 +211,7 @@ def is_casual(sentence: str) -> bool:
 def _names(text: str) -> str:
     """A text without capitals, with those of the names that their place in it gives away."""
     text = _TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], text)
-    for pattern in (_CALLED, _NAMED, _ROLE):
+    for pattern in (_CALLED, _NAMED, _ROLE, _FIRST):
         text = pattern.sub(_capitalised, text)
     pieces = list(_PIECE.finditer(text))
     of_places, capitals = False, set[int]()
@@ -481,7 +230,8 @@ def _names(text: str) -> str:
 
 def _capitalised(match: re.Match[str]) -> str:
     name = match["name"]
-    return f"{match['lead']} {_capital(name) if _may_be_name(name) else name}"
+    lead = f"{match['lead']} " if match["lead"] else ""
+    return f"{lead}{_capital(name) if _may_be_name(name) else name}"
 
 
 def _may_be_name(word: str) -> bool:
