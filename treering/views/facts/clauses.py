@@ -10,6 +10,7 @@ from typing import Final
 from treering.views.facts.verbs import (
     ADVERBS,
     BE,
+    CHANGED,
     DETERMINERS,
     ENDED,
     FRONT,
@@ -18,6 +19,7 @@ from treering.views.facts.verbs import (
     LINKS,
     MODAL,
     OTHERS,
+    PREPOSITIONS,
     STATUSES,
     SUBJECTS,
     SUBORDINATE,
@@ -54,6 +56,7 @@ _FINITE = (
         "started joined left"
     )
     | THING_VERBS
+    | CHANGED
 )
 _STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
 _BASES = word_set(
@@ -220,7 +223,9 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()
         is_of_kin = place and tokens[place - 1].lower() in KIN and token.islower()
-        if place and (word in _FINITE or (is_of_kin and word.isalpha() and word != "and")):
+        if place and (
+            word in _FINITE or (is_of_kin and word.isalpha() and word not in PREPOSITIONS | LINKS)
+        ):
             name = " ".join(tokens[:place])
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]

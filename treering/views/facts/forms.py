@@ -492,8 +492,9 @@ _OWN = (
     form(
         "",
         "begins",
-        "changed",
-        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED} changed\W+(?:it is|it[’']s|to)(?: now)? {TELLING}",
+        "changed reissued renewed reset replaced updated",
+        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED}(?: got)? (?:changed|reissued|renewed|reset|replaced|"
+        rf"updated)\W+(?:it is |it[’']s |to )?(?:now )?{TELLING}",
         "My phone number changed; it's 555-0199 now.",
         "555-0199",
         who="",

@@ -64,6 +64,10 @@ from treering.views.facts.verbs import (
 MAX_VALUE_WORDS: Final = 8
 
 _UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
+_PRONOUNS = {"it", "them", "him", "her", "that", "this", "me", "us"}
+_GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
+"""Habits of which "I don't" says as much as "I no longer"."""
+
 _DONE_TO = {"was", "were", "been", "got"}
 _PASSIVE = BE | {"was", "were", "got"}
 _OF_THEN = ("when", "before", "until", "while", "as", "after")
@@ -234,6 +238,8 @@ def _of_self(it: _Predicate) -> Iterator[Reading]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
+        elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP and it.rest:
+            yield Reading(SELF, "", _trimmed(phrase), "ends")
         elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
             yield Reading(SELF, "", _trimmed(phrase[: phrase.index("since")]), "ends")
         return
@@ -261,8 +267,11 @@ def _is_status(it: _Predicate) -> bool:
 def _being(phrase: Sequence[str]) -> Iterator[Reading]:
     """What the speaker is, where, with whom, or doing."""
     first = phrase[0].lower()
-    if first == "back" and len(phrase) > 1 and phrase[1].lower() in PHRASAL | {"at"}:
-        yield from _be(phrase[1:])
+    if first == "back" and len(phrase) > 1:
+        if phrase[1].lower() in PHRASAL | {"at"} or phrase[1].endswith("ing"):
+            yield from _being(phrase[1:])
+    elif first == "going" and phrase[1:2] == ("to",) and phrase[2].lower() in DETERMINERS | {"the"}:
+        yield from _habit(phrase)
     elif first in ("done", "through", "finished") and phrase[1:2] == ("with",):
         yield from _stopped("quit", phrase[2:])
     elif first in ("off", "down") and len(phrase) > 1 and phrase[1].lower() not in ("for", "at"):
@@ -308,8 +317,10 @@ def _done(it: _Predicate) -> Iterator[Reading]:
     elif verb in ENDED:
         yield from _stopped(verb, rest)
     elif verb in ("took", "see"):
-        if {"job", "post", "role", "position"} & {*rest} or rest[:1] and rest[0][:1].isupper():
+        if {"job", "post", "role", "position"} & {*rest} or "".join(rest[:1])[:1].isupper():
             yield from _habit((verb, *rest))
+    elif verb == "moved" and "with" in rest[:3]:
+        yield from _habit((verb, *rest))
     elif verb in CHOSEN:
         yield from _chosen(verb, rest)
     elif verb == "said" and rest[:2] == ("goodbye", "to"):
@@ -328,11 +339,8 @@ def _done(it: _Predicate) -> Iterator[Reading]:
 def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
     """ "ended up going with the Honda", "opted for decaf", "decided to go with Vodafone"."""
     lower = [word.lower() for word in rest]
-    if (
-        verb == "ended"
-        and lower[:1] == ["up"]
-        or verb == "decided"
-        and lower[:2] in (["to", "go"], ["to", "keep"], ["on"])
+    if (verb == "ended" and lower[:1] == ["up"]) or (
+        verb == "decided" and lower[:2] in (["to", "go"], ["to", "keep"])
     ):
         yield from _habit(rest[1:])
     elif verb in ("chose", "opted", "closed", "passed"):
@@ -340,7 +348,7 @@ def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
 
 
 def _is_past(verb: str) -> bool:
-    if verb in ("go", "get", "take"):
+    if verb in ("go", "get", "take", "make"):
         return False
     return verb in NO_HABIT | NOT_A_HABIT or (verb.endswith("ed") and verb not in ("need", "feed"))
 
@@ -370,12 +378,15 @@ def _switched(it: _Predicate) -> Iterator[Reading]:
     """ "my major from biology to geology", "from the piano to the cello", "over to Giffgaff"."""
     rest = it.rest
     at = _towards(rest)
-    assert at is not None
+    if at is None:
+        return
     new = _noun_phrase(rest[at + 1 :])
     is_trip = it.verb.lower() in GOING and not {"from", "over", "across", "back"} & {*rest[:at]}
     if not new or is_trip:
         return
-    thing = _noun_phrase(rest) if rest[0].lower() in ("my", "our") else ""
+    is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
+    thing = _noun_phrase(rest) if is_thing else ""
+    thing = thing.removeprefix("the ")
     if thing:
         yield Reading(SELF, thing, new, "begins")
         return
@@ -417,7 +428,7 @@ def _parted_phrase(it: _Predicate) -> Iterator[Reading]:
         yield from _gone(_noun_phrase(rest[: lower.index("to")]))
     elif verb == "got" and len(rest) > 0 and lower[0] not in ("a", "an") and lower[0] in STATUSES:
         yield from _of_self(replace(it, verb=rest[0], rest=rest[1:]))
-    elif verb == "got" and lower[:1] in (["a"], ["an"], ["two"], ["three"], ["four"]):
+    elif verb == "got" and lower[:1] in (["a"], ["an"], ["my"], ["two"], ["three"], ["four"]):
         yield from _habit(("have", *rest))
 
 
@@ -433,7 +444,7 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
     if rest[0].lower() == "with":  # "stopped with the coffee"
         rest = rest[1:]
     thing = _noun_phrase(rest)
-    if not thing or rest[0] in (*PREPOSITIONS, ","):
+    if not thing or rest[0] in PREPOSITIONS or thing.split()[0].lower() in _PRONOUNS:
         return
     if verb in PARTED:
         yield from _gone(thing)
@@ -442,7 +453,7 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
 
 
 def _gone(thing: str) -> Iterator[Reading]:
-    if thing and thing.lower() not in ("it", "them", "him", "her", "that", "this", "me"):
+    if thing and thing.lower() not in _PRONOUNS:
         yield Reading(SELF, "", f"have {thing}", "ends")
 
 
@@ -485,7 +496,13 @@ def _of_others(clause: Clause) -> Iterator[Reading]:
     """What somebody did to the speaker: "they made me treasurer", "put me on a diet"."""
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
-        if word in CHANGED and words[place + 1] in ("my", "our") and not set(words) & MODAL:
+        if (
+            word in CHANGED
+            and not set(words) & MODAL
+            and (
+                words[place + 1] in ("my", "our") or words[place + 1 : place + 3] == ["the", "rent"]
+            )
+        ):
             yield from _switched(_Predicate(word, clause.words[place + 1 :]))
             return
     for place, word in enumerate(words[:-2]):
@@ -527,7 +544,8 @@ def _of_thing(name: str, it: _Predicate) -> Iterator[Reading]:
 
 def _moved(noun: str, owned: bool, it: _Predicate) -> Iterator[Reading]:
     at = _towards(it.rest)
-    assert at is not None
+    if at is None:
+        return
     new = _noun_phrase(it.rest[at + 1 :])
     if not new:
         return

@@ -16,10 +16,10 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.addresses import addresses
 from treering.views.facts.clauses import SELF, Clause, clauses
 from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
+from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicates import asserted, readings
 from treering.views.facts.verbs import KIN
@@ -91,8 +91,8 @@ _CLAUSES = re.compile(
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
 _UNASSERTED = re.compile(
-    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"says|they say|said(?! goodbye)|saying|told|tells?|ask(?:ed|s)?|claim(?:s|ed)?|remember|joke\w*|jk|kidding|story|"
+    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! (?:job|house|home|car)\b)|suppose\w*|"
+    r"says|they say|said(?! goodbye)|saying|told|tells|asked|asks|claim(?:s|ed)?|joke\w*|jk|kidding|story|"
     r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
 )
@@ -203,7 +203,7 @@ def _by_clauses(sentence: str, speaker: str, *, is_casual: bool) -> Iterator[Sta
     for clause in asserted(read):
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*addresses(sentence), *readings(read)):
+    for reading in (*mentions(sentence), *readings(read)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
         if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from treering.views.facts.form import DOES, form
-from treering.views.facts.phrases import NAME, PROPER, TELLING
-from treering.views.facts.verbs import CHOICE_NOUNS, KIN, ROLES, THINGS
+from treering.views.facts.phrases import PROPER, TELLING
+from treering.views.facts.verbs import CHOICE_NOUNS, ROLES, THINGS
 
 _FIRST = rf"^(?P<value>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{PROPER})"
-_PEOPLE = "|".join(sorted((ROLES | KIN) - {"friend", "colleague", "team", "kids", "parents"}))
 _NOTED = "|".join(sorted(ROLES | CHOICE_NOUNS | THINGS))
 _OF_MINE = rf"(?:my|our) (?P<new>new )?(?P<slot>(?:[a-z-]+ )??(?i:{_NOTED}))\b"
+_COMMON = "|".join(sorted(CHOICE_NOUNS))
 
 VALUE_FIRST: Final = (
     form(
@@ -80,20 +80,10 @@ VALUE_FIRST: Final = (
         "",
         "holds",
         "",
-        rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{'|'.join(CHOICE_NOUNS)}))) ?: "
+        rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_COMMON})))(?: of choice)? ?: "
         r"(?P<value>[\w’'-]+(?: [\w’'-]+){0,3})(?=[.,;(]|$)",
         "Job title: staff engineer.",
         "staff engineer",
-        who="",
-    ),
-    form(
-        "",
-        "holds",
-        "my our",
-        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>{_PEOPLE}|dog|cat|puppy|kitten|horse|rabbit|"
-        rf"parrot),? (?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?{NAME}(?: {NAME})?)\b(?!['’]s)",
-        "I was with my daughter Harriet.",
-        "Harriet",
         who="",
     ),
 )

@@ -63,7 +63,10 @@ PARTED: Final = word_set("sold ditched cancelled canceled binned dumped scrapped
 
 TAKEN: Final = word_set(
     "joined started begun began bought adopted acquired picked taken accepted enrolled opened "
-    "inherited rescued rented leased landed registered subscribed fostered settled"
+    "inherited rescued rented leased landed registered subscribed fostered settled deleted "
+    "uninstalled installed unsubscribed renewed published founded launched planted hired qualified "
+    "graduated learnt learned reached earned registered insured converted naturalised baptised "
+    "recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
 
@@ -219,7 +222,7 @@ THINGS: Final = word_set(
     "phone car bike laptop address email e-mail number password passcode pin code plate bank gym "
     "school church landline wifi broadband doctor surgery practice club team employer manager "
     "postcode username handle nickname surname name birthday anniversary flat apartment office "
-    "favourite favorite band book film drink dish energy supplier insurer insurance pension"
+    "standup meeting lesson class shift appointment deadline favourite favorite band book film drink dish energy supplier insurer insurance pension"
 )
 """Things of which one has one, in notes that leave out whose they are."""
 
@@ -229,3 +232,4 @@ DIAGNOSED: Final = word_set(
     "accepted admitted moved relocated hired prescribed put switched upgraded"
 )
 """What was done to the speaker and lasts: "I was diagnosed with …"."""
+PETS: Final = word_set("dog cat puppy kitten horse rabbit parrot hamster tortoise pet")

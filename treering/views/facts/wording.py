@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from treering.views.facts.verbs import CHOICE_NOUNS, NO_VALUES, ROLES, THINGS, word_set
+from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
     "im": "I'm",
@@ -40,7 +40,9 @@ _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _OPENER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
+    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking aside|no joke|not kidding|fun fact|true story|"
+    r"(?:as|like) i (?:said|told you|mentioned|say)|to tell (?:you )?the truth|i told you|tbh|ngl|"
+    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
     r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
     r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
     r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
@@ -53,7 +55,9 @@ _OPENER = re.compile(
     re.IGNORECASE,
 )
 _TO_THE_HEARER = re.compile(
-    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody)\b|"
+    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|that matters|it matters|"
+    r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
+    r"i (?:suppose|guess|think|must say|have to say)$|"
     r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
     r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
@@ -73,19 +77,36 @@ _DROPPED = re.compile(
 )
 """A sentence that begins with what its speaker did."""
 
-_NOTED = "|".join(sorted((ROLES | CHOICE_NOUNS | THINGS) - {"breakfast", "name"}))
+_NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
 _DROPPED_MY = re.compile(
-    rf"^(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
-    r"(?: is\b|'s\b| changed\b| has\b| was changed| moved\b))",
+    r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
+    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
+    r"(?: is\b|'s\b| changed\b| has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
+    r" works\b| started\b| died\b| passed\b| turned\b))",
     re.IGNORECASE,
 )
 """A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
 
-_STATE_NOW = re.compile(
-    r"^(?=(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|retired|pregnant|sober)"
-    r"(?: now| again| since| for good)\b)",
+_STATE = re.compile(
+    r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
+    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind)"
+    r"(?: now| again| since| for good| to| as of| last|[.,!]|$)|"
+    r"(?:allergic|addicted|married|engaged|related|based|employed|registered|enrolled|subscribed|"
+    r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
+    r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
+    r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
+    r"sharing|reading|writing) ))",
     re.IGNORECASE,
 )
+"""A note of what its speaker is or does: "allergic to nuts", "learning the cello"."""
+
+_HABIT = re.compile(
+    r"^(?=(?:(?:still|now|also|only|always|usually|mostly|don't|do not|can't|cannot|haven't) )*"
+    r"(?:have|love|hate|prefer|speak|live|work|drive|own|teach|study|drink|eat|commute|belong|"
+    r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
+    re.IGNORECASE,
+)
+_NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
     r"(?=(?:I'm|I am|I've|we're|we've|now I)\b)"
@@ -97,9 +118,15 @@ _AS_OF = re.compile(
     r"(?=[.,!;]|$)"
 )
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_DONE_TO = re.compile(
+    r"^(?=(?:promoted|diagnosed|transferred|reassigned|relocated|accepted) (?:to|with|into|as)\b)",
+    re.IGNORECASE,
+)
+_HAD_TO = re.compile(r"\bhad to (?P<verb>give up|stop|quit|sell|leave|let)\b", re.IGNORECASE)
+_DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"}
 _NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
-    r"^(?=(?:now|currently|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
+    r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
     re.IGNORECASE,
 )
 
@@ -196,8 +223,12 @@ def plain(sentence: str) -> str:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
     text = _AS_OF.sub(" now", _OPENER.sub("", text))
     text = _TO_THE_HEARER.sub("", text)
-    text = _DROPPED_BE.sub("I'm ", _DROPPED.sub("I ", _STATE_NOW.sub("I'm ", text)))
+    text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    text = _DROPPED_BE.sub(
+        "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
+    )
     text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
+    text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
     text = _NO_MORE.sub(r"I quit \g<what>", text)
     text = _RUN_ON.sub(r"\g<end>, ", text)
     return _names(text) if casual else text

@@ -1,11 +1,18 @@
-"""Where a speaker says that they are reached: "you can reach me on 020 7946 0817". No I/O."""
+"""What a sentence mentions of its speaker, whatever else it says. No I/O.
+
+That is where they are reached ("call me on 020 7946 0817") and what people and animals of theirs
+are called ("my daughter Harriet").
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
+from treering.views.facts.phrases import SEVERAL
 from treering.views.facts.reading import Reading
+from treering.views.facts.verbs import KIN, PETS, ROLES
 
 _ADDRESS = r"(?P<value>[\w.+-]{1,64}@[\w.-]{1,64}\w|\+?\(?\d[\d ()-]{4,20}\d)"
 _REACHED = (
@@ -20,15 +27,25 @@ _FOUND = re.compile(
     r"\b[Yy]ou(?:'ll| will| can) (?:usually |always |now )?find me (?P<value>(?:in|at|on) "
     r"(?:the |my )?[\w'-]+(?: (?!on\b|at\b|these\b|now\b|most\b|every\b|from\b)[\w'-]+){0,3})"
 )
+_PEOPLE = "|".join(sorted((ROLES | KIN) - SEVERAL - {"team", "family", "in-laws"}))
+_PETS = "|".join(sorted(PETS))
+_CALLED = re.compile(
+    rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>{_PEOPLE}|{_PETS}),? "
+    r"(?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?!I\b|I')[A-Z][\w-]+(?: [A-Z][\w-]+)?)\b(?!')"
+)
 
 
-def addresses(sentence: str) -> Iterator[Reading]:
-    """The number and the e-mail address at which the speaker of a plain sentence is reached."""
+def mentions(sentence: str) -> Iterator[Reading]:
+    """Where the speaker of a plain sentence is reached and found, and names of those around them."""
     for pattern in _REACHED:
         match = pattern.search(sentence)
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
             yield Reading("I", slot, match["value"], "begins")
+    called = _CALLED.search(sentence)
+    if called is not None:
+        sense: Literal["begins", "holds"] = "begins" if called["new"] else "holds"
+        yield Reading("my", called["slot"], called["value"], sense)
     place = _FOUND.search(sentence)
     if place is not None:
         yield Reading("I", "", place["value"], "holds")
