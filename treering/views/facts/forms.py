@@ -429,7 +429,7 @@ _OWN = (
         "begins",
         "changed switched went moved dropped increased rose",
         rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED} "
-        r"(?:changed|switched|went (?:up|down)|moved|dropped|increased|rose)"
+        r"(?:changed|switched|went (?:up|down)|moved(?= to [A-Z\d]| from)|dropped|increased|rose)"
         rf"(?: from [\w@.:/+$€£%-]+)? to (?:an? |the )?{THING}",
         "My e-mail changed to b@x.org.",
         "b@x.org",

@@ -23,6 +23,10 @@ _REACHED = (
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
+_PASSING = re.compile(
+    r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
+    r"for (?:now|the \w+))\b"
+)
 _FOUND = re.compile(
     r"\b[Yy]ou(?:'ll| will| can) (?:usually |always |now )?find me (?P<value>(?:in|at|on) "
     r"(?:the |my )?[\w'-]+(?: (?!on\b|at\b|these\b|now\b|most\b|every\b|from\b)[\w'-]+){0,3})"
@@ -37,7 +41,7 @@ _CALLED = re.compile(
 
 def mentions(sentence: str) -> Iterator[Reading]:
     """Where the speaker of a plain sentence is reached and found, and names of those around them."""
-    for pattern in _REACHED:
+    for pattern in () if _PASSING.search(sentence) else _REACHED:
         match = pattern.search(sentence)
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"

@@ -36,7 +36,10 @@ PROPER: Final = (
     rf"(?!{DAY})(?:the )?[A-Z][\w.’'-]*"
     r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of)(?= [A-Z])))*"
 )
-NO_THING: Final = r"(?! (?:team|department|room|floor|class|\d))"
+NO_THING: Final = (
+    r"(?! (?i:team|department|room|floor|class|tier|plan|level|row|seat|mode|server|branch|account|"
+    r"list|shift|lane|group|\d))"
+)
 PLACE: Final = rf"(?P<value>{PROPER}){NO_THING}"
 NO_HOME: Final = (
     r"(?!(?:Marketing|Sales|Engineering|Support|Finance|Product|Design|Research|Legal|Operations|"

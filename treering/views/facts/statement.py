@@ -21,7 +21,7 @@ from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
 from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
-from treering.views.facts.predicates import asserted, readings
+from treering.views.facts.readings import asserted, readings
 from treering.views.facts.verbs import KIN
 from treering.views.facts.wording import is_casual, plain
 

@@ -162,6 +162,7 @@ ROLES: Final = word_set(
 """Persons by what they are to the speaker, of whom one at a time is usual."""
 
 ADJECTIVES: Final = word_set(
+    "harder easier better longer shorter busier nicer bigger smaller cheaper later earlier louder "
     "great good nice bad ill sick fine overdue easy hard tight late early free busy open closed "
     "full empty old new young cute big small tall short fat thin happy sad tired angry mad lovely "
     "kind sweet rude strict mean cool hot cold warm wet dry clean dirty broken dead alive gone away "

@@ -155,45 +155,15 @@ _NO_NAME = word_set(
 )
 """Words after a preposition that are no names, though they have no article."""
 
-_OF_PLACES = frozenset(
-    [
-        "live",
-        "lives",
-        "living",
-        "based",
-        "moved",
-        "relocated",
-        "back",
-        "work",
-        "works",
-        "working",
-        "worked",
-        "job",
-        "settled",
-        "employed",
-        "am",
-        "i'm",
-        "we're",
-        "are",
-        "over",
-        "born",
-        "grew",
-        "position",
-        "role",
-        "shift",
-        "switched",
-        "started",
-        "starting",
-        "apprenticeship",
-        "studying",
-        "masters",
-        "degree",
-        "studied",
-        "graduated",
-        "renting",
-    ]
+_OF_PLACES = word_set(
+    "live lives living based moved relocated back work works working worked job settled employed "
+    "am i'm we're are over born grew position role shift switched started starting apprenticeship "
+    "studying masters degree studied graduated renting"
 )
 """Words after which a preposition brings a place or a firm."""
+
+_PARTS = word_set("tier plan level row seat mode server branch account list lane group team")
+"""Words after which the word before is no place: "moved to gold tier"."""
 
 _TOWARDS = frozenset(["in", "to", "at", "for", "from", "by", "with"])
 _JOINING = frozenset(["joined", "left", "leaving", "quit"])
@@ -251,7 +221,12 @@ def _names(text: str) -> str:
         of_places = (of_places and word not in ",;:—–") or word in _OF_PLACES
         leads = (of_places and word in _TOWARDS) or word in _JOINING
         follows = place in capitals and len(capitals & {place - 1, place - 2}) == 0
-        if (leads or (follows and not after.endswith("s"))) and _may_be_name(after):
+        part = pieces[place + 2][0] if place + 2 < len(pieces) else ""
+        if (
+            part not in _PARTS
+            and (leads or (follows and not after.endswith("s")))
+            and _may_be_name(after)
+        ):
             capitals.add(place + 1)
     for place in capitals:
         at = pieces[place].start()
