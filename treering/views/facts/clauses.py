@@ -61,10 +61,10 @@ _FINITE = (
 _STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
 _BASES = word_set(
     "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
-    "keep attend study learn volunteer practise practice sing shoot write read watch wear "
-    "speak see bank report belong train coach own rent share sleep follow support own make "
-    "cook bake paint draw wake rise serve sit stay shop buy order travel commute collect hate "
-    "love like prefer enjoy teach say spend try"
+    "keep attend study learn volunteer practise practice sing shoot write read watch wear speak "
+    "see bank report belong train coach own rent share sleep follow support make cook bake paint "
+    "draw wake rise serve sit stay shop buy order travel commute collect hate love like prefer "
+    "enjoy say spend try"
 ) - {"say", "try", "stay"}
 """Verbs with which a clause goes on after "and", its subject left out."""
 

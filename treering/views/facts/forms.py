@@ -317,7 +317,8 @@ _WORK = (
         "education",
         "holds",
         "graduated degree",
-        rf"{TENSE}\s+(?:graduated from|(?:got|have|earned|took|did) (?:a|my) [\w’' ]*?degree (?:from|at|in)) {PLACE}",
+        rf"{TENSE}\s+(?:graduated from|(?:got|have|earned|took|did) (?:a|my) [\w’' ]*?degree "
+        rf"(?:from|at|in)) {PLACE}",
         "I graduated from MIT.",
         "MIT",
     ),
@@ -493,7 +494,8 @@ _OWN = (
         "",
         "begins",
         "changed reissued renewed reset replaced updated",
-        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED}(?: got)? (?:changed|reissued|renewed|reset|replaced|"
+        rf"\b(?:[Mm]y|[Oo]ur) {OWNED}{_CHANGED}(?: got)? (?:changed|reissued|renewed|reset|"
+        rf"replaced|"
         rf"updated)\W+(?:it is |it[’']s |to )?(?:now )?{TELLING}",
         "My phone number changed; it's 555-0199 now.",
         "555-0199",
@@ -557,7 +559,8 @@ _HABIT = (
         DOES,
         "ends",
         "anymore more longer",
-        rf"(?:{BE}) (?:not|no longer) (?![^.]*\bbut\b)(?P<value>[\w’' -]+?)(?: {ANY_MORE}|(?=[.!]|$))",
+        rf"(?:{BE}) (?:not|no longer) (?![^.]*\bbut\b)(?P<value>[\w’' -]+?)(?: {ANY_MORE}|"
+        rf"(?=[.!]|$))",
         "I'm not dating Sam anymore.",
         "dating Sam",
     ),
@@ -650,7 +653,8 @@ _HABIT = (
         "holds",
         "started began begun took taken picked",
         rf"{TENSE}\s+(?:(?:started|began|begun)(?: to)?|(?:took|taken|picked) up) "
-        r"(?P<value>(?!an?\b|the\b|my\b|at\b|with\b|as\b|for\b)[a-z]+(?:ing)?(?:\s+(?!last\b|this\b|again\b|in\b|because\b)[\w’'-]+){0,4})",
+        r"(?P<value>(?!an?\b|the\b|my\b|at\b|with\b|as\b|for\b)[a-z]+(?:ing)?(?:\s+(?!last\b|"
+        r"this\b|again\b|in\b|because\b)[\w’'-]+){0,4})",
         "I started learning Danish.",
         "learning Danish",
     ),
@@ -659,7 +663,8 @@ _HABIT = (
         "holds",
         f"{HABITS} {' '.join(verb + 's' for verb in HABITS.split())} has",
         r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
-        rf"(?P<value>(?:{'|'.join(HABITS.split())}|has(?= an?\b| the\b| \d| two\b| three\b))s?(?:\s+[\w’'-]+){{0,5}})",
+        rf"(?P<value>(?:{'|'.join(HABITS.split())}|has(?= an?\b| the\b| \d| two\b| "
+        rf"three\b))s?(?:\s+[\w’'-]+){{0,5}})",
         "Ana plays tennis every Sunday.",
         "plays tennis every Sunday",
         who=OTHER,

@@ -34,13 +34,14 @@ _FOUND = re.compile(
 _PEOPLE = "|".join(sorted((ROLES | KIN) - SEVERAL - {"team", "family", "in-laws"}))
 _PETS = "|".join(sorted(PETS))
 _CALLED = re.compile(
-    rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>{_PEOPLE}|{_PETS}),? "
+    rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?"
+    rf"(?P<slot>{_PEOPLE}|{_PETS}),? "
     r"(?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?!I\b|I')[A-Z][\w-]+(?: [A-Z][\w-]+)?)\b(?!')"
 )
 
 
 def mentions(sentence: str) -> Iterator[Reading]:
-    """Where the speaker of a plain sentence is reached and found, and names of those around them."""
+    """Where the speaker of a plain sentence is reached and found, and who is around them."""
     for pattern in () if _PASSING.search(sentence) else _REACHED:
         match = pattern.search(sentence)
         if match is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAME: Final = r"(?!I['’])[A-Z][\w’'-]*[\w]"
+NAME: Final = r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There)\b)[A-Z][\w’'-]*[\w]"
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
 _BEGINS = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
@@ -139,8 +139,10 @@ NO_HABIT: Final = frozenset(_NO_HABIT.split())
 
 OCCUPATION: Final = (
     r"(?P<value>(?:[a-z]+(?:[ -]))?(?:[a-z]+ )?"
-    r"(?!(?:beginner|lover|believer|(?:grand)?father|(?:grand)?mother|brother|sister|daughter|member|owner|user|"
-    r"number|matter|winner|loser|early riser|talker|thinker|widower|bachelor|reader|fighter|survivor|visitor|"
+    r"(?!(?:beginner|lover|believer|(?:grand)?father|(?:grand)?mother|brother|sister|daughter|"
+    r"member|owner|user|"
+    r"number|matter|winner|loser|early riser|talker|thinker|widower|bachelor|reader|fighter|"
+    r"survivor|visitor|"
     r"regular|character|minor|neighbou?r|stranger|leader|partner|person|parent|patient|resident|"
     r"adult|participant|giant|loner|newcomer|traveller|traveler|customer|bother|former|"
     r"vegetarian|christian|human|woman|man|fan|bit)\b)"

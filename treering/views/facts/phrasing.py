@@ -1,4 +1,4 @@
-"""The phrases of a predicate: noun phrases, lists, and what of a phrase is worth keeping. No I/O."""
+"""Noun phrases, lists, and what of a phrase is worth keeping. No I/O."""
 
 from __future__ import annotations
 
@@ -78,4 +78,5 @@ def _listed(words: Sequence[str]) -> list[str]:
 
 
 def is_telling(words: Sequence[str]) -> bool:
+    """Whether one of these words is a name or a number."""
     return any(word[:1].isupper() or any(map(str.isdigit, word)) for word in words)

@@ -20,7 +20,8 @@ _OF_THEN = ("when", "before", "until", "while", "as", "after")
 
 
 _UNCERTAIN = re.compile(
-    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in|in those days|as an? (?:child|kid|boy|girl|student|teenager)|"
+    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in|in those days|as an? "
+    r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
     r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"

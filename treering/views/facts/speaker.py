@@ -1,7 +1,7 @@
 """Reads what speakers state of themselves, by the kind of the verb. No I/O.
 
-That is a habit or state ("ride a Dawes"), its end ("no longer drive"), or a change ("swapped the bike
-for a Brompton"). A verb more in a list of :mod:`treering.views.facts.verbs` is read in all of these.
+That is a habit or state ("ride a Dawes"), its end ("no longer drive"), or a change ("swapped the
+bike for a Brompton"). A verb more in a list of ``verbs`` is read in all of these.
 """
 
 from __future__ import annotations
@@ -280,5 +280,6 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
 
 
 def gone(thing: str) -> Iterator[Reading]:
+    """That a thing is not had any more, unless a pronoun stands for it."""
     if thing and thing.lower() not in _PRONOUNS:
         yield Reading(SELF, "", f"have {thing}", "ends")

@@ -36,7 +36,8 @@ _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
 _AROUND = re.compile(
-    r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|haha|btw|"
+    r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
+    r"haha|btw|"
     r"with|the|an?|of|in|on|at|to|for|and))+$"
 )
 """Words around a value that are not part of it: "Tom now"."""
@@ -44,7 +45,8 @@ _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
     r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b"
     r"|(?:please\s+)?call me\b|(?:joined|left|started|bought|sold|got|now)\b)"
-    r"|\s+(?:now\s+)?(?:because|rather than|instead of|these days|so no)\b|\s+now\s+(?:that|as|since)\b"
+    r"|\s+(?:now\s+)?(?:because|rather than|instead of|these days|so no)\b|\s+now\s+(?:that|as|"
+    r"since)\b"
 )
 """Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
 _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)")
@@ -91,8 +93,10 @@ _CLAUSES = re.compile(
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
 _UNASSERTED = re.compile(
-    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! (?:job|house|home|car)\b)|suppose\w*|"
-    r"says|they say|said(?! goodbye)|saying|told|tells|asked|asks|claim(?:s|ed)?|joke\w*|jk|kidding|story|"
+    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
+    r"(?:job|house|home|car)\b)|suppose\w*|"
+    r"says|they say|said(?! goodbye)|saying|told|tells|asked|asks|claim(?:s|ed)?|joke\w*|jk|"
+    r"kidding|story|"
     r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
 )

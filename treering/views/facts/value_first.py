@@ -51,7 +51,7 @@ VALUE_FIRST: Final = (
         f"{DOES}have",
         "holds",
         "replaced place",
-        r"^(?P<value>(?:an? |the )?[\w’'-]+(?: [\w’'-]+){0,3}?) (?:has |have )?(?:now )?"
+        r"^(?:[Aa]n? |[Tt]he )?(?P<value>[\w’'-]+(?: [\w’'-]+){0,3}?) (?:has |have )?(?:now )?"
         r"(?:replaced|taken the place of|took the place of) (?:my |our |the )?(?:old )?"
         r"(?P<gone>[\w’'-]+(?: (?!in\b|as\b|for\b|at\b|on\b)[\w’'-]+){0,2})",
         "A Brompton has taken the place of my old bike.",
@@ -80,7 +80,8 @@ VALUE_FIRST: Final = (
         "",
         "holds",
         "",
-        rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_COMMON})))(?: of choice)? ?: "
+        rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_COMMON})))(?: of "
+        rf"choice)? ?: "
         r"(?P<value>[\w’'-]+(?: [\w’'-]+){0,3})(?=[.,;(]|$)",
         "Job title: staff engineer.",
         "staff engineer",

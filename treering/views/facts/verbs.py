@@ -31,14 +31,14 @@ ADVERBS: Final = NOW | word_set(
     "apparently certainly definitely kindly"
 )
 FRONT: Final = word_set(
-    "as since after for in on at from by these nowadays lately incidentally last this "
-    "every each most during within until yesterday today recently finally having well"
+    "as since after for in on at from by these nowadays lately incidentally last this every each "
+    "most during within until yesterday today recently finally having well"
 )
 """Words with which an adverbial before the subject begins: "As of Monday I report to …"."""
 
 SUBJECTS: Final = word_set(
-    "i we you he she it they that this there who which what my our your his her its their the these "
-    "those somebody someone everybody everyone nobody"
+    "i we you he she it they that this there who which what my our your his her its their the "
+    "these those somebody someone everybody everyone nobody"
 )
 OTHERS: Final = word_set(
     "you he she they who which what there somebody someone everybody everyone nobody your his her "
@@ -64,8 +64,8 @@ PARTED: Final = word_set("sold ditched cancelled canceled binned dumped scrapped
 TAKEN: Final = word_set(
     "joined started begun began bought adopted acquired picked taken accepted enrolled opened "
     "inherited rescued rented leased landed registered subscribed fostered settled deleted "
-    "uninstalled installed unsubscribed renewed published founded launched planted hired qualified "
-    "graduated learnt learned reached earned registered insured converted naturalised baptised "
+    "uninstalled installed unsubscribed renewed published founded launched planted hired "
+    "qualified graduated learnt learned reached earned insured converted naturalised baptised "
     "recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
@@ -78,8 +78,9 @@ OWNING: Final = word_set("own drive ride")
 
 PARTICIPLES: Final = word_set(
     "been got had become come gone done made left lost sold bought found put let quit met begun "
-    "run swum sung held kept taught caught built sent spent lent won read cut hit set shut swapped "
-    "thrown grown flown known shown drawn worn sworn torn moved split brought thought felt fallen"
+    "run swum sung held kept taught caught built sent spent lent won read cut hit set shut "
+    "swapped thrown grown flown known shown drawn worn sworn torn moved split brought thought "
+    "felt fallen"
 )
 
 SWITCHED: Final = word_set(
@@ -98,9 +99,9 @@ STATUSES: Final = word_set("married engaged divorced separated widowed remarried
 WERE_ONE: Final = word_set("split separated parted divorced")
 
 CHANGED: Final = word_set(
-    "changed switched moved gone went become became climbed risen rose dropped dropped fallen fell "
-    "increased shifted turned reduced raised lowered reset set updated swapped renamed part-exchanged "
-    "traded replaced exchanged transferred upgraded"
+    "changed switched moved gone went become became climbed risen rose dropped fallen fell "
+    "increased shifted turned reduced raised lowered reset set updated swapped renamed part- "
+    "exchanged traded replaced exchanged transferred upgraded"
 )
 """What a thing of the speaker's did, or had done to it, before "to" and its new value."""
 
@@ -116,8 +117,8 @@ PHRASAL: Final = word_set("up in out over across off down back on to into with f
 PREPOSITIONS: Final = word_set(
     "in on at for with since because to from by after last this these now again instead too as "
     "which who whom when while if please lol haha btw tbh fyi yesterday today recently altogether "
-    "entirely anyway nowadays next so but than rather because through thanks until till during "
-    "via tomorrow tonight already before over every always though although then , or ever once"
+    "entirely anyway nowadays next so but than rather through thanks until till during via "
+    "tomorrow tonight already before over every always though although then , or ever once"
 )
 """Words at which a noun phrase ends."""
 
@@ -130,9 +131,9 @@ SMALL: Final = word_set(
 )
 
 NOT_A_HABIT: Final = word_set(
-    "suppose doubt fear regret apologise wonder understand reckon assume imagine prefer_not cannot "
-    "dare recall worry notice admit gather fancy bet sat lay lain swore last "
-    "appreciate respect value look wait sound"
+    "suppose doubt fear regret apologise wonder understand reckon assume imagine prefer_not "
+    "cannot dare recall worry notice admit gather fancy bet sat lay lain swore last appreciate "
+    "respect value look wait sound"
 )
 PROGRESSIVE_NOT: Final = word_set(
     "going looking thinking planning hoping trying having getting coming wondering considering "
@@ -146,18 +147,19 @@ CHOICES: Final = word_set(
 """Words before a noun that say that it is one of many: its value may be a common word."""
 
 CHOICE_NOUNS: Final = word_set(
-    "course hobby job role title diet major subject degree hint password instrument trade profession "
-    "occupation religion faith sport drink breakfast poison nickname medication surname nationality "
-    "post position pastime size shift allergy tipple dissertation thesis speciality specialty "
-    "profession star_sign starsign commute broadband provider"
+    "course hobby job role title diet major subject degree hint password instrument trade "
+    "profession occupation religion faith sport drink breakfast poison nickname medication "
+    "surname nationality post position pastime size shift allergy tipple dissertation thesis "
+    "speciality specialty star_sign starsign commute broadband provider"
 )
 """Nouns whose values are often common words."""
 
 ROLES: Final = word_set(
     "manager boss dentist doctor landlord landlady therapist gp coach tutor teacher supervisor "
-    "neighbour neighbor flatmate roommate housemate partner boyfriend girlfriend husband wife fiance "
-    "fiancee headteacher trainer physio accountant solicitor lawyer hairdresser barber optician vet "
-    "cleaner nanny plumber mechanic counsellor consultant editor agent assistant mentor"
+    "neighbour neighbor flatmate roommate housemate partner boyfriend girlfriend husband wife "
+    "fiance fiancee headteacher trainer physio accountant solicitor lawyer hairdresser barber "
+    "optician vet cleaner nanny plumber mechanic counsellor consultant editor agent assistant "
+    "mentor"
 )
 """Persons by what they are to the speaker, of whom one at a time is usual."""
 
@@ -165,21 +167,22 @@ ADJECTIVES: Final = word_set(
     "harder easier better longer shorter busier nicer bigger smaller cheaper later earlier louder "
     "great good nice bad ill sick fine overdue easy hard tight late early free busy open closed "
     "full empty old new young cute big small tall short fat thin happy sad tired angry mad lovely "
-    "kind sweet rude strict mean cool hot cold warm wet dry clean dirty broken dead alive gone away "
-    "back here there home done ready sure safe wrong right true false "
-    "slow fast quick loud quiet strange weird funny silly crazy awful terrible horrible brilliant "
-    "amazing perfect awesome different same better worse best worst cheap expensive pretty ugly rich "
-    "poor real useless useful important public private common rare simple complex okay ok alright "
-    "pregnant retired asleep awake upset pleased glad proud afraid scared worried bored boring due "
-    "available missing lost found finished valid expired full-time part-time unknown secret long "
-    "heavy light dark bright deep high low near far next close more less much many enough very "
-    "pretty super sorry welcome grateful stuck lucky keen unwell poorly nervous excited confused"
+    "kind sweet rude strict mean cool hot cold warm wet dry clean dirty broken dead alive gone "
+    "away back here there home done ready sure safe wrong right true false slow fast quick loud "
+    "quiet strange weird funny silly crazy awful terrible horrible brilliant amazing perfect "
+    "awesome different same worse best worst cheap expensive pretty ugly rich poor real useless "
+    "useful important public private common rare simple complex okay ok alright pregnant retired "
+    "asleep awake upset pleased glad proud afraid scared worried bored boring due available "
+    "missing lost found finished valid expired full-time part-time unknown secret long heavy "
+    "light dark bright deep high low near far next close more less much many enough very super "
+    "sorry welcome grateful stuck lucky keen unwell poorly nervous excited confused"
 )
 """Words after "is" that are no name and no thing, and after "I am" no lasting state."""
 
 NO_VALUES: Final = ADJECTIVES | word_set(
-    "such what like all every bit not no a an the my our his her its their this that in on at with from to of for going about "
-    "out up down off over too so quite rather really absolutely always never still almost nearly"
+    "such what like all every bit not no a an the my our his her its their this that in on at "
+    "with from to of for going about out up down off over too so quite rather really absolutely "
+    "always never still almost nearly"
 )
 """Words that no value begins with. Endings tell many more."""
 
@@ -223,14 +226,15 @@ THINGS: Final = word_set(
     "phone car bike laptop address email e-mail number password passcode pin code plate bank gym "
     "school church landline wifi broadband doctor surgery practice club team employer manager "
     "postcode username handle nickname surname name birthday anniversary flat apartment office "
-    "standup meeting lesson class shift appointment deadline favourite favorite band book film drink dish energy supplier insurer insurance pension"
+    "standup meeting lesson class shift appointment deadline favourite favorite band book film "
+    "drink dish energy supplier insurer insurance pension"
 )
 """Things of which one has one, in notes that leave out whose they are."""
 
 CHOSEN: Final = word_set("chose opted ended decided closed passed had")
 DIAGNOSED: Final = word_set(
-    "diagnosed promoted transferred reassigned seconded appointed elected made named given assigned "
-    "accepted admitted moved relocated hired prescribed put switched upgraded"
+    "diagnosed promoted transferred reassigned seconded appointed elected made named given "
+    "assigned accepted admitted moved relocated hired prescribed put switched upgraded"
 )
 """What was done to the speaker and lasts: "I was diagnosed with …"."""
 PETS: Final = word_set("dog cat puppy kitten horse rabbit parrot hamster tortoise pet")

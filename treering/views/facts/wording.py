@@ -40,9 +40,11 @@ _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _OPENER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking aside|no joke|not kidding|fun fact|true story|"
+    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking "
+    r"aside|no joke|not kidding|fun fact|true story|"
     r"(?:as|like) i (?:said|told you|mentioned|say)|to tell (?:you )?the truth|i told you|tbh|ngl|"
-    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
+    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|"
+    r"anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
     r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
     r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
     r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
@@ -55,7 +57,8 @@ _OPENER = re.compile(
     re.IGNORECASE,
 )
 _TO_THE_HEARER = re.compile(
-    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|that matters|it matters|"
+    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|"
+    r"that matters|it matters|"
     r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
     r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
@@ -126,12 +129,13 @@ _HAD_TO = re.compile(r"\bhad to (?P<verb>give up|stop|quit|sell|leave|let)\b", r
 _DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"}
 _NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
-    r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
+    r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|"
+    r"an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
     re.IGNORECASE,
 )
 
 _NO_NAME = word_set(
-    "work home bed school uni university college hospital church town court class jail prison "
+    "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed school uni university college hospital church town court class jail prison "
     "love fear hope debt peace style trouble pain tears bits time fact case general private "
     "public order person bulk cash advance common particular total touch charge need sync sales "
     "marketing engineering support finance product design research legal operations hr it slack "
