@@ -45,6 +45,9 @@ from treering.views.facts.verbs import (
 _PRONOUNS = {"it", "them", "him", "her", "that", "this", "me", "us"}
 
 
+_NO_THINGS = _PRONOUNS | {"job", "work", "school", "studies"}
+"""What one leaves that is no habit and no thing; the forms read the place of work."""
+
 _GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
 """Habits of which "I don't" says as much as "I no longer"."""
 
@@ -271,7 +274,7 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
     if rest[0].lower() == "with":  # "stopped with the coffee"
         rest = rest[1:]
     thing = noun_phrase(rest)
-    if not thing or rest[0] in PREPOSITIONS or thing.split()[0].lower() in _PRONOUNS:
+    if not thing or rest[0] in PREPOSITIONS or thing.split()[0].lower() in _NO_THINGS:
         return
     if verb in PARTED:
         yield from gone(thing)
