@@ -200,10 +200,25 @@ def test_a_subject_left_out_is_that_of_the_clause_before() -> None:
         ("my manager is now elena", "my manager is now Elena"),
         ("My number is 42, in case you need it.", "My number is 42"),
         ("i go to work by bus", "I go to work by bus"),
+        ("left tesco n joined greggs", "I left Tesco and joined Greggs"),
+        ("i know Ana, now its late", "I know Ana, now it's late"),
     ],
 )
 def test_informal_writing_is_brought_into_plain_wording(written: str, read: str) -> None:
     assert plain(written) == read
+
+
+def test_a_name_may_stand_in_the_next_sentence() -> None:
+    read = [
+        (each.slot, each.value)
+        for each in statements(entry("We got a kitten! Her name is Pickle."))
+    ]
+    assert ("kitten", "Pickle") in read
+
+
+def test_what_died_gets_nothing_new() -> None:
+    stated = statements(entry("my hamster died but got a gecko now"))
+    assert {each.subject for each in stated} == {"ana"}
 
 
 WORDS = sorted(

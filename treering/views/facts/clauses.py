@@ -176,6 +176,9 @@ def _parsed(
         return None
     word = tokens[start].lower()
     rest = tokens[start + 1 :]
+    is_doing = word.endswith("ing") and "now" in (token.lower() for token in tokens)
+    if before is not None and is_doing and rest:  # "dropped out of law, doing design now"
+        return SELF, ["am", *tokens[start:]]
     if word in ("i", "we"):
         return (SELF, rest) if rest else None
     if (
@@ -189,7 +192,9 @@ def _parsed(
     if word in OTHERS:
         return SOMEBODY, rest
     if before is not None and link.lower() not in SUBORDINATE and _goes_on(word, tokens[start:]):
-        return before, tokens[start:]
+        gets = word in ("got", "bought", "have", "adopted") and link in ("but", "so")
+        # "My hamster died but got a gecko now": the hamster did not.
+        return (SELF if gets else before), tokens[start:]
     return _of_thing(tokens[start:])
 
 
@@ -242,6 +247,8 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     if not after:
         return False
     word = after[0].lower()
+    if "now" in (token.lower() for token in after[:3]):
+        return True
     signs = ADVERBS | DETERMINERS | {"not", "been", "called", "named", "on", "at", "in", "changed"}
     return word in signs or any(map(str.isdigit, word)) or "@" in word
 

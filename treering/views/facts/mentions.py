@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from treering.views.facts.assertion import Assertion
 from treering.views.facts.phrases import SEVERAL
-from treering.views.facts.reading import Reading
 from treering.views.facts.verbs import KIN, PETS, ROLES
 
 _ADDRESS = r"(?P<value>[\w.+-]{1,64}@[\w.-]{1,64}\w|\+?\(?\d[\d ()-]{4,20}\d)"
@@ -40,17 +40,17 @@ _CALLED = re.compile(
 )
 
 
-def mentions(sentence: str) -> Iterator[Reading]:
+def mentions(sentence: str) -> Iterator[Assertion]:
     """Where the speaker of a plain sentence is reached and found, and who is around them."""
     for pattern in () if _PASSING.search(sentence) else _REACHED:
         match = pattern.search(sentence)
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
-            yield Reading("I", slot, match["value"], "begins")
+            yield Assertion("I", slot, match["value"], "begins")
     called = _CALLED.search(sentence)
     if called is not None:
         sense: Literal["begins", "holds"] = "begins" if called["new"] else "holds"
-        yield Reading("my", called["slot"], called["value"], sense)
+        yield Assertion("my", called["slot"], called["value"], sense)
     place = _FOUND.search(sentence)
     if place is not None:
-        yield Reading("I", "", place["value"], "holds")
+        yield Assertion("I", "", place["value"], "holds")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import IT, SELF, SOMEBODY, Clause
 from treering.views.facts.phrasing import noun_phrase
 from treering.views.facts.predicate import is_person, predicate_of
-from treering.views.facts.reading import Reading
 from treering.views.facts.speaker import of_speaker
 from treering.views.facts.things import of_it, of_others, of_thing, topic_of
 from treering.views.facts.verbs import (
@@ -55,8 +55,8 @@ def _is_of_past(clause: Clause) -> bool:
     return clause.subject == SELF and clause.words[:1] in (("was",), ("were",), ("had",))
 
 
-def readings(read: Sequence[Clause]) -> Iterator[Reading]:
-    """What the clauses of one sentence state, in their order."""
+def readings(read: Sequence[Clause], before: Sequence[Clause] = ()) -> Iterator[Assertion]:
+    """What the clauses of one sentence state, in their order; ``before``: those of the last one."""
     topic: str | None = None
     holding = asserted(read)
     for clause in read:
@@ -64,13 +64,13 @@ def readings(read: Sequence[Clause]) -> Iterator[Reading]:
         if clause not in holding:
             continue
         if clause.subject == SOMEBODY:
-            yield from _of_name(clause, read)
+            yield from _of_name(clause, [*before, *read])
             yield from of_others(clause)
         else:
             yield from _of_clause(clause, topic)
 
 
-def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Reading]:
+def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
     """ "His name is Bruno", after "we have a dog now"."""
     match = re.match(r"(?:[Hh]is|[Hh]er|[Ii]ts) name(?: is|'s) ([A-Z][\w'-]*)$", clause.whole)
     if match is None:
@@ -82,11 +82,11 @@ def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Reading]:
         thing = noun_phrase(had[1].split()) if had and before.subject == SELF else ""
         if thing:
             slot = "partner" if thing.startswith("someone") else thing.split()[-1]
-            yield Reading("my", slot, match[1], "holds")
+            yield Assertion("my", slot, match[1], "holds")
             return
 
 
-def _of_clause(clause: Clause, topic: str | None) -> Iterator[Reading]:
+def _of_clause(clause: Clause, topic: str | None) -> Iterator[Assertion]:
     predicate = predicate_of(clause)
     if predicate is None:
         return

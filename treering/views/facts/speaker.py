@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
 from treering.views.facts.phrasing import noun_phrase, trimmed
 from treering.views.facts.predicate import _NOT_ANY_MORE, Predicate
-from treering.views.facts.reading import Reading
 from treering.views.facts.verbs import (
     ACQUIRED,
     ADJECTIVES,
@@ -59,7 +59,7 @@ _NOT_STATUS = {"engaged": ("in", "with", "by"), "married": ("to",), "separated":
 """Words after which "engaged" and the like are not what one is to somebody."""
 
 
-def of_speaker(it: Predicate) -> Iterator[Reading]:
+def of_speaker(it: Predicate) -> Iterator[Assertion]:
     """What the speaker says of themselves."""
     verb = it.verb.lower()
     phrase = (it.verb, *it.rest)
@@ -67,16 +67,16 @@ def of_speaker(it: Predicate) -> Iterator[Reading]:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
         elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP and it.rest:
-            yield Reading(SELF, "", trimmed(phrase), "ends")
+            yield Assertion(SELF, "", trimmed(phrase), "ends")
         elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
-            yield Reading(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
+            yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
         return
     if verb in DIAGNOSED and it.auxiliaries & _DONE_TO and verb not in NAMED_ME:
         yield from _habit(phrase)
     elif verb in STATUSES and _is_status(it):
-        yield Reading(SELF, "status", verb, "begins")
+        yield Assertion(SELF, "status", verb, "begins")
     elif verb in WERE_ONE and (not it.rest or it.rest[0].lower() in {*PREPOSITIONS, "up"}):
-        yield Reading(SELF, "status", "separated" if verb == "split" else verb, "begins")
+        yield Assertion(SELF, "status", "separated" if verb == "split" else verb, "begins")
     elif verb in BECOME or (verb in NAMED_ME and "been" in it.auxiliaries):
         rest = it.rest if verb not in ("promoted", "put", "moved") else it.rest[1:]
         yield from _be(noun_phrase(rest).split())
@@ -92,7 +92,7 @@ def _is_status(it: Predicate) -> bool:
     return not it.rest or it.rest[0].lower() not in _NOT_STATUS.get(verb, ())
 
 
-def _being(phrase: Sequence[str]) -> Iterator[Reading]:
+def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
     """What the speaker is, where, with whom, or doing."""
     first = phrase[0].lower()
     if first == "back" and len(phrase) > 1:
@@ -104,7 +104,7 @@ def _being(phrase: Sequence[str]) -> Iterator[Reading]:
         yield from _stopped("quit", phrase[2:])
     elif first in ("off", "down") and len(phrase) > 1 and phrase[1].lower() not in ("for", "at"):
         if (first == "off") != (phrase[1].lower() == "to"):
-            yield Reading(SELF, "", trimmed(phrase), "holds")
+            yield Assertion(SELF, "", trimmed(phrase), "holds")
     elif first.endswith("ing"):
         if first not in PROGRESSIVE_NOT:
             yield from _habit(phrase)
@@ -114,22 +114,22 @@ def _being(phrase: Sequence[str]) -> Iterator[Reading]:
         yield from _be(phrase)
 
 
-def _be(phrase: Sequence[str]) -> Iterator[Reading]:
+def _be(phrase: Sequence[str]) -> Iterator[Assertion]:
     # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
     value = trimmed(phrase)
     if value and phrase[0].lower() not in ADJECTIVES | NO_STATE:
-        yield Reading(SELF, "", value, "holds")
+        yield Assertion(SELF, "", value, "holds")
 
 
-def _ended(it: Predicate) -> Iterator[Reading]:
+def _ended(it: Predicate) -> Iterator[Assertion]:
     """An end: "no longer drive", "don't smoke any more", "am not with O2 any longer"."""
     words = trimmed((it.verb, *it.rest))
     words = _NOT_ANY_MORE.sub("", words).strip()
     if words and it.verb.lower() not in NOT_A_HABIT | {"care", "mind", "know", "think", "want"}:
-        yield Reading(SELF, "", words, "ends")
+        yield Assertion(SELF, "", words, "ends")
 
 
-def _done(it: Predicate) -> Iterator[Reading]:
+def _done(it: Predicate) -> Iterator[Assertion]:
     """What the speaker did that lasts, or does as a habit."""
     verb, rest = it.verb.lower(), it.rest
     if verb in SWAPPED and any(word in ("for", "with") for word in rest):
@@ -164,7 +164,7 @@ def _done(it: Predicate) -> Iterator[Reading]:
         yield from _habit((it.verb, *rest))
 
 
-def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
+def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     """ "ended up going with the Honda", "opted for decaf", "decided to go with Vodafone"."""
     lower = [word.lower() for word in rest]
     if (verb == "ended" and lower[:1] == ["up"]) or (
@@ -181,28 +181,28 @@ def _is_past(verb: str) -> bool:
     return verb in NO_HABIT | NOT_A_HABIT or (verb.endswith("ed") and verb not in ("need", "feed"))
 
 
-def _habit(phrase: Sequence[str]) -> Iterator[Reading]:
+def _habit(phrase: Sequence[str]) -> Iterator[Assertion]:
     value = trimmed(phrase)
     if len(phrase) == 1:
         if phrase[0].lower() in HABITS.split():
-            yield Reading(SELF, "", phrase[0], "holds")
+            yield Assertion(SELF, "", phrase[0], "holds")
     elif phrase[0].lower() in OWNING and phrase[1].lower() in DETERMINERS | {"the"}:
-        yield Reading(SELF, "", f"have {trimmed(phrase[1:])}", "holds")
-        yield Reading(SELF, "", value, "holds")
+        yield Assertion(SELF, "", f"have {trimmed(phrase[1:])}", "holds")
+        yield Assertion(SELF, "", value, "holds")
     elif " " in value and phrase[1].lower() not in ("it", "that", "this", "them"):
-        yield Reading(SELF, "", value, "holds")
+        yield Assertion(SELF, "", value, "holds")
 
 
-def swapped(rest: Sequence[str]) -> Iterator[Reading]:
+def swapped(rest: Sequence[str]) -> Iterator[Assertion]:
     """ "the Xbox for a Steam Deck": what is gone, and what is there in its place."""
     at = max(place for place, word in enumerate(rest) if word in ("for", "with"))
     old, new = noun_phrase(rest[:at]), noun_phrase(rest[at + 1 :])
     if old and new:
-        yield Reading(SELF, "", f"have {new}", "holds")
-        yield Reading(SELF, "", f"have {old}", "ends")
+        yield Assertion(SELF, "", f"have {new}", "holds")
+        yield Assertion(SELF, "", f"have {old}", "ends")
 
 
-def switched(it: Predicate) -> Iterator[Reading]:
+def switched(it: Predicate) -> Iterator[Assertion]:
     """ "my major from biology to geology", "from the piano to the cello", "over to Giffgaff"."""
     rest = it.rest
     at = towards(rest)
@@ -216,15 +216,15 @@ def switched(it: Predicate) -> Iterator[Reading]:
     thing = noun_phrase(rest) if is_thing else ""
     thing = thing.removeprefix("the ")
     if thing:
-        yield Reading(SELF, thing, new, "begins")
+        yield Assertion(SELF, thing, new, "begins")
         return
     if it.verb in ("moved", "relocated"):
         return  # to a place or a team, as the forms know
-    yield Reading(SELF, "", f"use {new}", "holds")
+    yield Assertion(SELF, "", f"use {new}", "holds")
     if "from" in rest[:at]:
         old = noun_phrase(rest[rest.index("from") + 1 : at])
         if old:
-            yield Reading(SELF, "", f"use {old}", "ends")
+            yield Assertion(SELF, "", f"use {old}", "ends")
 
 
 def towards(rest: Sequence[str]) -> int | None:
@@ -237,7 +237,7 @@ def towards(rest: Sequence[str]) -> int | None:
     return None
 
 
-def _parted_phrase(it: Predicate) -> Iterator[Reading]:
+def _parted_phrase(it: Predicate) -> Iterator[Assertion]:
     """Verbs of two words: "gave up meat", "got rid of Netflix", "let the caravan go"."""
     verb, rest = it.verb.lower(), it.rest
     lower = [word.lower() for word in rest]
@@ -262,14 +262,14 @@ def _parted_phrase(it: Predicate) -> Iterator[Reading]:
         yield from _habit(("have", *rest))
 
 
-def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
+def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     """ "stopped taking sugar in my tea", "quit the gym", "sold the Corsa"."""
     if not rest:
         return
     if rest[0].lower().endswith("ing"):
         value = trimmed(rest)
         if value:
-            yield Reading(SELF, "", value, "ends")
+            yield Assertion(SELF, "", value, "ends")
         return
     if rest[0].lower() == "with":  # "stopped with the coffee"
         rest = rest[1:]
@@ -279,10 +279,10 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Reading]:
     if verb in PARTED:
         yield from gone(thing)
     elif verb in ("quit", "stopped"):
-        yield Reading(SELF, "", OBJECTS.get(thing.casefold(), thing), "ends")
+        yield Assertion(SELF, "", OBJECTS.get(thing.casefold(), thing), "ends")
 
 
-def gone(thing: str) -> Iterator[Reading]:
+def gone(thing: str) -> Iterator[Assertion]:
     """That a thing is not had any more, unless a pronoun stands for it."""
     if thing and thing.lower() not in _PRONOUNS:
-        yield Reading(SELF, "", f"have {thing}", "ends")
+        yield Assertion(SELF, "", f"have {thing}", "ends")

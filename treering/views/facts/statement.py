@@ -31,7 +31,10 @@ MAX_NOTE_CHARS: Final = 600
 MAX_SENTENCE_CHARS: Final = 300
 BOTS: Final = frozenset({"assistant", "system", "tool"})
 
-_TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St"))
+_TITLE = "|".join(
+    rf"(?<=\b{title})"
+    for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "dr", "mr", "mrs", "prof")
+)
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
@@ -91,11 +94,14 @@ _CLAUSES = re.compile(
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
-_OF_ONESELF = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b")
+_OF_ONESELF = re.compile(
+    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
+)
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
-    r"says|they say|said(?! goodbye)|saying|told|tells|asked|asks|claim(?:s|ed)?|joke\w*|jk|"
+    r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
+    r"claim(?:s|ed)?|joke\w*|jk|"
     r"kidding|story|"
     r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
@@ -131,6 +137,7 @@ def statements(entry: Entry) -> list[Statement]:
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
+    before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
     for match in _SENTENCE.finditer(text):
         written = match[0].strip()
         if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
@@ -138,8 +145,13 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
-        read = (*_by_forms(sentence, speaker), *_by_clauses(sentence, speaker, is_casual=casual))
-        for statement in _merged(read):
+        read = _clauses_of(sentence)
+        stated = (
+            *_by_forms(sentence, speaker),
+            *_by_clauses(sentence, read, before, speaker, is_casual=casual),
+        )
+        before = read
+        for statement in _merged(stated):
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
 
@@ -199,15 +211,31 @@ def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _by_clauses(sentence: str, speaker: str, *, is_casual: bool) -> Iterator[Statement]:
+def _clauses_of(sentence: str) -> list[Clause]:
+    """The clauses of a sentence that may state something of its speaker; none of most others."""
+    return clauses(sentence) if _may_state(sentence) else []
+
+
+def _may_state(sentence: str) -> bool:
+    """Whether a sentence speaks of its speaker, and as of what is so."""
+    return _OF_ONESELF.search(sentence) is not None and _UNASSERTED.search(sentence) is None
+
+
+def _by_clauses(
+    sentence: str,
+    read: Sequence[Clause],
+    before: Sequence[Clause],
+    speaker: str,
+    *,
+    is_casual: bool,
+) -> Iterator[Statement]:
     """What the clauses of a sentence state of the speaker and of what is theirs."""
-    if _OF_ONESELF.search(sentence) is None or _UNASSERTED.search(sentence) is not None:
+    if not _may_state(sentence):
         return
-    read = clauses(sentence)
     for clause in asserted(read):
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read)):
+    for reading in (*mentions(sentence), *readings(read, before)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
         if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF, Clause
 from treering.views.facts.phrasing import is_telling, noun_phrase, trimmed
 from treering.views.facts.predicate import Predicate
-from treering.views.facts.reading import Reading
 from treering.views.facts.speaker import gone, swapped, switched, towards
 from treering.views.facts.verbs import (
     ADJECTIVES,
@@ -36,9 +36,11 @@ _PASSIVE = BE | {"was", "were", "got"}
 _PEOPLE = ROLES | KIN
 
 
-def of_it(it: Predicate, topic: str | None) -> Iterator[Reading]:
+def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
     """ "It's Harlow now", after "changed my surname"."""
     phrase = (it.verb, *it.rest)
+    if it.verb.lower() in ("all", "only") and it.rest:
+        phrase = it.rest
     if it.is_negated or not (it.auxiliaries & (BE | HAVE) or it.verb == "became"):
         return
     if it.verb.lower() in ("become", "became"):
@@ -47,9 +49,9 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Reading]:
     if not value or value.lower() in NO_VALUES:
         return
     if topic is not None:
-        yield Reading("my", topic, value, "begins")
+        yield Assertion("my", topic, value, "begins")
     elif it.is_now and phrase[0].lower() not in ADJECTIVES:
-        yield Reading(SELF, "", value, "holds")
+        yield Assertion(SELF, "", value, "holds")
 
 
 def topic_of(clause: Clause) -> str | None:
@@ -71,7 +73,7 @@ def _bare(noun: str) -> str:
     return re.sub(r"^(?:new|old|current|latest|own) ", "", noun)
 
 
-def of_others(clause: Clause) -> Iterator[Reading]:
+def of_others(clause: Clause) -> Iterator[Assertion]:
     """What somebody did to the speaker: "they made me treasurer", "put me on a diet"."""
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
@@ -96,11 +98,11 @@ def of_others(clause: Clause) -> Iterator[Reading]:
             and value.lower() not in NO_VALUES
             and not after[0].lower().endswith(("ing", "ed"))
         ):
-            yield Reading(SELF, "", value, "holds")
+            yield Assertion(SELF, "", value, "holds")
         return
 
 
-def of_thing(name: str, it: Predicate) -> Iterator[Reading]:
+def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
     """What is said of something: "my dentist is now Dr Wu", "the Raleigh was stolen"."""
     determiner, _, noun = name.partition(" ")
     owned = determiner.lower() in ("my", "our")
@@ -123,7 +125,7 @@ def of_thing(name: str, it: Predicate) -> Iterator[Reading]:
         yield from _does(noun, it)
 
 
-def _moved(noun: str, owned: bool, it: Predicate) -> Iterator[Reading]:
+def _moved(noun: str, owned: bool, it: Predicate) -> Iterator[Assertion]:
     at = towards(it.rest)
     if at is None:
         return
@@ -136,10 +138,10 @@ def _moved(noun: str, owned: bool, it: Predicate) -> Iterator[Reading]:
         if owned and new.lower() in ("auction", "charity", "the tip", "the dump", "heaven"):
             yield from gone(noun_phrase(noun.split()))
     elif owned and noun.split()[-1].lower() not in _PEOPLE:
-        yield Reading("my", _bare(noun), new, "begins")
+        yield Assertion("my", _bare(noun), new, "begins")
 
 
-def _is(noun: str, it: Predicate) -> Iterator[Reading]:
+def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
     """A value of something of the speaker's, in a slot of its own where the value is one."""
     phrase = (it.verb, *it.rest)
     words = [word.lower() for word in phrase]
@@ -150,13 +152,13 @@ def _is(noun: str, it: Predicate) -> Iterator[Reading]:
     elif it.is_negated:
         return
     if words[0] in ("called", "named") and len(phrase) > 1:
-        yield Reading("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
+        yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
         return
     is_new = noun.startswith("new ") or it.is_now
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_new:
         value = noun_phrase(phrase[1:])
         if value:
-            yield Reading("my", f"{_bare(noun)} {words[0]}", value, "begins")
+            yield Assertion("my", f"{_bare(noun)} {words[0]}", value, "begins")
         return
     if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
         return
@@ -167,9 +169,9 @@ def _is(noun: str, it: Predicate) -> Iterator[Reading]:
         return
     new = is_new or "no longer" in it.auxiliaries
     if _is_value(noun, value):
-        yield Reading("my", _bare(noun), value, "begins" if new else "holds")
+        yield Assertion("my", _bare(noun), value, "begins" if new else "holds")
     elif words[0] not in ADJECTIVES:
-        yield Reading(f"my {_bare(noun)}", "", trimmed(phrase), "holds")
+        yield Assertion(f"my {_bare(noun)}", "", trimmed(phrase), "holds")
 
 
 def _is_value(noun: str, value: str) -> bool:
@@ -187,7 +189,7 @@ def _is_value(noun: str, value: str) -> bool:
     return is_choice and re.search(r"(?:ed|able|ful|ous|ly)$", words[0]) is None
 
 
-def _does(noun: str, it: Predicate) -> Iterator[Reading]:
+def _does(noun: str, it: Predicate) -> Iterator[Assertion]:
     """ "My walking group meets on Fridays now"."""
     words = list(it.rest)
     verb = it.verb.lower()
@@ -196,4 +198,4 @@ def _does(noun: str, it: Predicate) -> Iterator[Reading]:
     value = noun_phrase(words)
     if value and len(it.rest) > len(words):
         sense: Literal["begins", "holds"] = "begins" if it.is_now else "holds"
-        yield Reading("my", f"{_bare(noun)} {verb}", value, sense)
+        yield Assertion("my", f"{_bare(noun)} {verb}", value, sense)

@@ -101,7 +101,7 @@ WERE_ONE: Final = word_set("split separated parted divorced")
 CHANGED: Final = word_set(
     "changed switched moved gone went become became climbed risen rose dropped fallen fell "
     "increased shifted turned reduced raised lowered reset set updated swapped renamed part- "
-    "exchanged traded replaced exchanged transferred upgraded"
+    "exchanged traded replaced transferred upgraded"
 )
 """What a thing of the speaker's did, or had done to it, before "to" and its new value."""
 
@@ -147,10 +147,10 @@ CHOICES: Final = word_set(
 """Words before a noun that say that it is one of many: its value may be a common word."""
 
 CHOICE_NOUNS: Final = word_set(
-    "course hobby job role title diet major subject degree hint password instrument trade "
-    "profession occupation religion faith sport drink breakfast poison nickname medication "
-    "surname nationality post position pastime size shift allergy tipple dissertation thesis "
-    "speciality specialty star_sign starsign commute broadband provider"
+    "pronouns topic hair course hobby job role title diet major subject degree hint password "
+    "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
+    "medication surname nationality post position pastime size shift allergy tipple dissertation "
+    "thesis speciality specialty star_sign starsign commute broadband provider"
 )
 """Nouns whose values are often common words."""
 
@@ -223,11 +223,11 @@ DANGLING: Final = word_set(
 """Words that no value ends with."""
 
 THINGS: Final = word_set(
-    "phone car bike laptop address email e-mail number password passcode pin code plate bank gym "
-    "school church landline wifi broadband doctor surgery practice club team employer manager "
-    "postcode username handle nickname surname name birthday anniversary flat apartment office "
-    "standup meeting lesson class shift appointment deadline favourite favorite band book film "
-    "drink dish energy supplier insurer insurance pension"
+    "pronouns phone car bike laptop address email e-mail number password passcode pin code plate "
+    "bank gym school church landline wifi broadband doctor surgery practice club team employer "
+    "manager postcode username handle nickname surname name birthday anniversary flat apartment "
+    "office standup meeting lesson class shift appointment deadline favourite favorite band book "
+    "film drink dish energy supplier insurer insurance pension"
 )
 """Things of which one has one, in notes that leave out whose they are."""
 

@@ -34,11 +34,24 @@ _CONTRACTED: Final = {
     "cause": "because",
     "bc": "because",
     "u": "you",
+    "n": "and",
+    "w": "with",
+    "hes": "he's",
+    "shes": "she's",
+    "theyre": "they're",
+    "fav": "favourite",
+    "fave": "favourite",
 }
 _ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
+_UNMARKED = re.compile(
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
+    r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
+)
+"""Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
+
 _OPENER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking "
     r"aside|no joke|not kidding|fun fact|true story|"
@@ -74,7 +87,8 @@ _DROPPED = re.compile(
     r"dropped|changed|replaced|retired|adopted|became|become|took up|taken up|picked up|ditched|"
     r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
-    r"begun|ended up|closed on|signed (?:up|with|for)|took|passed|chose|opted|went|"
+    r"begun|finished|completed|ended up|closed on|took|"
+    r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
     re.IGNORECASE,
 )
@@ -84,7 +98,7 @@ _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakf
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
     rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
-    r"(?: is\b|'s\b| changed\b| has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
+    r"(?: is\b| are\b|'s\b| changed\b| has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
     r" works\b| started\b| died\b| passed\b| turned\b))",
     re.IGNORECASE,
 )
@@ -135,27 +149,27 @@ _DROPPED_BE = re.compile(
 )
 
 _NO_NAME = word_set(
-    "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed school uni university college hospital church town court class jail prison "
-    "love fear hope debt peace style trouble pain tears bits time fact case general private "
-    "public order person bulk cash advance common particular total touch charge need sync sales "
-    "marketing engineering support finance product design research legal operations hr it slack "
-    "teams zoom discord notion jira github gitlab spotify gmail outlook linux ubuntu windows mac "
-    "android ios python rust java kotlin typescript javascript react postgres mysql sqlite "
-    "kubernetes docker aws azure figma linear asana trello signal whatsapp telegram firefox "
-    "chrome vim emacs obsidian evernote go swift plan phase stage chapter part level version "
-    "night nights weekends weekend lunch dinner breakfast tea coffee first last least most best "
-    "worst once all both free ease risk rest sea noon midnight dawn dusk half january february "
-    "march april may june july august september october november december spring summer autumn "
-    "winter fall monday tuesday wednesday thursday friday saturday sunday today tomorrow "
-    "yesterday next this that these those here there now then me you him her us them i we he she "
-    "they my our your his its their the a an some any no one two three four five six seven eight "
-    "nine ten eleven twelve good bad better being doing going getting having and or but not never "
-    "just so as if of on in at to from by with for about over up down off out back again more "
-    "less full please ever what which who where when how why people everyone someone anyone "
-    "nothing something everything anything friends family mum mom dad work. remote home-office "
-    "meat fish dairy gluten new old another other each every several many few lots stuff things "
-    "fun luck health stress kids sleep bread politics money music software code science art "
-    "history law"
+    "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed "
+    "school uni university college hospital church town court class jail prison love fear hope "
+    "debt peace style trouble pain tears bits time fact case general private public order person "
+    "bulk cash advance common particular total touch charge need sync sales marketing engineering "
+    "support finance product design research legal operations hr it slack teams zoom discord "
+    "notion jira github gitlab spotify gmail outlook linux ubuntu windows mac android ios python "
+    "rust java kotlin typescript javascript react postgres mysql sqlite kubernetes docker aws "
+    "azure figma linear asana trello signal whatsapp telegram firefox chrome vim emacs obsidian "
+    "evernote go swift plan phase stage chapter part level version night nights weekends weekend "
+    "lunch dinner breakfast tea coffee first last least most best worst once all both free ease "
+    "risk rest sea noon midnight dawn dusk half january february march april may june july august "
+    "september october november december spring summer autumn winter fall monday tuesday "
+    "wednesday thursday friday saturday sunday today tomorrow yesterday next this that these "
+    "those here there now then me you him her us them i we he she they my our your his its their "
+    "the a an some any no one two three four five six seven eight nine ten eleven twelve good bad "
+    "better being doing going getting having and or but not never just so as if of on in at to "
+    "from by with for about over up down off out back again more less full please ever what which "
+    "who where when how why people everyone someone anyone nothing something everything anything "
+    "friends family mum mom dad work. remote home-office meat fish dairy gluten new old another "
+    "other each every several many few lots stuff things fun luck health stress kids sleep bread "
+    "politics money music software code science art history law"
 )
 """Words after a preposition that are no names, though they have no article."""
 
@@ -193,6 +207,7 @@ def plain(sentence: str) -> str:
     text = sentence.replace("’", "'").replace(" - ", ", ")
     if casual:
         text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
+        text = _UNMARKED.sub("'", text)
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
     text = _AS_OF.sub(" now", _OPENER.sub("", text))
@@ -209,8 +224,9 @@ def plain(sentence: str) -> str:
 
 
 def is_casual(sentence: str) -> bool:
-    """Whether a sentence is written without capitals, names included."""
-    return not any(map(str.isupper, sentence))
+    """Whether a sentence is typed without capitals, or but for those of some names."""
+    first = next(filter(str.isalpha, sentence), "")
+    return first.islower() and re.search(r"\bI\b", sentence) is None
 
 
 def _names(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Assertion:
     """What a clause states. ``subject`` is ``"I"``, or the words for something, as "my dentist".
 
     The slot is empty for habits and states: their value says all, its first word being the verb.
