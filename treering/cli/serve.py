@@ -99,7 +99,7 @@ def serve(
         bool,
         typer.Option(
             "--behind-proxy",
-            help="Without keys, answer what a reverse proxy passes on, too: it decides who may ask.",
+            help="Without keys, answer what a reverse proxy passes on: it decides who may ask.",
         ),
     ] = False,
 ) -> None:
