@@ -383,14 +383,10 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self) -> None:
-        if self._path.is_dir():
-            raise JournalError(f"{self._path} is a folder; give the path of a file")
-        if not self._path.parent.is_dir():
-            raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        first_look.refuse_a_log_without_its_file(self._file)
         try:
+            self._refuse_other_places()
             self._inode = opened.enter(self._file)
-        except PermissionError as error:
+        except PermissionError as error:  # of the file, or of a folder that may not be looked into
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
@@ -413,6 +409,14 @@ class SqliteDatabase:
                 self.write() as writer,
             ):
                 self._migrate(writer, migrations)
+
+    def _refuse_other_places(self) -> None:
+        """Raise JournalError where no memory can be."""
+        if self._path.is_dir():
+            raise JournalError(f"{self._path} is a folder; give the path of a file")
+        if not self._path.parent.is_dir():
+            raise JournalError(f"{self._path.parent} is not a folder; create it first")
+        first_look.refuse_a_log_without_its_file(self._file)
 
     def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
         """Apply the migrations that the file lacks, all in the one transaction."""
