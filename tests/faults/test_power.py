@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.embedders import HashingEmbedder
 from tests.faults.conftest import Note
 from treering import Memory
 from treering.errors import TreeringError
+from treering.journal.sqlite import SqliteDatabase
 
 SECTOR = 512
 Files = tuple[bytes, bytes]
@@ -50,6 +52,13 @@ def cuts(before: Files, after: Files, rng: random.Random) -> Files:
     if rng.random() < 0.5:
         return torn(before[0], after[0], rng), before[1]
     return after[0], torn(before[1], after[1], rng)
+
+
+def test_every_commit_waits_until_the_drive_has_it(path: Path) -> None:
+    """On macOS ``fsync`` leaves it in the drive's cache; elsewhere SQLite ignores two of these."""
+    with closing(SqliteDatabase(path)) as database, database.read() as reader:
+        for setting, value in (("synchronous", 2), ("fullfsync", 1), ("checkpoint_fullfsync", 1)):
+            assert reader.row(f"PRAGMA {setting}") == (value,), setting
 
 
 @pytest.mark.timeout(1_200)
