@@ -1,4 +1,4 @@
-"""The page on reliability: its figures are those of kept runs, and all tests that it names exist."""
+"""The page on reliability: its figures are of kept runs, and every test that it names exists."""
 
 from __future__ import annotations
 
