@@ -146,7 +146,7 @@ def test_every_commit_waits_until_the_drive_has_it(path: Path) -> None:
 def test_a_power_cut_loses_nothing_that_was_acknowledged(
     path: Path, watch: Watch, rng: random.Random, rounds: Callable[[int], int], note: Note
 ) -> None:
-    count, tried, checkpoints, number = rounds(24), 0, 0, 0
+    count, tried, checkpoints, number = rounds(12), 0, 0, 0
     with Memory.open(path, embedder=HashingEmbedder(), llm="none") as memory:
         while tried < count:
             number += 1
