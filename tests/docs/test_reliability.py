@@ -50,6 +50,28 @@ def test_a_failed_run_is_published_as_one() -> None:
     assert "2026-01-02 with seed 8: failed" in faults.report([failed, clean])
 
 
+def test_a_run_that_is_kept_is_in_the_file_and_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 'def test_it(note): note("cuts", cuts=7, lost=0)\n'
+    for name in ("random", "fixed"):
+        text = f"from tests.faults.conftest import note\n{tried if name == 'random' else ''}"
+        (tmp_path / f"test_{name}.py").write_text(f"{text}def test_{name}(): pass\n", "utf-8")
+    monkeypatch.setattr(faults, "RANDOM", (str(tmp_path / "test_random.py"),))
+    monkeypatch.setattr(faults, "FIXED", (str(tmp_path / "test_fixed.py"),))
+    monkeypatch.setattr(faults, "RUNS", tmp_path / "runs.jsonl")
+    monkeypatch.setattr(faults, "PAGE", tmp_path / "page.md")
+    monkeypatch.setenv("TREERING_FAULT_SEED", "22")
+    faults.PAGE.write_text("Before.\n<!-- faults -->\n<!-- /faults -->\nAfter.\n", "utf-8")
+    assert faults.main(["--keep"]) == 0
+    [run] = faults.kept_runs()
+    assert (run.clean, run.tests, run.seed) == (True, 3, 22)
+    page = faults.PAGE.read_text("utf-8")
+    assert "| cuts | 7 cuts, 0 lost |" in page
+    assert page.startswith("Before.")
+    assert page.endswith("After.\n")
+
+
 HANGING = """
 import subprocess, sys
 def test_hangs():
