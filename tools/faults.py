@@ -4,7 +4,7 @@ Every test of ``tests/faults`` and those of bounds and broken models; the random
 rounds. ``$TREERING_FAULT_ROUNDS`` says how many times as many as in an ordinary run, and
 ``$TREERING_FAULT_SEED`` repeats a run. Exit code 1 if anything was lost, leaked or broken.
 
-``--keep`` (``make faults KEEP=1``) appends the run to ``benchmarks/results/faults.jsonl`` and
+``--keep`` (``make faults KEEP=1``) appends the run to ``benchmarks/faults.jsonl`` and
 writes the last ones into ``docs/explanation/reliability.md``; ``--page`` does only the latter.
 """
 
@@ -28,7 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = ROOT / "benchmarks" / "results" / "faults.jsonl"
+RUNS = ROOT / "benchmarks" / "faults.jsonl"
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BLOCK = ("<!-- faults -->", "<!-- /faults -->")
 
