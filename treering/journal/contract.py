@@ -13,6 +13,9 @@ from typing import Any, Protocol
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
 
+Patch = tuple[int, bytes]
+"""Bytes of a value that are overwritten: where they begin in it, and what stands there then."""
+
 
 class Reader(Protocol):
     """A consistent state of the database."""
@@ -23,6 +26,10 @@ class Reader(Protocol):
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """The first row of a query, or None."""
+        ...
+
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
 
@@ -39,6 +46,13 @@ class Writer(Reader, Protocol):
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
+        ...
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """Overwrite parts of a large value where it stands; it keeps its size.
+
+        Raises JournalCorrupt if it is missing or too short.
+        """
         ...
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from treering.errors import DimensionMismatch, UnknownName
-from treering.journal.contract import Database, Reader, Row, Value, Writer
+from treering.journal.contract import Database, Patch, Reader, Row, Value, Writer
 
 NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
@@ -124,6 +124,10 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.row(sql, params)
 
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """See ``Reader``."""
+        return self._reader.part(table, column, identity, start, size)
+
 
 class SpaceWriter(SpaceReader):
     """The write transaction of one space; a ``Writer`` of its database."""
@@ -160,6 +164,10 @@ class SpaceWriter(SpaceReader):
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         self._writer.many(sql, params)
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """See ``Writer``."""
+        self._writer.patch(table, column, identity, patches)
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
@@ -250,6 +258,12 @@ def read_state(reader: Reader, name: str) -> SpaceState:
 def _model(columns: Row) -> EmbeddingModel | None:
     identity, name, dimension = columns
     return None if identity is None else EmbeddingModel(int(identity), str(name), int(dimension))
+
+
+def all_models(reader: Reader) -> list[EmbeddingModel]:
+    """The models of all spaces."""
+    rows = reader.rows("SELECT id, name, dimension FROM model ORDER BY id")
+    return [EmbeddingModel(int(row[0]), str(row[1]), int(row[2])) for row in rows]
 
 
 def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:

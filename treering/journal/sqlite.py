@@ -26,7 +26,7 @@ from treering.errors import (
     JournalVersionError,
 )
 from treering.journal import failures, first_look, opened, scrub, storage, takeover
-from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.contract import Patch, Reader, Row, Value, Writer
 from treering.journal.failures import no_permission, translated
 
 log = logging.getLogger("treering")
@@ -69,6 +69,23 @@ class _Transaction:
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         with translated(self._path):
             self._connection.executemany(sql, params)
+
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, identity, readonly=True) as value,
+        ):
+            if value is None:
+                return b""
+            value.seek(min(start, len(value)))
+            return value.read(size)
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
+        ):
+            scrub.overwrite(value, patches)
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
@@ -421,9 +438,11 @@ class SqliteDatabase:
         """Move what a file of an older layout holds, and rewrite the file once."""
         with self.read() as reader:
             is_due = takeover.is_due(reader)
+            is_rewritten = takeover.needs_rewriting(reader)
         if is_due:
-            # What is dropped need not be zeroed: the rewritten file is without it.
-            with self._changed(foreign_keys="OFF", secure_delete="OFF"):
+            # A file that is rewritten then is without what is dropped, which need not be zeroed.
+            secure = "OFF" if is_rewritten else "ON"
+            with self._changed(foreign_keys="OFF", secure_delete=secure):
                 takeover.run(self, self.url)
             with self.read() as reader:
                 is_due = storage.is_rewrite_due(reader)

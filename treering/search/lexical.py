@@ -48,12 +48,13 @@ class PostingRun:
     ) -> PostingRun:
         """Postings in any order, those of one term by row, as a run."""
         order = _argsort32(terms)
-        return cls._sorted(terms[order], rows[order], counts[order])
+        return cls.in_order(terms[order], rows[order], counts[order])
 
     @classmethod
-    def _sorted(
+    def in_order(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
     ) -> PostingRun:
+        """Postings that are sorted by term, and those of one term by row, as a run."""
         first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
         starts = np.append(first, len(terms)).astype(np.int64)
         return cls(terms[first], starts, rows, counts)
@@ -75,7 +76,7 @@ class PostingRun:
         """The postings of the rows that are ``alive``, under their new ``number``."""
         keep = alive[self.rows]
         rows = number[self.rows[keep]]
-        return self._sorted(self.flat_terms()[keep], rows, self.counts[keep])
+        return self.in_order(self.flat_terms()[keep], rows, self.counts[keep])
 
 
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
