@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treering.embed.quantised import quantised
 from treering.errors import JournalCorrupt
 from treering.journal import blocks, vector_blocks
 from treering.journal.contract import Reader, Writer
@@ -95,7 +96,7 @@ class Blocks:
 
     @staticmethod
     def _codes(vector: bytes) -> list[bytes]:
-        codes, _ = vector_blocks.quantised(np.frombuffer(vector, np.float32)[None])
+        codes, _ = quantised(np.frombuffer(vector, np.float32)[None])
         return [codes.tobytes()]
 
 
