@@ -76,6 +76,9 @@ def run(database: Database, name: str) -> None:
 
     Raises JournalFull, JournalBusy, JournalCorrupt; what was moved before stays moved.
     """
+    with database.write() as writer:
+        if _drop_empty(writer):  # a new file: nothing is to be moved
+            return
     news = _News(name)
     for table, key in (*_KEYS.items(), ("listed_fragment", "id")):
         while True:
@@ -102,6 +105,16 @@ class _News:
             log.warning(
                 "%s is taken over: %s, %d %%", self._name, table.removeprefix("listed_"), percent
             )
+
+
+def _drop_empty(writer: Writer) -> bool:
+    """Drop the tables of old layouts if they hold nothing."""
+    tables = [table for table in (*reversed(_KEYS), *_LISTED) if _has(writer, table)]
+    if any(writer.row(f"SELECT 1 FROM {table} LIMIT 1") is not None for table in tables):
+        return False
+    for table in tables:
+        writer.execute(f"DROP TABLE {table}")
+    return True
 
 
 def _end_of(writer: Writer, table: str) -> None:
