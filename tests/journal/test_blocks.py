@@ -175,8 +175,8 @@ def test_a_block_is_as_large_as_the_half_of_what_is_there_up_to_a_limit() -> Non
         with file.read() as reader:
             slots = [int(row[0]) for row in reader.rows("SELECT slots FROM block ORDER BY id")]
             is_sorted = [row[0] for row in reader.rows("SELECT sorted FROM block ORDER BY id")]
-    assert slots == [1, 4, 4, 4, 6, 9, 14, 21, 31, 47, 64, 64, 64]
-    assert is_sorted == [1] * 12 + [0]
+    assert slots == [1, 2, 2, 2, 3, 5, 7, 11, 16, 24, 36, 54, 64, 64, 64]
+    assert is_sorted == [1] * 14 + [0]
 
 
 @pytest.mark.parametrize(

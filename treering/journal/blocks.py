@@ -30,7 +30,7 @@ MOST_POSTINGS: Final = 1 << 19
 SPARE: Final = 1.125
 """Room for postings beyond what the fragments at hand lead to expect."""
 
-FEWEST_SLOTS: Final = 4
+FEWEST_SLOTS: Final = 2
 _LOOKED_AT: Final = 64  # slots read at first where the new ones of a block are looked for
 _PAGE: Final = 500  # entries asked for at a time
 
