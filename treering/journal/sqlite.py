@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from treering import forks
 from treering.errors import (
@@ -137,11 +137,9 @@ class SqliteDatabase:
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._idle = threading.Condition()  # protects _connections, _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
-        self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
-        self._scrubs = scrub.ScrubQueue()
         _databases.add(self)
         try:
             with self._entered():
@@ -175,7 +173,7 @@ class SqliteDatabase:
     def write(self) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
-        with self._writing, self._entered():
+        with self._queues.writing, self._entered():
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
@@ -199,7 +197,7 @@ class SqliteDatabase:
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
-        return self._scrubs.erasing()
+        return self._queues.scrubs.erasing()
 
     def scrub(
         self,
@@ -213,7 +211,7 @@ class SqliteDatabase:
         A rewrite is done at once if the file is small, else if ``patient``.
         """
         self._take_lost_locks_again()
-        return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
+        return self._queues.scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
@@ -349,7 +347,7 @@ class SqliteDatabase:
         way; if one was, they are left as they are for ever, and the file is refused.
         """
         is_usable = forks.was_quiet() or not self._inside
-        self._writing, self._idle = threading.RLock(), threading.Condition()
+        self._idle = threading.Condition()
         self._inside.clear()
         if is_usable:
             self._drop_connections()
@@ -431,6 +429,7 @@ class SqliteDatabase:
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
+        self._queues = _queues_of(self._inode)
         if self._file.stat().st_size > 0:
             first_look.refuse_other_files(self._file, self._path)
         migrations = _migrations()
@@ -480,7 +479,7 @@ class SqliteDatabase:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy."""
         with self.write() as writer:
             storage.drop_blanked(writer)
-        with self._writing, self._entered():
+        with self._queues.writing, self._entered():
             self._ensure_in_place()
             with translated(self._path):
                 self._connection().execute("VACUUM")
@@ -490,7 +489,7 @@ class SqliteDatabase:
         deadline = time.monotonic() + wait_s
         while True:
             with (
-                self._writing,
+                self._queues.writing,
                 self._entered(),
                 self._changed(busy_timeout=scrub.WAIT_S * 1000),
                 translated(self._path),
@@ -519,6 +518,30 @@ class SqliteDatabase:
     def _files(self) -> list[Path]:
         names = (self._file, Path(f"{self._file}-wal"))
         return [file for file in names if file.is_file()]
+
+
+class _Queues:
+    """What all databases of one file share in a process: threads queue here, and do not poll it."""
+
+    def __init__(self) -> None:
+        self.scrubs = scrub.ScrubQueue()
+        self._begin()
+        forks.renew_in_child(self, _Queues._begin)
+
+    def _begin(self) -> None:
+        self.writing = threading.RLock()
+
+
+_queues: WeakValueDictionary[opened.Inode, _Queues] = WeakValueDictionary()
+_finding = threading.Lock()  # protects _queues
+
+
+def _queues_of(inode: opened.Inode) -> _Queues:
+    with _finding:
+        queues = _queues.get(inode)
+        if queues is None:
+            queues = _queues[inode] = _Queues()
+        return queues
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()
