@@ -23,7 +23,7 @@ from treering.records import KINDS
 
 K = TypeVar("K", bound=Hashable)
 
-MOST_SLOTS: Final = 8_192
+MOST_SLOTS: Final = 16_384
 """Slots of a block at most. The postings of so many turns are a run that need not be merged."""
 
 MOST_POSTINGS: Final = 1 << 19
