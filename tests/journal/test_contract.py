@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.journal.conftest import OpenDatabase
-from treering.errors import JournalError, JournalFull
+from treering.errors import JournalCorrupt, JournalError, JournalFull
 from treering.journal import scrub
 from treering.journal.contract import Database, Reader, Writer
 
@@ -237,6 +237,25 @@ def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(erase, range(3)))
+
+
+def test_parts_of_a_value_are_read_and_overwritten(database: Database) -> None:
+    many = [(place, b"-") for place in range(100, 300, 2)]
+    with database.write() as writer:
+        writer.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, data BLOB)")
+        identity = writer.insert("INSERT INTO word (data) VALUES (?)", (bytes(300),))
+        writer.patch("word", "data", identity, [(2, b"abc"), (4, b"yz"), (299, b"!"), *many])
+        writer.patch("word", "data", identity, [])
+    with database.read() as reader:
+        assert reader.part("word", "data", identity, 0, 8) == b"\0\0abyz\0\0"
+        assert reader.part("word", "data", identity, 296, 99) == b"-\0-!"
+        assert reader.part("word", "data", identity, 300, 1) == b""
+        assert reader.part("word", "data", identity + 1, 0, 1) == b""
+    for where, start in ((identity, 300), (identity + 1, 0)):
+        with pytest.raises(JournalCorrupt), database.write() as writer:
+            writer.patch("word", "data", where, [(0, b"lost"), (start, b"x")])
+    with database.read() as reader:
+        assert reader.part("word", "data", identity, 0, 4) == b"\0\0ab"
 
 
 def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:

@@ -11,7 +11,8 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
-from treering.journal.contract import Row, StoredTable, Value
+from treering.journal import damage
+from treering.journal.contract import Patch, Row, StoredTable, Value
 from treering.journal.postgres import catalog
 from treering.journal.postgres.dialect import PostgresDialect, translated
 from treering.journal.postgres.failures import translated as translated_errors
@@ -20,6 +21,9 @@ PgConnection = psycopg.Connection[TupleRow]
 
 CHUNK: Final = 2_000
 """Rows that are fetched at a time: a space is never in the driver's memory as a whole."""
+
+MAX_PATCHES: Final = 64
+"""Parts of a value that are written by one statement, each within the one before."""
 
 MAX_ENDED: Final = 100
 """Cursors that have given all their rows are closed together."""
@@ -105,6 +109,29 @@ class PostgresTransaction:
         if every:
             with self._using(), self.connection.cursor() as cursor:
                 cursor.executemany(statement.sql, every)
+
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """See ``Reader``."""
+        with self._using():
+            row = self._run(
+                f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
+                f" FROM {table} WHERE id = %s",
+                (start + 1, size, identity),
+            ).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """See ``Writer``; the value is written once for many of its parts."""
+        for first in range(0, len(patches), MAX_PATCHES):
+            value, params, end = column, list[Any](), 0
+            for start, data in patches[first : first + MAX_PATCHES]:
+                value = f"overlay({value} PLACING %s FROM CAST(%s AS INTEGER))"
+                params += [data, start + 1]
+                end = max(end, start + len(data))
+            sql = f"UPDATE {table} SET {column} = {value} WHERE id = %s AND length({column}) >= %s"
+            with self._using(), damage.decoding("the search index"):
+                if not self._run(sql, [*params, identity, end]).rowcount:
+                    raise ValueError("a value is missing, or too short to be written to")
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:  # noqa: ARG002
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""

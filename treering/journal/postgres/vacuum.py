@@ -22,8 +22,11 @@ log = logging.getLogger("treering")
 PAUSE_S: Final = 0.05
 """Between two looks whether an older transaction has ended."""
 
-HEAPS: Final = ("body", "label", "term_list", "vector_data", "intake_slice")
-"""Tables whose rows are deleted where SQLite overwrites them."""
+HEAPS: Final = (
+    *("body", "label", "intake_slice", "vector_data"),
+    *("block_rows", "block_postings", "vector_block_data"),
+)
+"""Tables whose rows are deleted or changed where SQLite overwrites them."""
 
 _OLDER: Final = """
     SELECT 1 FROM pg_stat_activity
