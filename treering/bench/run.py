@@ -62,7 +62,7 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         passages = policy.within(space, question, picked, budget)
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
         context = "\n".join(passage.text for passage in in_reading_order)
-        answered = answer(question, context, how)
+        answered = answer(question, context, how, _gold(space, question))
         cost = answered.judging
         details = {
             "answer": answered.text,
@@ -76,10 +76,17 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         return _measured(policy, space, question, {**answered.metrics, **tokens}, details)
 
     def counts(question: TaskQuestion) -> bool:
-        return bool(question.answers) or how.judge is not None
+        rated = how.judge is not None and bool(question.evidence)
+        return question.answerable and (bool(question.answers) or rated)
 
     counted = "that has an answer; where none has, let a model rate them, with --judge"
     return Measurement("answers", counts, counted if how.judge is None else "of any kind", measure)
+
+
+def _gold(space: TaskSpace, question: TaskQuestion) -> str:
+    """The pieces that hold a question's evidence, whole and in reading order."""
+    pieces = (piece for piece in space.pieces if question.evidence.intersection(piece.units))
+    return "\n\n".join(piece.text for piece in pieces)
 
 
 def run_benchmark(
