@@ -120,7 +120,7 @@ def run_benchmark(
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, progress, done, total) as space:
+            with remembered(task, embedder, summaries, progress, done, total) as space:
                 for question, due in left:
                     for policy in due:
                         results.add(level.measure(policy, space, question))
@@ -188,7 +188,7 @@ def settings(
 
 
 @contextmanager
-def _remembered(
+def remembered(
     task: Task,
     embedder: Embedder,
     summaries: LLM | None,
@@ -196,6 +196,7 @@ def _remembered(
     done: int,
     total: int,
 ) -> Iterator[TaskSpace]:
+    """A task in a memory of its own, in a folder that goes with it."""
     if progress:
         progress(done, total, f"adding {task.space}")
     with (
