@@ -46,7 +46,7 @@ class CompressionOptions:
     seed: int
 
 
-Kept = dict[tuple[str, float], list[dict[str, float]]]
+KeptShares = dict[tuple[str, float], list[dict[str, float]]]
 """What each question's context keeps, by way and rate."""
 
 
@@ -80,26 +80,26 @@ def kept_words(
     embedder: Embedder,
     model: ReadingLLM | None,
     progress: Progress,
-) -> Kept:
+) -> KeptShares:
     """What is kept of each question's evidence and answers. Raises InputError if none counts."""
     chosen = drawn(tasks(), _counts, options.sample, options.seed)
     shown = ways(options.budget, model)
-    kept: Kept = defaultdict(list)
+    shares: KeptShares = defaultdict(list)
     done = 0
     for task in limited(tasks(), chosen, None):
         with remembered(task, embedder, None, None, 0, 0) as space:
             for question in task.questions:
                 whole = space.context(question, options.budget)
-                kept[WHOLE, 1.0].append(_kept(space, question, whole))
+                shares[WHOLE, 1.0].append(_kept(space, question, whole))
                 for way, show in shown.items():
                     for rate in options.rates:
                         passage = show(space, question, rate)
-                        kept[way, rate].append(_kept(space, question, passage))
+                        shares[way, rate].append(_kept(space, question, passage))
                 done += 1
                 progress(done, options.sample, task.space)
     if not done:
         raise InputError("no question has both evidence and an answer; take another benchmark")
-    return kept
+    return shares
 
 
 def _counts(question: TaskQuestion) -> bool:
@@ -107,7 +107,8 @@ def _counts(question: TaskQuestion) -> bool:
 
 
 def _kept(space: TaskSpace, question: TaskQuestion, passage: RetrievedPassage) -> dict[str, float]:
-    gold = [it.text for it in space.pieces if question.evidence.intersection(it.units)]
+    pieces = (piece for document in space.task.documents for piece in document.pieces)
+    gold = [piece.text for piece in pieces if piece.unit in question.evidence]
     return {
         "evidence": word_recall(passage.text, [" ".join(gold)]),
         "answer": word_recall(passage.text, question.answers),
@@ -115,27 +116,27 @@ def _kept(space: TaskSpace, question: TaskQuestion, passage: RetrievedPassage) -
     }
 
 
-def kept_figures(kept: Kept) -> list[dict[str, Any]]:
+def kept_figures(shares: KeptShares) -> list[dict[str, Any]]:
     """The means by way and rate: shares of words, and tokens."""
     return [
         {"way": way, "rate": rate, "questions": len(rows)}
         | {name: round(_mean([row[name] for row in rows]), 4) for name in (*KEPT, "tokens")}
-        for (way, rate), rows in kept.items()
+        for (way, rate), rows in shares.items()
     ]
 
 
-def kept_table(kept: Kept) -> str:
+def kept_table(shares: KeptShares) -> str:
     """A Markdown table in percent: a row a rate, each way beside fewer passages.
 
     A share is marked as in an overview: ``▲`` above that of fewer passages, ``=`` no difference.
     """
-    compressed = list(dict.fromkeys(way for way, _ in kept if way not in (FEWER, WHOLE)))
+    compressed = list(dict.fromkeys(way for way, _ in shares if way not in (FEWER, WHOLE)))
     head = ["rate", *(f"{name}: {way}" for name in KEPT for way in (FEWER, *compressed))]
-    [whole] = [rows for (way, _), rows in kept.items() if way == WHOLE]
+    [whole] = [rows for (way, _), rows in shares.items() if way == WHOLE]
     rows = [["1", *(_percent(whole, name) for name in KEPT for _ in range(1 + len(compressed)))]]
-    for rate in sorted({rate for way, rate in kept if way == FEWER}, reverse=True):
+    for rate in sorted({rate for way, rate in shares if way == FEWER}, reverse=True):
         cells = [
-            _percent(kept[way, rate], name) + _mark(kept[way, rate], kept[FEWER, rate], name)
+            _percent(shares[way, rate], name) + _mark(shares[way, rate], shares[FEWER, rate], name)
             for name in KEPT
             for way in (FEWER, *compressed)
         ]

@@ -52,5 +52,5 @@ def _bits(post: Post, before: Sequence[int], token: int) -> float:
     """The surprisal of a token; 0 where it ends inside a character, of which nothing is told."""
     how = {"n_predict": 1, "n_probs": 1, "temperature": 0.0, "cache_prompt": True}
     written = post("/completion", {"prompt": before, "logit_bias": [[token, _FORCED]], **how})
-    told = written.get("completion_probabilities")
-    return -float(told[0]["logprob"]) / math.log(2) if told else 0.0
+    probabilities = written.get("completion_probabilities")
+    return -float(probabilities[0]["logprob"]) / math.log(2) if probabilities else 0.0

@@ -66,7 +66,7 @@ def compress(
         if model is not None and not isinstance(model, ReadingLLM):
             raise InputError(f"{model.model} tells no probabilities of a text; name a GGUF file")
         measure = partial(kept_words, tasks, options, QuestionCache(open_embedder(embedder)))
-        kept = measure(model, progress)
+        shares = measure(model, progress)
     settings = {"of": name, "budget": budget, "embedder": embedder, "seed": seed}
     settings["model"] = model.model if model else None
-    figures.show("compress", {"kept": kept_figures(kept)}, data, settings, kept_table(kept))
+    figures.show("compress", {"kept": kept_figures(shares)}, data, settings, kept_table(shares))

@@ -75,12 +75,12 @@ def _place(hit: Hit) -> tuple[int, int]:
 def _compressible(passage: Passage) -> CompressibleText:
     if any(hit.kind == "code" for hit in passage.hits):
         return CompressibleText(passage.text, fixed=((0, len(passage.text)),))
-    fixed: list[Span] = []
-    labels: list[Span] = []
-    for hit in passage.hits:
-        fixed += _places(re.escape(against(hit)), passage.text)
-        if hit.speaker:
-            labels += _places(rf"^{re.escape(hit.speaker)}: ", passage.text)
+    marks = {against(hit) for hit in passage.hits}
+    speakers = {hit.speaker for hit in passage.hits if hit.speaker}
+    fixed = [span for mark in marks for span in _places(re.escape(mark), passage.text)]
+    labels = [
+        span for speaker in speakers for span in _places(rf"^{re.escape(speaker)}: ", passage.text)
+    ]
     return CompressibleText(passage.text, tuple(fixed), tuple(labels))
 
 

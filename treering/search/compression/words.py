@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from treering.llm.tokens import estimate_tokens
 from treering.search.compression.contract import CompressibleText, Span
@@ -52,6 +54,46 @@ class _Unit:
     worth: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The words of a passage: where they stand, in which line, and which must stay or are labels.
+
+    ``labels`` are the tokens of the label of each line that has one.
+    """
+
+    text: str
+    places: list[Span]
+    line: list[int]
+    is_fixed: list[bool]
+    is_label: list[bool]
+    labels: dict[int, float]
+
+    @classmethod
+    def of(cls, passage: CompressibleText) -> _Layout:
+        text, places = passage.text, words(passage.text)
+        behind = [0, *(stop for _, stop in places)]
+        breaks = [text.count("\n", behind[at], start) for at, (start, _) in enumerate(places)]
+        line = list(accumulate(breaks))
+        is_label = _covered(places, passage.labels)
+        labels: dict[int, float] = {}
+        for at, place in enumerate(places):
+            if is_label[at]:
+                labels[line[at]] = labels.get(line[at], 0) + estimate_tokens(text[slice(*place)])
+        return cls(text, places, line, _covered(places, passage.fixed), is_label, labels)
+
+    def words(self, first: int, last: int) -> str:
+        """The text from one word to before another."""
+        return self.text[self.places[first][0] : self.places[last - 1][1]]
+
+
+def _covered(places: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
+    """Which of the places touch one of the spans; both are in order."""
+    ordered = sorted(spans)
+    ends = list(accumulate((stop for _, stop in ordered), max))
+    reach = [bisect_left(ordered, (stop, -1)) for _, stop in places]  # spans that begin before it
+    return [at > 0 and ends[at - 1] > start for at, (start, _) in zip(reach, places, strict=True)]
+
+
 def words(text: str) -> list[Span]:
     """Where the words of a text stand."""
     return [match.span() for match in _WORD.finditer(text)]
@@ -66,25 +108,25 @@ class WordCompressor:
     def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
         """See ``Compressor.compress``. Where their numbers need more, passages are longer."""
         bits = self._information([passage.text for passage in passages])
+        layouts = [_Layout.of(passage) for passage in passages]
         asked = _terms(query)
         units = [
             (place, unit)
-            for place, passage in enumerate(passages)
-            for unit in _units(passage, bits[place], asked)
+            for place, layout in enumerate(layouts)
+            for unit in _units(layout, bits[place], asked)
         ]
-        kept: list[set[int]] = [set() for _ in passages]
-        labels = [_label_tokens(passage) for passage in passages]  # of lines that show nothing yet
-        room = rate * (
-            sum(unit.tokens for _, unit in units) + sum(sum(of.values()) for of in labels)
-        )
+        chosen: list[set[int]] = [set() for _ in passages]
+        unpaid = [dict(layout.labels) for layout in layouts]  # of lines that show nothing yet
+        labels = sum(sum(of_lines.values()) for of_lines in unpaid)
+        room = rate * (sum(unit.tokens for _, unit in units) + labels)
         for place, unit in sorted(units, key=lambda placed: -placed[1].worth):
-            tokens = unit.tokens + labels[place].get(unit.line, 0)
+            tokens = unit.tokens + unpaid[place].get(unit.line, 0)
             if unit.worth < ALWAYS and tokens > room:
                 continue  # a shorter one, worth less, may still fit
             room -= tokens
-            labels[place].pop(unit.line, None)
-            kept[place].update(range(unit.first, unit.last))
-        return [_joined(passage, kept[place]) for place, passage in enumerate(passages)]
+            unpaid[place].pop(unit.line, None)
+            chosen[place].update(range(unit.first, unit.last))
+        return [_joined(layout, chosen[place]) for place, layout in enumerate(layouts)]
 
 
 def word_information(texts: Sequence[str]) -> list[list[float]]:
@@ -117,92 +159,68 @@ def _name(word: str) -> str:
     return word.strip(".,;:!?…\"'”’()[]。！？，、；").lower()
 
 
-def _units(
-    passage: CompressibleText, bits: Sequence[float], asked: frozenset[int]
-) -> Iterator[_Unit]:
-    text, places = passage.text, words(passage.text)
-    for first, last in _sentences(text, places):
-        said = _terms(text[places[first][0] : places[last - 1][1]])
-        weight = 1 + QUESTION_WEIGHT * len(said & asked) / max(len(asked), 1)
+def _units(layout: _Layout, bits: Sequence[float], asked: frozenset[int]) -> Iterator[_Unit]:
+    for first, last in _sentences(layout):
+        held = _terms(layout.words(first, last))
+        weight = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
         at = first
         while at < last:
-            if _within(places[at], passage.labels):
-                at += 1  # stays with its line, and costs nothing by itself
+            if layout.is_label[at]:
+                at += 1  # it stays where anything of its line does
                 continue
-            stop = _end_of_unit(text, places, at, last)
-            yield _unit(passage, places, bits, weight, at, stop)
+            stop = _end_of_unit(layout, at, last)
+            yield _unit(layout, bits, weight, at, stop)
             at = stop
 
 
-def _unit(
-    passage: CompressibleText,
-    places: Sequence[Span],
-    bits: Sequence[float],
-    weight: float,
-    first: int,
-    last: int,
-) -> _Unit:
-    shown = passage.text[places[first][0] : places[last - 1][1]]
+def _unit(layout: _Layout, bits: Sequence[float], weight: float, first: int, last: int) -> _Unit:
+    shown = layout.words(first, last)
     tokens = max(estimate_tokens(shown), 1)
-    line = passage.text.count("\n", 0, places[first][0])
-    fixed = any(_within(place, passage.fixed) for place in places[first:last])
-    if fixed or _DIGIT.search(shown):
-        return _Unit(line, first, last, tokens, ALWAYS)
-    return _Unit(line, first, last, tokens, weight * sum(bits[first:last]) / tokens)
+    stays = any(layout.is_fixed[first:last]) or _DIGIT.search(shown) is not None
+    worth = ALWAYS if stays else weight * sum(bits[first:last]) / tokens
+    return _Unit(layout.line[first], first, last, tokens, worth)
 
 
-def _label_tokens(passage: CompressibleText) -> dict[int, float]:
-    """What it costs to say who speaks in a line, by line."""
-    return {
-        passage.text.count("\n", 0, start): estimate_tokens(passage.text[start:stop])
-        for start, stop in passage.labels
-    }
-
-
-def _end_of_unit(text: str, places: Sequence[Span], first: int, last: int) -> int:
+def _end_of_unit(layout: _Layout, first: int, last: int) -> int:
     """Behind a number and what it counts, a denial and what it denies; else behind the word."""
-    word = text[slice(*places[first])]
+    word = layout.words(first, first + 1)
     binds = _DIGIT.search(word) or _DENIES.fullmatch(word)
     if binds and first + 1 < last and not _PAUSE.search(word):
         return first + 2
     return first + 1
 
 
-def _sentences(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """The sentences of a text as ranges of its words; a line ends one, too."""
-    first = 0
-    for at, (start, stop) in enumerate(places, start=1):
-        following = places[at][0] if at < len(places) else len(text)
-        ends = _SENTENCE_END.search(text[start:stop]) or "\n" in text[stop:following]
-        if ends or at == len(places):
+def _sentences(layout: _Layout) -> Iterator[Span]:
+    """The sentences of a passage as ranges of its words; a line ends one, too."""
+    first, size = 0, len(layout.places)
+    for at in range(1, size + 1):
+        if (
+            at == size
+            or layout.line[at] != layout.line[at - 1]
+            or _SENTENCE_END.search(layout.words(at - 1, at))
+        ):
             yield first, at
             first = at
 
 
-def _within(place: Span, spans: Sequence[Span]) -> bool:
-    return any(start < place[1] and place[0] < stop for start, stop in spans)
-
-
-def _joined(passage: CompressibleText, kept: set[int]) -> str:
-    """The words that are kept, with the white space and the ends of sentences between them."""
-    text, places = passage.text, words(passage.text)
-    if kept.issuperset(at for at, place in enumerate(places) if not _within(place, passage.labels)):
+def _joined(layout: _Layout, chosen: set[int]) -> str:
+    """The chosen words, with the white space and the ends of sentences between them."""
+    text, places = layout.text, layout.places
+    if len(chosen) + sum(layout.is_label) == len(places):
         return text
-    lines = [text.count("\n", 0, start) for start, _ in places]
-    with_text = {lines[at] for at in kept}
-    joined, behind = "", 0
-    for first, last in _sentences(text, places):
+    with_text = {layout.line[at] for at in chosen}
+    parts: list[str] = []
+    behind = 0
+    for first, last in _sentences(layout):
         for at in range(first, last):
             start, stop = places[at]
-            named = _within(places[at], passage.labels) and lines[at] in with_text
-            if at in kept or named:
-                joined += _gap(text[behind:start]) if joined else ""
-                joined += text[start:stop]
+            if at in chosen or (layout.is_label[at] and layout.line[at] in with_text):
+                parts += [_gap(text[behind:start]) if parts else "", text[start:stop]]
                 behind = stop
-        end = _SENTENCE_END.search(text[slice(*places[last - 1])])
-        if end and behind > places[first][0] and last - 1 not in kept:
-            joined = joined.rstrip(",;:") + end[0]  # its last word went, the sentence ends
-    return joined
+        end = _SENTENCE_END.search(layout.words(last - 1, last))
+        if end and behind > places[first][0] and last - 1 not in chosen:
+            parts[-1] = parts[-1].rstrip(",;:") + end[0]  # its last word went, the sentence ends
+    return "".join(parts)
 
 
 def _gap(between: str) -> str:
