@@ -167,7 +167,13 @@ def test_a_compressor_of_ones_own_is_used_and_its_passages_are_cited(open_memory
 class Reader(ScriptedLLM):
     """A model to which "sister" and "Porto" are surprising, and everything else is plain."""
 
+    def __init__(self) -> None:
+        super().__init__([])
+        self.read: list[str] = []
+
     def surprisals(self, text: str) -> list[TokenSurprisal]:
+        assert text not in self.read, "a text is read once"
+        self.read.append(text)
         return [
             TokenSurprisal(match.start(), match.end(), 9 if match[0].strip() in SURPRISING else 1)
             for match in re.finditer(r"\s*\w+|\s*\W", text)
@@ -178,14 +184,20 @@ SURPRISING = {"sister", "Porto"}
 
 
 def test_a_model_tells_which_words_are_hard_to_guess(open_memory: Open) -> None:
-    memory = open_memory(llm=Reader([]))
+    memory = open_memory(llm=Reader())
     memory.add("My sister moved to the Porto area.")
     shown = memory.context("?", compress=0.4, compressor="model")
     assert shown.passages[0].text == "sister Porto."
 
 
+def test_a_text_is_read_once_however_often_it_is_shortened(open_memory: Open) -> None:
+    memory = filled(open_memory(llm=Reader()))
+    shown = memory.context("sister", budget=30, compress=0.9, compressor="model")
+    assert shown.tokens <= 30
+
+
 def test_a_words_information_is_that_of_its_tokens() -> None:
-    [bits] = model_information(Reader([]))(["My sister, Porto."])
+    [bits] = model_information(Reader())(["My sister, Porto."])
     assert bits == [1, 10, 10]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,14 +53,7 @@ def ways(budget: int, model: ReadingLLM | None) -> dict[str, Shown]:
     """The ways to have fewer tokens, by name."""
     compressors: dict[str, Compressor] = {"words": WordCompressor(word_information)}
     if model is not None:
-        information = model_information(model)
-
-        @cache
-        def bits(text: str) -> list[float]:
-            [of_text] = information([text])
-            return of_text
-
-        compressors[model.model] = WordCompressor(lambda texts: [bits(text) for text in texts])
+        compressors[model.model] = WordCompressor(model_information(model))
 
     def fewer(space: TaskSpace, question: TaskQuestion, rate: float) -> RetrievedPassage:
         return space.context(question, round(rate * budget))

@@ -9,15 +9,22 @@ from treering.search.compression.words import Information, words
 
 
 def model_information(llm: ReadingLLM) -> Information:
-    """The bits of words to ``llm``, each text read by itself: the sum over a word's tokens."""
+    """The bits of words to ``llm``, each text read by itself: the sum over a word's tokens.
+
+    What was read once is not read again: a context is shortened at several rates until it fits.
+    """
+    bits_of: dict[str, list[float]] = {}
 
     def information(texts: Sequence[str]) -> list[list[float]]:
-        return [_bits(text, llm) for text in texts]
+        for text in texts:
+            if text not in bits_of:
+                bits_of[text] = _word_bits(text, llm)
+        return [bits_of[text] for text in texts]
 
     return information
 
 
-def _bits(text: str, llm: ReadingLLM) -> list[float]:
+def _word_bits(text: str, llm: ReadingLLM) -> list[float]:
     places = words(text)
     bits = [0.0] * len(places)
     at = 0
