@@ -43,8 +43,9 @@ def _tokens(post: Post, text: str) -> tuple[list[int], list[int]]:
     tokens = post("/tokenize", {"content": text, **how})["tokens"]
     # A piece that ends inside a character comes as bytes.
     sizes = [len(p.encode() if isinstance(p := token["piece"], str) else p) for token in tokens]
-    behind = [at for at, letter in enumerate(text, start=1) for _ in letter.encode()]
-    ends = [behind[min(size, len(behind)) - 1] for size in accumulate(sizes)]
+    behind = [0, *(at for at, letter in enumerate(text, start=1) for _ in letter.encode())]
+    added = max(sum(sizes) - len(behind) + 1, 0)  # some tokenizers put a space before a text
+    ends = [behind[min(max(size - added, 0), len(behind) - 1)] for size in accumulate(sizes)]
     return [token["id"] for token in tokens], ends
 
 
