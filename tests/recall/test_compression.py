@@ -164,6 +164,18 @@ def test_a_compressor_of_ones_own_is_used_and_its_passages_are_cited(open_memory
     assert shown.passages[0].tokens == estimate_tokens("Ana: My sist!")
 
 
+class Joiner:
+    """A compressor that makes one text of all."""
+
+    def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
+        return ["all", "in", "one"]
+
+
+def test_a_compressor_that_returns_other_passages_is_named(open_memory: Open) -> None:
+    with pytest.raises(InputError, match="Joiner made 3 texts of 1 passages"):
+        filled(open_memory()).context("sister", compress=0.5, compressor=Joiner())
+
+
 class Reader(ScriptedLLM):
     """A model to which "sister" and "Porto" are surprising, and everything else is plain."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 
+from treering.errors import InputError
 from treering.records import Context, Hit, Passage
 from treering.search.compression.contract import (
     LEAST_RATE,
@@ -55,6 +56,11 @@ def _shortened(
 ) -> Context:
     texts = [_compressible(passage) for passage in context.passages]
     shortened = compressor.compress(texts, context.query, rate)
+    if len(shortened) != len(texts):
+        raise InputError(
+            f"{type(compressor).__name__} made {len(shortened)} texts of {len(texts)} passages; a "
+            "compressor returns one for each, in their order"
+        )
     left = [
         (passage, text) for passage, text in zip(context.passages, shortened, strict=True) if text
     ]

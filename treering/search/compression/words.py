@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
 from treering.llm.tokens import estimate_tokens
@@ -138,18 +137,15 @@ def word_information(texts: Sequence[str]) -> list[list[float]]:
     named = [[_name(text[start:stop]) for start, stop in words(text)] for text in texts]
     counts = Counter(name for names in named for name in names)
     total = counts.total()
-    return [
-        [
-            math.log2(total / counts[name])
-            if _terms(name) or _DENIES.fullmatch(name)
-            else STOP_WORD_BITS
-            for name in names
-        ]
-        for names in named
-    ]
+    bits = {
+        name: math.log2(total / count)
+        if _terms(name) or _DENIES.fullmatch(name)
+        else STOP_WORD_BITS
+        for name, count in counts.items()
+    }
+    return [[bits[name] for name in names] for names in named]
 
 
-@lru_cache(maxsize=1 << 14)
 def _terms(text: str) -> frozenset[int]:
     """The terms of a text that search counts, too: without stop words and endings."""
     return frozenset(terms(text)[:, 0].tolist())
