@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import treering
-from treering.cli import agents, doctor, facts, recall, taking_in, upkeep
+from treering.cli import agents, configure, doctor, facts, recall, taking_in, upkeep
 from treering.cli.options import Globals, environment, spelled_out
 from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},  # sub-commands take it over
     pretty_exceptions_enable=False,  # it would print local variables: keys and remembered text
 )
-for _module in (taking_in, recall, facts, upkeep, doctor, agents):
+for _module in (taking_in, recall, facts, upkeep, configure, doctor, agents):
     app.add_typer(_module.commands)
 
 

@@ -1,0 +1,204 @@
+"""Presets: the settings that a paper prints, all at once and by name.
+
+A preset sets everything: what its paper does not speak of has our own default. Beside each value
+stands the section of the paper that prints it. docs/explanation/papers.md has a row for each
+component, and what no setting can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final
+
+from treering.errors import InputError, UnknownName
+from treering.journal.contract import Reader
+from treering.records import KINDS, Kind
+from treering.search.relations import settings as relation_settings
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.semantic import Semantic
+from treering.views import settings
+from treering.views.settings import OWN, SpaceSettings
+from treering.views.tree import planting
+from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.threshold import Threshold
+
+DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A value and where it is printed."""
+
+    value: Any
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """The settings of one experiment of a paper.
+
+    ``kinds`` are the kinds of content it is for. ``relations`` are those of each kind, None for our
+    own; ``choices`` are ``settings.CHOICES`` by name.
+    """
+
+    name: str
+    about: str
+    kinds: tuple[Kind, ...] = KINDS
+    choices: Mapping[str, Printed] = field(default_factory=dict)
+    relations: Printed | None = None
+    tree: Printed | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """The settings of a space that has this preset and nothing else."""
+        stored: dict[str, Any] = {}
+        if self.relations is not None:
+            related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
+            stored[relation_settings.KEY] = {
+                kind: relation_settings.as_json(weighted) for kind, weighted in related.items()
+            }
+        if self.tree is not None:
+            stored = planting.updated(stored, self.tree.value)
+        if self.choices:
+            stored[settings.KEY] = {name: given.value for name, given in self.choices.items()}
+        return stored
+
+
+_COSINE: Final = Printed("dense", "FragRel eq. 4: the cosine of query and fragment")
+_MEMTREE_TREE: Final = Printed(
+    TreeSettings(Threshold(base=0.4, rate=0.5), route="content"),
+    "MemTree 3.1 and A.1.3: a summary is compared by the embedding of its text",
+)
+_COLLAPSED: Final[Mapping[str, Printed]] = {
+    "mode": Printed("dense", "MemTree 3.2: cosine against every node"),
+    "level": Printed("all", "MemTree 3.2: collapsed retrieval"),
+}
+_UNRELATED: Final = Printed(dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another")
+
+_ALL: Final = (
+    Preset(DEFAULT, "Our own settings, chosen by measurement."),
+    Preset(
+        "fragrel-a-story",
+        "FragRel on stories with the semantic relation (A-FragRel).",
+        kinds=("text",),
+        choices={"mode": _COSINE},
+        relations=Printed({"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"),
+    ),
+    Preset(
+        "fragrel-b-story",
+        "FragRel on stories with the context relation (B-FragRel).",
+        kinds=("text",),
+        choices={"mode": _COSINE},
+        relations=Printed(
+            {"text": (Weighted(ContextRelation(w=0.3), 0.5),)},
+            "FragRel eq. 7 and 4.1: w_rel 0.3, α 0.5",
+        ),
+    ),
+    Preset(
+        "fragrel-chat",
+        "FragRel in long conversations, with the context relation.",
+        kinds=("chat",),
+        choices={
+            "mode": _COSINE,
+            "k": Printed(8, "FragRel B.3: the top 8"),
+            "policy": Printed("fragments", "FragRel B.3: related fragments in order of time"),
+        },
+        relations=Printed(
+            {"chat": (Weighted(ContextRelation(w=0.8), 0.5),)}, "FragRel 4.3: w_rel 0.8, α 0.5"
+        ),
+    ),
+    Preset(
+        "fragrel-code",
+        "FragRel on code: windows of lines, BM25, the graph of the repository.",
+        kinds=("code",),
+        choices={"unit": Printed("windows", "FragRel B.2: 20 lines, 10 of them overlapping")},
+    ),
+    Preset(
+        "memtree",
+        "MemTree on long documents (MultiHop-RAG).",
+        kinds=("text",),
+        choices={**_COLLAPSED, "k": Printed(10, "MemTree A.1.4: k = 10")},
+        relations=_UNRELATED,
+        tree=_MEMTREE_TREE,
+    ),
+    Preset(
+        "memtree-chat",
+        "MemTree on a conversation of 15 rounds (MSC).",
+        kinds=("chat",),
+        choices={**_COLLAPSED, "k": Printed(3, "MemTree A.1.4: k = 3")},
+        relations=_UNRELATED,
+        tree=_MEMTREE_TREE,
+    ),
+    Preset(
+        "memochat",
+        "MemoChat: memos written, chosen and answered from by its own prompts.",
+        kinds=("chat",),
+        choices={
+            "policy": Printed("memo", "MemoChat 3.2: memorise, retrieve, respond"),
+            "wording": Printed("printed", "MemoChat table 6"),
+        },
+    ),
+    Preset(
+        "codemem",
+        "CodeMEM: code written in rounds, with its judge and its detector.",
+        kinds=("code",),
+        choices={
+            "judge": Printed("llm", "CodeMEM eq. 3 and appendix E"),
+            "detector": Printed("printed", "CodeMEM eq. 8 to 10"),
+        },
+    ),
+)
+
+PRESETS: Final[Mapping[str, Preset]] = {preset.name: preset for preset in _ALL}
+
+
+def preset_of(name: str) -> Preset:
+    """The preset of that name. Raises UnknownName."""
+    if name not in PRESETS:
+        raise UnknownName(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+@cache
+def _settings_of(name: str) -> SpaceSettings:
+    return settings.read(PRESETS[name].stored())
+
+
+def read(stored: Mapping[str, Any]) -> SpaceSettings:
+    """The settings as they are stored with a space, with the preset that gives all of them.
+
+    Raises InputError for what this version cannot read.
+    """
+    now = settings.read(stored)
+    same = (name for name in PRESETS if _settings_of(name) == now)
+    return replace(now, preset=next(same, OWN))
+
+
+def configured(
+    stored: Mapping[str, Any], preset: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings of a space after a preset, if one is named, and other values for ``CHOICES``.
+
+    Raises UnknownName, InputError.
+    """
+    start = stored if preset is None else preset_of(preset).stored()
+    return settings.with_choices(start, given) if given else dict(start)
+
+
+def check_fit(preset: str, reader: Reader, space: int) -> None:
+    """Raises InputError if a space has content, and none that the preset is for."""
+    kinds = preset_of(preset).kinds
+    there = {str(row[0]) for row in reader.rows(_KINDS_THERE, (space,))}
+    if reader.row("SELECT 1 FROM code_repository WHERE space = ? LIMIT 1", (space,)):
+        there.add("code")
+    if there and there.isdisjoint(kinds):
+        raise InputError(
+            f"the preset {preset!r} is for {' and '.join(kinds)}, and this space holds "
+            f"{' and '.join(sorted(there))}; choose another, or keep what it is for in a space of "
+            "its own"
+        )
+
+
+_KINDS_THERE: Final = "SELECT DISTINCT kind FROM entry WHERE space = ?"
