@@ -595,6 +595,7 @@ class Memory:
         self,
         preset: str | None = None,
         *,
+        fragment: str | None = None,
         mode: Mode | None = None,
         level: Level | None = None,
         k: int | None = None,
@@ -608,11 +609,15 @@ class Memory:
         """Set what calls do that are not told otherwise, for this space; return all settings.
 
         ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
-        ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-chat``, ``memochat``,
-        ``codemem``, or as it was, ``default``. Other values come on top of it: ``mode``, ``level``
-        and ``k`` are those of ``search``, ``policy`` is that of ``chat``, ``wording`` that of
-        ``memos.settle``, ``judge``, ``detector`` and ``context`` those of ``code.generate``,
-        ``unit`` that of ``code.index``. With nothing given, nothing is changed.
+        ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
+        ``memochat``, ``codemem``, or as it was, ``default``. Other values come on top of it:
+
+        ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
+        ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
+        ``wording``: of ``memos.settle``. ``judge``, ``detector``, ``context``: of
+        ``code.generate``. ``unit``: of ``code.index``.
+
+        With nothing given, nothing is changed.
 
         What the new settings derive otherwise is made again by ``settle()``: see
         ``stats().outdated``. The tree is grown again when it is next used.
@@ -625,6 +630,7 @@ class Memory:
         return self._views.configure(
             preset,
             {
+                "fragment": fragment,
                 "mode": mode,
                 "level": level,
                 "k": k,

@@ -24,8 +24,13 @@ def configure(
         str | None,
         typer.Argument(
             help="Everything as a paper prints it: fragrel-a-story, fragrel-b-story, fragrel-chat, "
-            "fragrel-code, memtree, memtree-chat, memochat, codemem; or our own, default."
+            "fragrel-code, memtree, memtree-story, memtree-chat, memochat, codemem; or as it was, "
+            "default."
         ),
+    ] = None,
+    fragment: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The most of a fragment of text, such as '500 words'."),
     ] = None,
     mode: Annotated[
         Literal["hybrid", "lexical", "dense"] | None,
@@ -64,6 +69,7 @@ def configure(
     with run.memory(create=preset is not None) as memory:
         settings = memory.configure(
             preset,
+            fragment=fragment,
             mode=mode,
             level=level,
             k=k,

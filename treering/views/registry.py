@@ -488,8 +488,8 @@ class Views:
             )
         if other := ", ".join(name for name in due if name not in begun):
             log.warning(
-                "another version of treering derived %s of space %r; settle() or `treering "
-                "rebuild` derives it again",
+                "another version of treering derived %s of space %r, or other settings did; "
+                "settle() or `treering rebuild` derives it again",
                 other,
                 self._space.name,
             )

@@ -17,6 +17,7 @@ from treering.records import KINDS, LEVELS, Kind, Level
 from treering.search.own import MODES, Mode
 from treering.search.relations import settings as relation_settings
 from treering.search.searcher import check_choice
+from treering.split import FragmentSize
 from treering.views.code.parse.cuts import UNITS, Unit
 from treering.views.code.write.choices import (
     CONTEXTS,
@@ -38,14 +39,15 @@ OWN: Final = "own"
 class SpaceSettings:
     """How a space is searched, talked with and written.
 
-    ``preset`` is the preset that gives all of these, ``own`` where none does. ``mode``, ``level``
-    and ``k`` are those of ``search``, ``policy`` that of ``chat``, ``wording`` that of
-    ``memos.settle``. ``judge``, ``detector`` and ``context`` are those of ``code.generate``,
-    ``unit`` that of ``code.index``. ``relations`` are written ``name(parameters) @ weight``, by
-    kind of content. ``tree`` is how the tree grows.
+    ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
+    most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
+    ``policy`` that of ``chat``, ``wording`` that of ``memos.settle``. ``judge``, ``detector`` and
+    ``context`` are those of ``code.generate``, ``unit`` that of ``code.index``. ``relations`` are
+    written ``name(parameters) @ weight``, by kind of content. ``tree`` is how the tree grows.
     """
 
     preset: str = OWN
+    fragment: str = str(FragmentSize())
     mode: Mode = "hybrid"
     level: Level = "texts"
     k: int = 10
@@ -59,6 +61,7 @@ class SpaceSettings:
     tree: TreeSettings = field(default_factory=TreeSettings)
 
     def __post_init__(self) -> None:
+        FragmentSize.of(self.fragment)
         check_choice("mode", self.mode, MODES)
         check_choice("level", self.level, LEVELS)
         check_choice("wording", self.wording, WORDINGS)
