@@ -22,7 +22,7 @@ from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
 from treering.views.tree import planting
-from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.threshold import Threshold
 
 DEFAULT: Final = "default"
@@ -68,8 +68,8 @@ class Preset:
 
 _COSINE: Final = Printed("dense", "FragRel eq. 4: the cosine of query and fragment")
 _MEMTREE_TREE: Final = Printed(
-    TreeSettings(Threshold(base=0.4, rate=0.5), route="content"),
-    "MemTree 3.1 and A.1.3: a summary is compared by the embedding of its text",
+    TreeSettings(Threshold(base=0.4, rate=0.5), route="content", summary_tokens=0),
+    "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text without a limit",
 )
 _COLLAPSED: Final[Mapping[str, Printed]] = {
     "mode": Printed("dense", "MemTree 3.2: cosine against every node"),

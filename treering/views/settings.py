@@ -29,7 +29,7 @@ from treering.views.code.write.choices import (
 )
 from treering.views.memos.write import WORDINGS, Wording
 from treering.views.tree import planting
-from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.settings import Settings as TreeSettings
 
 KEY: Final = "choices"
 OWN: Final = "own"
