@@ -71,6 +71,7 @@ from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
+from treering.views.memos.choose import NotoPlace
 from treering.views.memos.view import MemoView
 from treering.views.memos.write import Wording
 from treering.views.registry import Alpha, Views, space_embedder
@@ -601,9 +602,12 @@ class Memory:
         k: int | None = None,
         policy: str | None = None,
         wording: Wording | None = None,
+        noto: NotoPlace | None = None,
         judge: JudgeName | None = None,
         detector: DetectorName | None = None,
         context: ContextName | None = None,
+        alike: str | None = None,
+        block_alpha: float | None = None,
         unit: Unit | None = None,
     ) -> SpaceSettings:
         """Set what calls do that are not told otherwise, for this space; return all settings.
@@ -614,8 +618,12 @@ class Memory:
 
         ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
         ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
-        ``wording``: of ``memos.settle``. ``judge``, ``detector``, ``context``: of
-        ``code.generate``. ``unit``: of ``code.index``.
+        ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
+        chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
+        ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
+        cosine (``0.95``) or more than a share of all pairs of recorded ones (``99%``).
+        ``block_alpha``: the weight of the code relation in what it retrieves, 0 for BM25 alone.
+        ``unit``: of ``code.index``.
 
         With nothing given, nothing is changed.
 
@@ -636,9 +644,12 @@ class Memory:
                 "k": k,
                 "policy": policy,
                 "wording": wording,
+                "noto": noto,
                 "judge": judge,
                 "detector": detector,
                 "context": context,
+                "alike": alike,
+                "block_alpha": block_alpha,
                 "unit": unit,
             },
         )

@@ -322,3 +322,33 @@ def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
             definition="m.py::half",
             detector="dog",  # type: ignore[arg-type]
         )
+
+
+def test_instructions_of_one_intent_are_told_by_the_embedders_own_similarities(file: Path) -> None:
+    asked = [f"Handle case {n} of halving numbers." for n in range(6)]
+    codes = [PLAIN.replace("n / 2", f"n / 2 + {n} - {n}") for n in range(6)]
+    script = [fenced(codes[0])]
+    for code in codes[1:]:
+        script += ["note", fenced(code)]
+    memory, _ = opened(file, *script)
+    with memory:
+        memory.configure(detector="none", alike="1")
+        rounds = [memory.code.generate(text, definition="m.py::half") for text in asked[:5]]
+        assert [len(written.memory) for written in rounds] == [0, 1, 1, 1, 1]
+        memory.configure(alike="5%")  # nearly every pair of instructions is more alike than that
+        written = memory.code.generate(asked[5], definition="m.py::half")
+    assert len(written.memory) > 3
+
+
+def test_codemem_retrieves_by_bm25_alone(file: Path, root: Path) -> None:
+    memory, _ = opened(file)
+    with memory:
+        memory.code.index(root)
+        query = "Sum up with vat."
+        related = memory.code.blocks(query)
+        memory.configure("codemem")
+        plain = memory.code.blocks(query)
+        by_bm25 = memory.code.search(query, k=20, alpha=0)
+        names = dict.fromkeys(hit.definition for hit in by_bm25 if hit.definition)
+        assert [block.qualified for block in plain] == [*names][: len(plain)]
+        assert {block.qualified for block in related}

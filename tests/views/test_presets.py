@@ -234,6 +234,10 @@ def test_settings_stay_with_the_space_and_go_with_an_export(
         ({"detector": "dog"}, InputError, "detector is 'dog'"),
         ({"context": "all"}, InputError, "context is 'all'"),
         ({"unit": "pages"}, InputError, "unit is 'pages'"),
+        ({"noto": "last"}, InputError, "noto is 'last'"),
+        ({"alike": "2"}, InputError, "alike is '2'"),
+        ({"block_alpha": -1}, InputError, "block_alpha is -1"),
+        ({"fragment": "0 words"}, InputError, "the size of fragments is '0 words'"),
     ],
 )
 def test_bad_settings_are_refused_and_change_nothing(

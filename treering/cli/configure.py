@@ -47,6 +47,10 @@ def configure(
         Literal["plain", "mended", "printed"] | None,
         typer.Option(help="The prompt that memos are written by."),
     ] = None,
+    noto: Annotated[
+        Literal["first", "random"] | None,
+        typer.Option(help='Where "None of the others" stands when a model chooses memos.'),
+    ] = None,
     judge: Annotated[
         JudgeName | None, typer.Option(help="What decides whether a round is shown more code.")
     ] = None,
@@ -55,6 +59,17 @@ def configure(
     ] = None,
     context: Annotated[
         ContextName | None, typer.Option(help="The context memory of rounds, or parts of it.")
+    ] = None,
+    alike: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TAU",
+            help="Instructions of one intent: a cosine, or a share of pairs, 99%.",
+        ),
+    ] = None,
+    block_alpha: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="The code relation's weight in what rounds are shown."),
     ] = None,
     unit: Annotated[
         Literal["blocks", "windows"] | None,
@@ -75,9 +90,12 @@ def configure(
             k=k,
             policy=policy,
             wording=wording,
+            noto=noto,
             judge=judge,
             detector=detector,
             context=context,
+            alike=alike,
+            block_alpha=block_alpha,
             unit=unit,
         )
         outdated = memory.stats().outdated

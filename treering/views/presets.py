@@ -154,6 +154,7 @@ _ALL: Final = (
         choices={
             "policy": Printed("memo", "MemoChat 3.2: memorise, retrieve, respond"),
             "wording": Printed("printed", "MemoChat table 6"),
+            "noto": Printed("random", "MemoChat 3.2: randomly inserted"),
         },
     ),
     Preset(
@@ -163,6 +164,8 @@ _ALL: Final = (
         choices={
             "judge": Printed("llm", "CodeMEM eq. 3 and appendix E"),
             "detector": Printed("printed", "CodeMEM eq. 8 to 10"),
+            "alike": Printed("0.95", "CodeMEM 4.2: the similarity threshold"),
+            "block_alpha": Printed(0, "CodeMEM 4.2: BM25 for code context retrieval"),
         },
     ),
 )

@@ -16,9 +16,11 @@ from treering.journal.space import Space
 from treering.records import KINDS, LEVELS, Kind, Level
 from treering.search.own import MODES, Mode
 from treering.search.relations import settings as relation_settings
+from treering.search.relations.registry import ALPHA
 from treering.search.searcher import check_choice
 from treering.split import FragmentSize
 from treering.views.code.parse.cuts import UNITS, Unit
+from treering.views.code.rounds.session import SAME_INTENT
 from treering.views.code.write.choices import (
     CONTEXTS,
     DETECTORS,
@@ -26,12 +28,15 @@ from treering.views.code.write.choices import (
     ContextName,
     DetectorName,
     JudgeName,
+    Likeness,
 )
+from treering.views.memos.choose import NOTO_PLACES, NotoPlace
 from treering.views.memos.write import WORDINGS, Wording
 from treering.views.tree import planting
 from treering.views.tree.settings import Settings as TreeSettings
 
 KEY: Final = "choices"
+MOST_ALPHA: Final = 10
 OWN: Final = "own"
 
 
@@ -41,9 +46,12 @@ class SpaceSettings:
 
     ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
     most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
-    ``policy`` that of ``chat``, ``wording`` that of ``memos.settle``. ``judge``, ``detector`` and
-    ``context`` are those of ``code.generate``, ``unit`` that of ``code.index``. ``relations`` are
-    written ``name(parameters) @ weight``, by kind of content. ``tree`` is how the tree grows.
+    ``policy`` that of ``chat``, ``wording`` that of ``memos.settle``. ``noto`` is where "None of
+    the others" stands when a model chooses memos. ``judge``, ``detector`` and ``context`` are those
+    of ``code.generate``; ``alike`` is from where on it takes two instructions for one intent, and
+    ``block_alpha`` the weight of the code relation in what it retrieves. ``unit`` is that of
+    ``code.index``. ``relations`` are written ``name(parameters) @ weight``, by kind of content.
+    ``tree`` is how the tree grows.
     """
 
     preset: str = OWN
@@ -53,9 +61,12 @@ class SpaceSettings:
     k: int = 10
     policy: str = "auto"
     wording: Wording = "plain"
+    noto: NotoPlace = "first"
     judge: JudgeName = "names"
     detector: DetectorName = "scored"
     context: ContextName = "selected"
+    alike: str = str(SAME_INTENT)
+    block_alpha: float = ALPHA
     unit: Unit = "blocks"
     relations: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
     tree: TreeSettings = field(default_factory=TreeSettings)
@@ -65,10 +76,16 @@ class SpaceSettings:
         check_choice("mode", self.mode, MODES)
         check_choice("level", self.level, LEVELS)
         check_choice("wording", self.wording, WORDINGS)
+        check_choice("noto", self.noto, NOTO_PLACES)
         check_choice("judge", self.judge, JUDGES)
         check_choice("detector", self.detector, DETECTORS)
         check_choice("context", self.context, CONTEXTS)
         check_choice("unit", self.unit, UNITS)
+        Likeness.of(self.alike)
+        if not isinstance(self.block_alpha, int | float) or not 0 <= self.block_alpha <= MOST_ALPHA:
+            raise InputError(
+                f"block_alpha is {self.block_alpha!r}; it must be from 0, for none, to {MOST_ALPHA}"
+            )
         if type(self.k) is not int or self.k < 1:
             raise InputError(f"k is {self.k!r}; it must be a whole number of at least 1")
         if not isinstance(self.policy, str):

@@ -18,7 +18,6 @@ from treering.journal.space import Space
 from treering.llm.tokens import estimate_tokens
 from treering.records import Forgotten, Hit, Progress
 from treering.search.own import Mode
-from treering.search.searcher import check_choice
 from treering.views.code.guard.check import CheckReport, check
 from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
@@ -50,17 +49,10 @@ from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
 from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import (
-    CONTEXTS,
-    DETECTORS,
-    JUDGES,
-    ContextName,
-    DetectorName,
-    JudgeName,
-    WritingChoices,
-)
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.coder import BilledModel, Coder
 from treering.views.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.views.code.write.deciding import decided, pair_similarities
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
@@ -178,7 +170,8 @@ class CodeMemory:
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
-        return best_blocks(self._open(root)[1], query, k)
+        alpha = settings_of(self._space).block_alpha
+        return best_blocks(self._open(root)[1], query, k, alpha)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -253,26 +246,14 @@ class CodeMemory:
 
         Raises InputError, UnknownName, LLMError.
         """
-        choices = self._choices(judge, detector, context)
+        given = (judge, detector, context)
+        choices = decided(settings_of(self._space), *given, self._instruction_pairs)
         index, among = None, tuple[str, ...]()
         if root is not None or self.repositories():
             repository, index = self._open(root)
             among = identities(Path(repository.root))
         contexts = partial(self._context, root=root, index=index)
         return self._coder.round(instruction, definition, choices, index, contexts, budget, among)
-
-    def _choices(
-        self, judge: JudgeName | None, detector: DetectorName | None, context: ContextName | None
-    ) -> WritingChoices:
-        """The parts of a round; those left out as they are set for the space. Raises InputError."""
-        default = settings_of(self._space)
-        chosen = WritingChoices(
-            judge or default.judge, detector or default.detector, context or default.context
-        )
-        check_choice("judge", chosen.judge, JUDGES)
-        check_choice("detector", chosen.detector, DETECTORS)
-        check_choice("context", chosen.context, CONTEXTS)
-        return chosen
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -366,6 +347,13 @@ class CodeMemory:
             return 1.0
         vectors = checked(self._embedder, [first, other])
         return float(vectors[0] @ vectors[1])
+
+    def _instruction_pairs(self) -> Floats:
+        """The cosines of all pairs of recorded instructions."""
+        recorded_rounds = self._rounds.known().values()
+        return pair_similarities(
+            self._embedder, (r.block.instruction for rounds in recorded_rounds for r in rounds)
+        )
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""

@@ -340,7 +340,8 @@ class MemoView:
         try:
             llm = self._llm()
             shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
-            choice = choose.ask(llm, query, sorted(shown, key=_first_said))
+            noto = settings_of(self._space).noto
+            choice = choose.ask(llm, query, sorted(shown, key=_first_said), noto)
         except LLMNotConfigured:
             return ModelChoice(None)
         except LLMError as error:

@@ -79,7 +79,7 @@ class Coder:
         self._rounds.begin()
         ask = asking(llm, self._model.pay)
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
-        parts = RoundParts(context, ask, self._similarity, shown, choices.detector)
+        parts = RoundParts(context, ask, self._similarity, shown, choices.detector, choices.alike)
         result = round_of(instruction, target, blocks, parts)
         code_found = "" if sequences.get(key) else there
         block = self._rounds.add(replace(result.block, at=datetime.now(UTC)), code_found, among)

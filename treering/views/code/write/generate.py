@@ -20,7 +20,7 @@ from treering.views.code.guard.report import Reversal
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SessionBlock, Similarity, linked
+from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, linked
 from treering.views.code.write.choices import DetectorName
 from treering.views.code.write.context_memory import ContextMemory, Judgement
 
@@ -112,6 +112,7 @@ class RoundParts:
     similarity: Similarity
     shown: Callable[[Sequence[CodeBlock]], RepositoryContext]
     detector: DetectorName = "scored"
+    alike: float = SAME_INTENT
 
 
 def round_of(
@@ -129,7 +130,7 @@ def round_of(
         reply = ask("code note", note_prompt(blocks[-1], instruction), NOTE_TOKENS)
         note, usage = reply.text.strip(), usage + reply.usage
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
-    memory = linked(blocks, parts.similarity)
+    memory = linked(blocks, parts.similarity, parts.alike)
     repository = parts.shown(context.blocks)
     reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
@@ -153,7 +154,7 @@ def _lost_by(
         lost = undone_by(blocks, instruction, code)
     if parts.detector in ("printed", "both"):
         named = {(loss.name, loss.instruction) for loss in lost}
-        ruled = printed_reversals(blocks, instruction, code, parts.similarity)
+        ruled = printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
         lost += tuple(loss for loss in ruled if (loss.name, loss.instruction) not in named)
     return lost
 
