@@ -119,7 +119,7 @@ def test_completion_asks_with_and_without_fragments(
     data = write(tmp_path / "function_2k.jsonl", lines({"prompt": "", "metadata": about}))
     arguments = ("--data", data, "--sources", sources, "--json")
     told = bench.object("code", "completion", *bench.model("total = 0\nx\nx"), *arguments)
-    assert {told[way]["tasks"] for way in completion.WAYS} == {1}
+    assert {told[way]["tasks"] for way in completion.DEFAULT_WAYS} == {1}
     nothing = bench("code", "completion", *bench.model(""), *arguments, "--minutes", 0)
     assert nothing.exit_code == 0  # all three replies are kept
 
