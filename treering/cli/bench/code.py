@@ -89,6 +89,21 @@ def sessions(
     figures: FigureOptions,
     dialogues: Annotated[int, typer.Option(min=1, help="The first so many that can be run.")] = 3,
     rounds: Annotated[int, typer.Option(min=1, help="The first so many rounds of each.")] = 5,
+    way: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="full, memory, codemem (as printed), and without a part of it codemem-ctxmem, "
+            "codemem-ctxast, codemem-sessast; may be repeated. Default: the first two."
+        ),
+    ] = None,
+    feedback: Annotated[
+        bool,
+        typer.Option(
+            "--feedback",
+            help="As CoderEval is played: one task, and after each round that fails its tests "
+            "the sentence that it is incorrect.",
+        ),
+    ] = False,
     site: Annotated[
         list[Path] | None,
         typer.Option(help="A folder with what a project needs; may be repeated."),
@@ -101,13 +116,21 @@ def sessions(
     """
     if find_spec("pytest") is None:
         raise MissingExtra.of("pytest", "bench")
+    ways = chosen_among(way or [*playing.DEFAULT_WAYS], playing.WAYS)
     place = playing.ProjectSources(sources, tuple(site or ()))
     published = list(read_as("codeif-bench", data, playing.dialogues(data, sources)))
     ready = [usable for dialogue in published if (usable := playing.usable(place, dialogue))]
     with model.open(estimating=False) as llm, progress_bar("code sessions") as progress:
-        measured = playing.session_figures(place, ready[:dialogues], llm, rounds, progress)
+        measured = playing.session_figures(
+            place, ready[:dialogues], llm, rounds, progress, ways, feedback=feedback
+        )
     counts = {"found": len(published), "usable": len(ready)}
-    figures.show("code sessions", counts | measured, data, {"model": llm.model, "rounds": rounds})
+    figures.show(
+        "code sessions",
+        counts | measured,
+        data,
+        {"model": llm.model, "rounds": rounds, "feedback": feedback},
+    )
 
 
 @command(app)
