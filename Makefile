@@ -9,13 +9,17 @@ VENV ?= .venv
 LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
+HERMES := $(VENV)/hermes
+# What tests need: each adapter's framework and a model in a file, too.
+EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents serve
+COMMA := ,
 
-.PHONY: demo test browser quick test-adapters lint lock audit faults bench docs release clean
+.PHONY: demo test browser hermes quick lint lock audit faults bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
-test: lint browser
+test: lint browser hermes
 	$(VENV)/bin/python -m pytest
 
 # The page is tested in a real Chromium; where none can be installed, a closing line says so.
@@ -30,18 +34,19 @@ CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments vie
 quick: lint
 	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE_TESTS)
 
-# The adapters against the real frameworks, which are too heavy for every run.
-test-adapters: $(STAMP)
-	$(VENV)/bin/python -m pip install --quiet --group adapters
-	$(VENV)/bin/mypy treering/adapters tests/adapters
-	$(VENV)/bin/python -m pytest tests/adapters
+# Hermes Agent needs exactly other versions of what treering needs, too. So it lies beside the rest,
+# where its tests look for it, and without all that it needs to run.
+hermes: $(HERMES)
+$(HERMES): tests/adapters/hermes.txt | $(STAMP)
+	@$(VENV)/bin/python -m pip install --quiet --upgrade --no-deps --no-compile --require-hashes --requirement $< \
+		--target $@ && touch $@ || echo "Hermes Agent cannot be installed: its tests are skipped."
 
 # Every dependency with its digests, and with what builds the package: what CI and releases install.
 lock: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply
 	printf 'hatchling\neditables\n' | $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
-		--extra code --extra docs --extra documents --extra llm --extra serve --group dev pyproject.toml - --output-file $(LOCK)
+		$(addprefix --extra ,$(EXTRAS)) --group dev pyproject.toml - --output-file $(LOCK)
 
 # Known vulnerabilities of what is locked. Without a network it says what it could not look up.
 audit: $(STAMP)
@@ -73,7 +78,7 @@ ifdef LOCKED
 	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement $(LOCK)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 else
-	$(VENV)/bin/python -m pip install --quiet --editable '.[code,docs,documents,llm,serve]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[$(subst $() ,$(COMMA),$(EXTRAS))]' --group dev
 endif
 	touch $(STAMP)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
+from tests.examples import USUAL
 from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
 from treering.journal.open import open_database
@@ -20,7 +21,7 @@ from treering.journal.open import open_database
 settings.register_profile(
     "treering",
     deadline=None,
-    max_examples=30,
+    max_examples=USUAL,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 # Of `make quick`: enough to run every property, not to search for what breaks it.

@@ -26,16 +26,17 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!;\s]", name)[0]).lower()
 
 
+def _extras_of_the_makefile() -> list[str]:
+    [line] = re.findall(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return str(line).split()
+
+
 def test_every_dependency_that_is_installed_for_tests_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     declared = [
         *project["project"]["dependencies"],
-        *(
-            name
-            for extra in ("code", "docs", "documents", "llm", "mcp", "serve")
-            for name in extras[extra]
-        ),
+        *(name for extra in (*_extras_of_the_makefile(), "mcp") for name in extras[extra]),
         *project["dependency-groups"]["dev"],
         *project["build-system"]["requires"],
     ]

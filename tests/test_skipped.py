@@ -14,11 +14,13 @@ def test_what_was_skipped_is_told_in_one_line_with_how_to_run_it() -> None:
     reasons = [
         "langchain-core is not installed",
         "openai-agents is not installed",
+        "chromadb is not installed; run: pip install 'treering[peers]'",
         "no Chromium is installed: playwright install chromium",
         "there are no such locks there",
     ]
     assert describe(reasons) == (
-        f"skipped: 2 adapters: make test-adapters; 1 in a browser: {BY_HAND}; "
+        f"skipped: 2 not installed: make test; "
+        f"1 other systems: .venv/bin/pip install '.[peers]'; 1 in a browser: {BY_HAND}; "
         "1 here: there are no such locks there"
     )
     assert describe([]) == ""
@@ -30,4 +32,4 @@ def test_it_is_the_last_line_of_a_run(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.skipped", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
-    assert done.stdout.splitlines()[-1] == "skipped: 1 adapters: make test-adapters", done.stdout
+    assert done.stdout.splitlines()[-1] == "skipped: 1 not installed: make test", done.stdout

@@ -42,9 +42,9 @@ _MATCHED = {
     "summary_bert_score": "summaries, by BERTScore",
     "choice": "choices among memos",
 }
-_LIVE_N = 1_000_000
+_LIVE_N = 100_000
 _LIVE = {
-    "warm context": "a warm search of 1,000,000 turns by words, meaning and context",
+    "warm context": "a warm search of 100,000 turns by words, meaning and context",
     "warm semantic": "… with the semantic relation too",
     "after-add": "the search after one add",
     "after-add worst": "… the worst of 100",
@@ -54,23 +54,21 @@ _LIVE = {
     "by-time": "… of a tenth of the time",
     "by-metadata": "… by metadata",
     "first": "the first search of a process",
-    "peak": "main memory a turn, the most it ever takes",
+    "resident": "main memory a turn, after that",
+    "peak": "… the most it ever takes",
     "store": "storing a turn, vectors given",
+    "forget": "forgetting a turn, gone from the file's bytes",
     "forget-source": "forgetting a source of 15 lines, gone from the file's bytes",
     "forget-wait reader": "what another reader waits for a forget at most",
     "forget-wait writer": "… another writer",
     "forgets": "100 forgets asked for at once by different tenants",
     "import-wait writer": "what another writer waits for an import of as many lines at most",
-    "text-wait writer": "… for a text of 100 MB",
+    "text-wait writer": "… for a text of 10 MB",
 }
 _SPEED = (
     ("rank", "rank context", 1_000_000, "ranking 1,000,000 × 384 with the context relation"),
     ("rank", "rank context+semantic", 1_000_000, "… with the semantic relation too"),
-    ("memory", "search", 100_000, "a search of 100,000 turns, by words, meaning and relations"),
-    ("memory", "open", 100_000, "opening that memory and the first search, which loads it"),
-    ("memory", "resident", 100_000, "main memory a turn, of that one"),
     ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
-    ("upkeep", "forget", 100_000, "forgetting a turn, gone from the file's bytes"),
     *(("live", operation, _LIVE_N, what) for operation, what in _LIVE.items()),
     ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),

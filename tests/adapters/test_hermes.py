@@ -1,8 +1,9 @@
-"""The provider, against the abstract class of the real package where that is installed."""
+"""The provider, against the abstract class of the real package, which lies beside all others."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 
+sys.path.append(f"{sys.prefix}/hermes")  # where `make hermes` puts the package
 pytest.importorskip("agent.memory_provider", reason="hermes-agent is not installed")
 
 from agent.memory_provider import MemoryProvider
 
 from treering.adapters.hermes import TreeringProvider, register
+
+sys.path.remove(f"{sys.prefix}/hermes")  # it has modules with names such as `utils`
 
 
 @pytest.fixture

@@ -257,8 +257,8 @@ def test_messages_of_this_session_are_recalled_once_it_was_compacted(
     question = {"session_id": "s", "prompt": "How long is the mast of the boat?"}
     hook("session-start", {"session_id": "s", "source": "startup"})
     assert hook("prompt", question) == {}  # the model has it before it
-    hook("session-start", {"session_id": "s", "source": "compact"})
-    assert MAST in put_in(hook("prompt", question))
+    brief = put_in(hook("session-start", {"session_id": "s", "source": "compact"}))
+    assert MAST in brief + put_in(hook("prompt", question))
     assert MAST in put_in(hook("prompt", question | {"session_id": "another"}))
 
 
@@ -329,11 +329,11 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
 @pytest.mark.parametrize(
     ("payload", "said"),
     [
-        (b"{", "JSONDecodeError"),
-        (b"[1]", "the event is a list"),
+        (b"{", "the event on standard input is not JSON: "),
+        (b"[1]", "the event on standard input is JSON, but no object"),
         (b'{"cwd": 7, "workspace_roots": 3}', None),
         (b"", None),
-        (b"\xff", "UnicodeDecodeError"),
+        (b"\xff", "the event on standard input is not JSON: "),
     ],
 )
 def test_an_odd_event_lets_the_prompt_through(
@@ -414,8 +414,7 @@ def test_a_port_with_a_token_serves_where_there_are_no_sockets(
     with pytest.raises(ConnectionError):
         endpoint.exchange(place, request, 60)
     place.path.write_text(json.dumps(address))
-    with pytest.raises(ConnectionError):
-        endpoint.exchange(place, {"event": "stop"}, 60)
+    assert endpoint.exchange(place, {"event": "stop"}, 60) == {}
     thread.join(60)
     assert not thread.is_alive()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import ROOT
 from treering.agents import installer, jsonc, toml_table
 from treering.agents.clients import CLIENTS, Client, client_of
 from treering.agents.launch import Launcher
@@ -30,6 +32,13 @@ SETTINGS = """{
   },
 }
 """
+AS_ANYBODY = (
+    ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    if hasattr(os, "getuid") and os.getuid() == 0
+    else []
+)
+"""Before a command: it may read what its user may, also where that is root."""
+
 TOML = '# mine\nmodel = "o5"  # kept\n\n[mcp_servers.other]\ncommand = "x"\n'
 
 
@@ -232,14 +241,25 @@ def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) ->
         installer.install(client_of("cursor"), launcher)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may read all")
-def test_a_file_that_may_not_be_read_is_named(launcher: Launcher, home: Path) -> None:
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or (os.getuid() == 0 and shutil.which("setpriv") is None),
+    reason="root may read all",
+)
+def test_a_file_that_may_not_be_read_is_named(home: Path) -> None:
     path = home / ".gemini" / "settings.json"
     path.parent.mkdir()
     path.write_text("{}")
     path.chmod(0)
-    with pytest.raises(InputError, match="Permission denied"):
-        installer.install(client_of("gemini"), launcher)
+    done = subprocess.run(
+        [*AS_ANYBODY, sys.executable, "-m", "treering", "install", "gemini"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 2
+    assert "settings.json cannot be read (Permission denied); nothing was changed" in done.stderr
+    assert path.stat().st_size == len("{}")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder nobody can write to")

@@ -126,9 +126,9 @@ def test_a_broken_text_is_refused_with_its_line(text: str, said: str) -> None:
 
 
 def test_a_path_through_something_else_is_refused() -> None:
-    with pytest.raises(InputError, match="'hooks' is list; it must be an object"):
+    with pytest.raises(InputError, match="'hooks' is an array; it must be an object"):
         jsonc.put('{"hooks": []}', ("hooks", "Stop"), [])
     with pytest.raises(InputError, match="must be an array"):
         jsonc.put_first('{"hooks": {"Stop": 3}}', ("hooks", "Stop"), {})
-    with pytest.raises(InputError, match="the whole is list"):
+    with pytest.raises(InputError, match="the whole file is an array"):
         jsonc.put("[]", ("hooks",), {})

@@ -306,7 +306,7 @@ def test_every_benchmark_says_where_its_data_is_and_under_which_licence() -> Non
 
 
 def test_an_unknown_benchmark_is_named_along_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"'locomoo'; there are: codeif-bench, .*locomo"):
+    with pytest.raises(UnknownName, match=r"'locomoo'; there are: beam, .*locomo"):
         benchmark("locomoo")
 
 
@@ -332,3 +332,52 @@ def test_a_folders_checksum_depends_on_names_and_contents(tmp_path: Path) -> Non
     assert sha256_of(tmp_path / "b.txt") == (
         "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
     )
+
+
+def test_xquad_is_a_task_a_language_with_paragraphs_as_evidence(tmp_path: Path) -> None:
+    asked = {"id": "q1", "question": "Wo?", "answers": [{"text": "Porto", "answer_start": 9}]}
+    paragraphs = [{"context": "Sie wohnt in Porto.", "qas": [asked]}, {"context": "Ja.", "qas": []}]
+    file = {"data": [{"title": "Leben", "paragraphs": paragraphs}]}
+    write(tmp_path / "xquad.de.json", file)
+    write(tmp_path / "xquad.zh.json", {"data": []})
+    german, chinese = load("xquad", tmp_path)
+    assert (german.space, chinese.space) == ("de", "zh")
+    assert [document.source for document in german.documents] == ["Leben 1", "Leben 2"]
+    [question] = german.questions
+    assert (question.evidence, question.answers) == ({"Leben 1"}, ("Porto",))
+
+
+def test_twowiki_names_passages_by_their_title(tmp_path: Path) -> None:
+    write(tmp_path / "corpus.json", [{"title": "Porto", "text": "A city."}])
+    write(tmp_path / "gold_titles.jsonl", lines({"question": "What?", "gold_titles": ["Porto"]}))
+    [task] = load("twowiki", tmp_path)
+    [passage] = task.documents
+    assert passage.pieces[0].text == "Porto: A city."
+    [question] = task.questions
+    assert (question.evidence, question.category) == ({"Porto"}, "1 passages")
+
+
+def test_beam_carries_times_on_strips_marks_and_gathers_nested_evidence(tmp_path: Path) -> None:
+    turn = [
+        {"role": "user", "id": 0, "content": "Hi ->-> 1,2", "time_anchor": "March-15-2024"},
+        {"role": "assistant", "id": 1, "content": "Hello -> you", "time_anchor": None},
+    ]
+    probing = {
+        "abstention": [{"question": "Who?", "ideal_response": "No."}],
+        "knowledge_update": [
+            {"question": "When?", "answer": "Now", "source_chat_ids": {"old": [0], "new": [1]}}
+        ],
+    }
+    chat = {"chat": [{"batch_number": 1, "turns": [turn]}], "probing_questions": probing}
+    [task] = load("beam", write(tmp_path / "1.json", chat))
+    first, second = task.documents[0].pieces
+    assert (first.text, second.text) == ("Hi", "Hello -> you")
+    assert first.at == second.at == datetime(2024, 3, 15, tzinfo=UTC)
+    absent, updated = task.questions
+    assert (absent.evidence, absent.category) == (frozenset(), "abstention")
+    assert (updated.evidence, updated.category) == ({"0", "1"}, "knowledge update")
+
+
+def test_a_folder_without_the_files_of_a_benchmark_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="should hold files xquad"):
+        load("xquad", tmp_path)

@@ -176,10 +176,10 @@ def word_archive(body: str, doctype: str = "") -> bytes:
     )
 
 
-def save_two_hundred(folder: Path) -> list[Path]:
-    """Two hundred documents of five kinds, each with a word of its own, in a folder."""
+def save_folders(folder: Path, count: int) -> list[Path]:
+    """Folders in a folder, each of five documents of five kinds with a word of its own."""
     paths = []
-    for number in range(40):
+    for number in range(count):
         word_of_its_own = f"kumquat{number}"
         contents: dict[str, bytes | str] = {
             "lease.pdf": pdf(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
@@ -85,7 +85,6 @@ def assert_as_the_database(memory: Memory, condition: Filter) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     first=st.lists(entry, min_size=1, max_size=6),
     later=st.lists(entry, max_size=3),

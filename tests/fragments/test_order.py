@@ -6,9 +6,10 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from treering.arrays import Codes
 from treering.records import KINDS
 from treering.search.relations.contract import MISSING
@@ -59,7 +60,7 @@ def assert_as_anew(reading: Reading, of: PlacedColumns) -> None:
     assert not order.is_plain or order.rows.tolist() == list(range(len(order)))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(first=rows, steps=st.lists(step, max_size=8))
 def test_an_order_that_lives_equals_one_made_anew(
     first: list[dict[str, Any]], steps: list[Any]

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
+from tests.examples import examples
 from treering import Memory
 from treering.arrays import Floats
 from treering.embed.quantised import quantised, restored
@@ -192,7 +193,7 @@ class IncrementalTable(RuleBasedStateMachine):
 
 
 TestIncrementalTable = IncrementalTable.TestCase
-TestIncrementalTable.settings = settings(deadline=None, max_examples=15, stateful_step_count=12)
+TestIncrementalTable.settings = settings(examples(15), stateful_step_count=12)
 
 
 @given(first=texts, second=texts, forgotten=st.booleans())

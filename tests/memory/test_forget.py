@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
+from tests.examples import examples
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
@@ -102,7 +103,7 @@ def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: 
     assert terms not in bytes_of(path)
 
 
-@settings(max_examples=6)  # each rewrites its file many times
+@examples(6)  # each rewrites its file many times
 @given(seed=st.integers(0, 2**32 - 1))
 def test_after_many_random_changes_no_forgotten_text_is_left_in_the_bytes(
     tmp_path_factory: pytest.TempPathFactory, seed: int

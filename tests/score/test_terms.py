@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.search.terms import dated, stem, terms
+from treering.search import languages
+from treering.search.terms import dated, shared_words, stem, terms
 
 THREADS = 8
 WAIT_S = 30.0
@@ -34,6 +35,7 @@ def same(one: str, other: str) -> bool:
         ("moved moving", "move moves"),
         ("getUserName", "get user name"),
         ("the cat and the dog", "cat dog"),
+        ("ｶﾀｶﾅ ① ﬁve", "カタカナ 1 five"),
     ],
 )
 def test_forms_of_a_word_are_one_term(one: str, other: str) -> None:
@@ -84,3 +86,56 @@ def test_threads_that_stem_at_once_get_the_stems_that_one_thread_gets() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert all(stems == alone for stems in found)
+
+
+def shared(text: str, query: str) -> list[str]:
+    return [text[start:stop] for start, stop in shared_words(text, query)]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Девочка читала книгу о садах", "О каких книгах и саде речь?", ["книгу", "о", "садах"]),
+        ("يقرأ المعلمون الكتب", "المعلم", ["المعلمون"]),
+        ("मेरी किताबें पुरानी हैं", "किताब", ["किताबें"]),
+        (
+            "Ich habe in den Häusern nicht gewohnt",
+            "das Haus, in dem du wohnst und gewohnt hast",
+            ["Häusern", "gewohnt"],
+        ),
+        (
+            "Las niñas corrían por los jardines",
+            "¿Por qué jardín corría la niña?",
+            ["niñas", "corrían", "por", "jardines"],
+        ),
+        ("我昨天在公园里跑步", "公园在哪里", ["公园"]),
+        ("ฉันชอบกินข้าวผัด", "ข้าวผัด", ["ข้าวผัด"]),
+        ("서울에서 살아요", "서울", ["서울"]),
+        ("私は東京に住む。Ana lives in Porto.", "Where did Ana live?", ["Ana", "lives"]),
+    ],
+)
+def test_words_of_other_languages_lose_their_own_endings(
+    text: str, query: str, expected: list[str]
+) -> None:
+    assert shared(text, query) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Porto is 5 km away", "me too", "Io and the Galleria", "El Greco painted it", "See ya, Ana"],
+)
+def test_a_few_foreign_words_make_no_english_text_foreign(text: str) -> None:
+    words = frozenset(languages.words_of(languages.plain(text)))
+    assert languages.language_of(words) == languages.ENGLISH
+
+
+def test_a_vowel_sign_does_not_part_a_word() -> None:
+    assert languages.words_of(languages.plain("हिन्दी में")) == ["हिन्दी", "में"]
+    assert languages.words_of(languages.plain("e\u0301te\u0301")) == ["été"]
+
+
+@given(st.text())
+def test_no_letter_or_digit_is_lost_between_words(text: str) -> None:
+    plain = languages.plain(text)
+    words = "".join(languages.words_of(plain))
+    assert [c for c in words if c.isalnum()] == [c for c in plain if c.isalnum()]

@@ -58,6 +58,10 @@ class HookHandler:
         )
         return {"text": recalled.text, "notes": notes}
 
+    def delivered(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        """Note that a reply has reached its client: its text is before the model from now on."""
+        self._sessions.note_put_in(request, str(reply.get("text") or ""))
+
     def warm(self) -> None:
         """Load the bundled model, for all spaces, while the rest is imported."""
         if self._embedder is None:
@@ -131,7 +135,8 @@ class HookHandler:
             return recall.Recollection()  # nothing was said in this project yet
         if request["event"] == "session-start":
             return recall.brief_of(memories)
-        return recall.lines_for(memories, str(request["prompt"]), self._sessions.of(request))
+        in_view, put_in = self._sessions.of(request), self._sessions.put_in(request)
+        return recall.lines_for(memories, str(request["prompt"]), in_view, put_in)
 
     # ------------------------------------------------------------------ memories
 

@@ -49,6 +49,8 @@ def main(arguments: list[str]) -> int:
     watch.start()
     try:
         text, notes = _run(event, client, options, time.monotonic() + allowed)
+    except ValueError as error:
+        text, notes = "", [str(error)]
     except Exception as error:  # whatever it is, it must not cost the user a prompt
         text, notes = "", [f"{type(error).__name__}: {error}"]
     watch.cancel()
@@ -161,9 +163,12 @@ def _payload() -> dict[str, Any]:
     content = sys.stdin.buffer.read(STDIN_BYTES + 1)
     if len(content) > STDIN_BYTES:
         raise ValueError(f"the event has more than {STDIN_BYTES} bytes")
-    payload = json.loads(content) if content.strip() else {}
+    try:
+        payload = json.loads(content) if content.strip() else {}
+    except ValueError as error:
+        raise ValueError(f"the event on standard input is not JSON: {error}") from None
     if not isinstance(payload, dict):
-        raise ValueError(f"the event is a {type(payload).__name__}; it should be an object")
+        raise ValueError("the event on standard input is JSON, but no object")
     return payload
 
 

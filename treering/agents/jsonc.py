@@ -173,12 +173,23 @@ def _unit(text: str) -> str:
     return first[1] if first else "  "
 
 
+_KINDS = {
+    dict: "an object",
+    list: "an array",
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+}
+"""What JSON calls the values that Python reads."""
+
+
 def _kind(node: JsonNode) -> str:
-    return type(node.value).__name__
+    return _KINDS.get(type(node.value), "null")
 
 
 def _shown(path: Sequence[str]) -> str:
-    return repr(".".join(path)) if path else "the whole"
+    return repr(".".join(path)) if path else "the whole file"
 
 
 class _Reader:

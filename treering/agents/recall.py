@@ -44,11 +44,15 @@ def brief_of(memories: Sequence[Memory]) -> Recollection:
 
 
 def lines_for(
-    memories: Sequence[Memory], prompt: str, in_view: Mapping[str, float]
+    memories: Sequence[Memory],
+    prompt: str,
+    in_view: Mapping[str, float],
+    put_in: Sequence[str] = (),
 ) -> Recollection:
     """The few lines that matter to a prompt; nothing if none does.
 
-    ``in_view`` are sessions whose messages the model has before it, and since when, in seconds.
+    ``in_view`` are sessions whose messages the model has before it, and since when, in seconds;
+    ``put_in`` are briefs and lines that it got before, and has before it, too.
     """
     if not prompt.strip():
         return Recollection()
@@ -62,7 +66,8 @@ def lines_for(
     for hit in sorted(hits, key=lambda hit: -hit.confidence):
         line = _line(hit)
         cost = estimate_tokens(line)
-        if _is_in_view(hit, in_view) or hit.entry_id in lines or cost > room:
+        is_in_view = _is_in_view(hit, in_view) or any(_said(hit) in text for text in put_in)
+        if is_in_view or hit.entry_id in lines or cost > room:
             continue
         lines[hit.entry_id] = line
         room -= cost
@@ -82,8 +87,13 @@ def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
 def _line(hit: Hit) -> str:
     date = f"{hit.at:%Y-%m-%d} " if hit.at else ""
     speaker = f"{hit.speaker}: " if hit.speaker else ""
+    return f"- {date}{speaker}{_said(hit)} [{hit.source}]"
+
+
+def _said(hit: Hit) -> str:
+    """The text, and what was said instead since: then a line that was put in before comes again."""
     newer = f" (since then: {_short(hit.superseded_by.text)})" if hit.superseded_by else ""
-    return f"- {date}{speaker}{_short(hit.text)}{newer} [{hit.source}]"
+    return f"{_short(hit.text)}{newer}"
 
 
 def _short(text: str) -> str:

@@ -35,10 +35,13 @@ LOOK_AGAIN_S = 60.0
 STOP = {"event": "stop"}
 
 
-def stop(memory: str) -> None:
-    """Have a memory's server end, if one runs."""
-    with suppress(OSError):
+def stop(memory: str) -> bool:
+    """Have a memory's server end, if one runs; whether one did."""
+    try:
         endpoint.exchange(endpoint.of(memory), STOP, SPEAK_S)
+    except OSError:
+        return False
+    return True
 
 
 def stop_all(memory: str) -> None:
@@ -126,9 +129,13 @@ class _Server:
                 request = json.loads(endpoint.read_line(stream) or b"{}")
             if request == STOP:
                 self._stopper.send(b"x")
+                connection.sendall(b"{}\n")
                 return
-            reply = self._handler.answer(request) if isinstance(request, dict) else {}
+            if not isinstance(request, dict):
+                return
+            reply = self._handler.answer(request)
             connection.sendall(json.dumps(reply).encode() + b"\n")
+            self._handler.delivered(request, reply)  # a client that has left read nothing
         self._work.set()  # only now: taking in must not slow a reply down
 
     def _take_in(self) -> None:

@@ -1,10 +1,10 @@
-"""Which messages a model still has before it: those need not be recalled."""
+"""What a model still has before it in a session: that need not be recalled."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +14,30 @@ from treering.agents.home import make_private
 
 KEPT = 200
 """Sessions that somebody may still go on with."""
+TEXTS_KEPT = 500
+"""Texts put into one session: more than a model has before it between two compactions."""
 
 
 class SessionsInView:
-    """Since when, in seconds, the messages of each session are before its model.
+    """Since when, in seconds, the messages of a session are before its model; what was put in.
 
-    From its start, until a compaction: then only those said since. Kept in a file, as a server may
-    end in the middle of a session.
+    From its start, until a compaction: then only what came since. The times are kept in a file, as
+    a server may end in the middle of a session; what was put in may then come once more.
     """
 
     def __init__(self, memory: str) -> None:
         self._path: Path = inbox.folder_of(memory) / "sessions"
         # If it is damaged, they are recalled once too often.
         self._since: dict[str, float] = read_record(self._path)
+        self._put_in: dict[str, list[str]] = {}
 
     def follow(self, request: Mapping[str, Any]) -> None:
         """Note what the event at a session's start says."""
         session = request.get("session")
         if not isinstance(session, str) or request.get("event") != "session-start":
             return
+        if request.get("source") != "resume":  # then the conversation goes on as it was
+            self._put_in.pop(session, None)
         self._since.pop(session, None)
         self._since[session] = time.time() if request.get("source") == "compact" else 0.0
         newest = list(self._since.items())[-KEPT:]
@@ -45,3 +50,17 @@ class SessionsInView:
         if not isinstance(session, str) or session not in self._since:
             return {}
         return {session: self._since[session]}
+
+    def note_put_in(self, request: Mapping[str, Any], text: str) -> None:
+        """Note a text that the model of an event's session now has before it."""
+        session = request.get("session")
+        if not isinstance(session, str) or not text:
+            return
+        texts = self._put_in.pop(session, [])
+        self._put_in[session] = [*texts, text][-TEXTS_KEPT:]
+        for oldest in list(self._put_in)[:-KEPT]:
+            del self._put_in[oldest]
+
+    def put_in(self, request: Mapping[str, Any]) -> Sequence[str]:
+        """The texts that were put into the session of an event."""
+        return self._put_in.get(str(request.get("session")), [])

@@ -82,6 +82,20 @@ def only_file(path: Path, *patterns: str) -> Path:
     return matches[0]
 
 
+def files_of(path: Path, pattern: str) -> list[Path]:
+    """``path`` itself if it is a file, else all files in it that match, by name.
+
+    Raises:
+        InputError: no file matches.
+    """
+    if path.is_file():
+        return [path]
+    matches = sorted(_opened(path).glob(pattern))
+    if not matches:
+        raise InputError(f"{path} should hold files {pattern}; found: none")
+    return matches
+
+
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, or of a folder's file names and contents, as hexadecimal digits."""
     digest = hashlib.sha256()

@@ -125,7 +125,8 @@ def stop(run: Run) -> None:
     """End the server that keeps the memory warm, if one runs; the next hook starts another."""
     from treering.agents.server import stop as stop_server
 
-    stop_server(run.hook_memory)
+    ran = stop_server(run.hook_memory)
+    run.out.emit({"stopped": ran}, "the server has ended" if ran else "no server runs")
 
 
 def _switch(run: Run, *, on: bool) -> None:

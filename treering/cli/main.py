@@ -20,15 +20,20 @@ _EPILOG = (
     "130 interrupted; 141 the reader of the output has left."
 )
 
+
+class _Treering(Root):
+    apps = tuple(
+        module.commands for module in (taking_in, recall, facts, upkeep, configure, doctor, agents)
+    )
+
+
 app = typer.Typer(
-    cls=Root,
+    cls=_Treering,
     no_args_is_help=True,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},  # sub-commands take it over
     pretty_exceptions_enable=False,  # it would print local variables: keys and remembered text
 )
-for _module in (taking_in, recall, facts, upkeep, configure, doctor, agents):
-    app.add_typer(_module.commands)
 
 
 def _version(asked_for: bool) -> None:

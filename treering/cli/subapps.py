@@ -1,8 +1,8 @@
-"""Sub-commands with a typer app of their own, which is imported when one is called."""
+"""The commands of treering, each made, and those of sub-apps imported, when one is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -61,7 +61,8 @@ class LazyGroup(TyperGroup):
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The names, sub-apps last."""
-        return [*super().list_commands(ctx), *self.sub_apps]
+        del ctx
+        return [*self.commands, *self.sub_apps]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """A command by name; a sub-app not imported yet."""
@@ -70,10 +71,42 @@ class LazyGroup(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands of apps by name, each made when it is asked for: to make all takes longer."""
+
+    def __init__(self, apps: Sequence[typer.Typer]) -> None:
+        registered = [(app, info) for app in apps for info in app.registered_commands]
+        self._registered = {_name_of(info): (app, info) for app, info in registered}
+
+    def __getitem__(self, name: str) -> Any:
+        app, info = self._registered[name]
+        return typer.main.get_command_from_info(
+            info,
+            pretty_exceptions_short=app.pretty_exceptions_short,
+            rich_markup_mode=app.rich_markup_mode,
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def __len__(self) -> int:
+        return len(self._registered)
+
+
+def _name_of(info: typer.models.CommandInfo) -> str:
+    return info.name or typer.main.get_command_name(info.callback.__name__)  # type: ignore[union-attr]
+
+
 class Root(LazyGroup):
     """The commands of treering, sub-apps included. Errors end with the documented exit codes."""
 
     sub_apps = SUB_APPS
+    apps: ClassVar[Sequence[typer.Typer]] = ()
+    """Those whose commands are commands of treering itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands = _Commands(self.apps)  # type: ignore[assignment]  # nothing is added to it
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from treering.embed.contract import Embedder
 from treering.embed.minilm import MiniLM
 from treering.errors import InputError, UnknownName
+from treering.plugins import plugins
 
 GROUP = "treering.embedders"
 DEFAULT = MiniLM.name
@@ -37,11 +36,11 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
         from treering.embed.sentence_transformers import SentenceTransformerEmbedder
 
         return SentenceTransformerEmbedder(argument)
-    plugins = entry_points(group=GROUP, name=name)
-    if not plugins:
+    points = plugins(GROUP)
+    if name not in points.names:
         raise UnknownName(
             f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], "
             f"sentence-transformers:MODEL or an entry point of {GROUP}"
         )
-    embedder: Embedder = next(iter(plugins)).load()(argument)
+    embedder: Embedder = points[name].load()(argument)
     return embedder

@@ -7,11 +7,13 @@ A condition is an object whose keys begin with ``$``, as in other stores: ``{"$i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from treering.errors import FilterError
 from treering.journal.contract import Value
+from treering.journal.dialect import Dialect
 from treering.records import JSON
 
 MAX_INTEGER_BITS: Final = 63  # beyond it SQLite compares rounded numbers
@@ -22,62 +24,81 @@ Clause = tuple[str, list[Value]]
 _COMPARISONS: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _OPERATORS: Final = (*_COMPARISONS, "$in", "$contains", "$exists", "$not")
 
-# Equality is that of JSON texts: type and value must agree, since 1 is not true.
-_EQUALS: Final = (
-    "CASE {0}.type WHEN 'text' THEN json_quote({0}.value) WHEN 'true' THEN 'true'"
-    " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE {0}.value END"
-    " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
-    " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END"
-)
 
-
-def metadata_clause(key: str, value: JSON) -> Clause:
+def metadata_clause(dialect: Dialect, key: str, value: JSON) -> Clause:
     """What must hold for one top-level key of what an entry says, ``b``. Raises FilterError."""
     if not isinstance(key, str) or not key:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
-    return _clause(key, value, MAX_DEPTH)
+    return _MetadataKey(dialect, key).clause(value, MAX_DEPTH)
 
 
-def _clause(key: str, value: JSON, depth: int) -> Clause:
-    if not _is_condition(key, value):
-        return _exists(key, _EQUALS.format("m"), _literals(key, value))
-    assert isinstance(value, Mapping)  # what a condition is
-    if not depth:
-        raise FilterError(f"metadata {key!r}: conditions are nested over {MAX_DEPTH} deep")
-    clauses = [_operation(key, name, operand, depth) for name, operand in value.items()]
-    sql = " AND ".join(clause for clause, _ in clauses)
-    return f"({sql})", [param for _, params in clauses for param in params]
+@dataclass(frozen=True, slots=True)
+class _MetadataKey:
+    """A top-level key of metadata, for the clauses about its value."""
 
+    dialect: Dialect
+    key: str
 
-def _operation(key: str, name: str, operand: JSON, depth: int) -> Clause:
-    if name == "$not":
-        inner, params = _clause(key, operand, depth - 1)
-        return f"NOT {inner}", params
-    if name == "$exists":
-        if not isinstance(operand, bool):
-            raise FilterError(f"metadata {key!r}: $exists takes true or false, not {operand!r}")
-        inner, params = _exists(key, "1", [])
-        return (inner if operand else f"NOT {inner}"), params
-    if name == "$in":
-        if not isinstance(operand, list) or not operand:
-            raise FilterError(f"metadata {key!r}: $in takes a list of values, not {operand!r}")
-        any_of = " OR ".join(_EQUALS.format("m") for _ in operand)
-        return _exists(key, f"({any_of})", [p for value in operand for p in _literals(key, value)])
-    if name == "$contains":
-        holds = f"EXISTS (SELECT 1 FROM json_each(m.value) i WHERE {_EQUALS.format('i')})"
-        condition = f"m.type = 'array' AND {holds}"
-        return _exists(key, condition, _literals(key, operand))
-    return _comparison(key, name, operand)
+    def clause(self, value: JSON, depth: int) -> Clause:
+        """What must hold for the value, with conditions nested up to ``depth``."""
+        if not _is_condition(self.key, value):
+            return self._exists(*self.dialect.equals("m", self._literal(value)))
+        assert isinstance(value, Mapping)  # what a condition is
+        if not depth:
+            raise FilterError(f"metadata {self.key!r}: conditions are nested over {MAX_DEPTH} deep")
+        clauses = [self._operation(name, operand, depth) for name, operand in value.items()]
+        sql = " AND ".join(clause for clause, _ in clauses)
+        return f"({sql})", [param for _, params in clauses for param in params]
 
+    def _operation(self, name: str, operand: JSON, depth: int) -> Clause:
+        if name == "$not":
+            inner, params = self.clause(operand, depth - 1)
+            return f"NOT {inner}", params
+        if name == "$exists":
+            if not isinstance(operand, bool):
+                raise FilterError(
+                    f"metadata {self.key!r}: $exists takes true or false, not {operand!r}"
+                )
+            inner, params = self._exists("1 = 1", [])
+            return (inner if operand else f"NOT {inner}"), params
+        if name == "$in":
+            return self._is_one_of(operand)
+        if name == "$contains":
+            equals, literals = self.dialect.equals("i", self._literal(operand))
+            elements = self.dialect.elements("m", "i")
+            holds = f"EXISTS (SELECT 1 FROM {elements} WHERE {equals})"
+            return self._exists(f"{self.dialect.is_array('m')} AND {holds}", literals)
+        return self._comparison(name, operand)
 
-def _comparison(key: str, name: str, operand: JSON) -> Clause:
-    """A range of numbers, or of texts: dates in ISO 8601 are in order as texts."""
-    if isinstance(operand, bool) or not isinstance(operand, int | float | str):
-        raise FilterError(f"metadata {key!r}: {name} takes a number or a text, not {operand!r}")
-    types = "('text')" if isinstance(operand, str) else "('integer', 'real')"
-    literal = _literals(key, operand)[0]
-    condition = f"m.type IN {types} AND m.value {_COMPARISONS[name]} json_extract(?, '$')"
-    return _exists(key, condition, [literal])
+    def _is_one_of(self, values: JSON) -> Clause:
+        if not isinstance(values, list) or not values:
+            raise FilterError(f"metadata {self.key!r}: $in takes a list of values, not {values!r}")
+        clauses = [self.dialect.equals("m", self._literal(value)) for value in values]
+        any_of = " OR ".join(clause for clause, _ in clauses)
+        return self._exists(f"({any_of})", [param for _, params in clauses for param in params])
+
+    def _comparison(self, name: str, operand: JSON) -> Clause:
+        """A range of numbers, or of texts: dates in ISO 8601 are in order as texts."""
+        if isinstance(operand, bool) or not isinstance(operand, int | float | str):
+            raise FilterError(
+                f"metadata {self.key!r}: {name} takes a number or a text, not {operand!r}"
+            )
+        literal, is_text = self._literal(operand), isinstance(operand, str)
+        operator = _COMPARISONS[name]
+        return self._exists(*self.dialect.compares("m", operator, literal, is_text=is_text))
+
+    def _exists(self, condition: str, params: Sequence[Value]) -> Clause:
+        members = self.dialect.members("b.metadata", "m")
+        sql = f"EXISTS (SELECT 1 FROM {members} WHERE m.key = ? AND {condition})"
+        return sql, [self.key, *params]
+
+    def _literal(self, value: JSON) -> str:
+        """A value as JSON text."""
+        if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+            raise FilterError(
+                f"metadata {self.key!r}: {value} has over 64 bits; keep such numbers as texts"
+            )
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _is_condition(key: str, value: JSON) -> bool:
@@ -90,16 +111,3 @@ def _is_condition(key: str, value: JSON) -> bool:
             f"metadata {key!r}: no condition {unknown[0]!r}; there are {', '.join(_OPERATORS)}"
         )
     return True
-
-
-def _exists(key: str, condition: str, params: list[Value]) -> Clause:
-    sql = f"EXISTS (SELECT 1 FROM json_each(b.metadata) m WHERE m.key = ? AND {condition})"
-    return sql, [key, *params]
-
-
-def _literals(key: str, value: JSON) -> list[Value]:
-    """The parameters of ``_EQUALS``."""
-    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise FilterError(f"metadata {key!r}: {value} has over 64 bits; keep such numbers as texts")
-    literal = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return [literal] * 5

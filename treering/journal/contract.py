@@ -1,21 +1,51 @@
 """The contract of a database: what treering needs of it; one file per backend.
 
-Statements are SQL with ``?`` placeholders; some use SQLite's JSON functions. Views keep their
-tables in the same database: an entry and the work it causes become durable in one transaction.
+Statements are SQL with ``?`` placeholders, as both SQLite and PostgreSQL understand it. A list of
+numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each(?))``; ``instr``
+and ``CAST(… AS BLOB)`` are understood everywhere, too, and so are SQLite's types in
+``CREATE TABLE``. What goes beyond is asked of the reader's ``dialect``. Views keep their tables in
+the same database: an entry and the work it causes become durable in one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from treering.journal.dialect import Dialect
 
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A column that holds a key of another table's row; ``target_column`` is that key."""
+
+    column: str
+    target: str
+    target_column: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table as the database has it: its columns, of which some are texts, and its references."""
+
+    name: str
+    columns: tuple[str, ...]
+    texts: frozenset[str]
+    references: tuple[ForeignKey, ...]
+
+
 class Reader(Protocol):
     """A consistent state of the database."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the engine of this database writes differently."""
+        ...
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a query, fetched as they are consumed."""
@@ -23,6 +53,10 @@ class Reader(Protocol):
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """The first row of a query, or None."""
+        ...
+
+    def tables(self) -> list[StoredTable]:
+        """All tables by name, those of views of other packages among them."""
         ...
 
 
@@ -45,8 +79,13 @@ class Writer(Reader, Protocol):
         """Overwrite columns of rows where they stand, with as many bytes that say nothing.
 
         For tables whose rows are appended and never deleted or resized: of what stood in such a
-        row the storage keeps no copy once ``Database.scrub`` has succeeded.
+        row the storage keeps no copy once ``Database.scrub`` has succeeded. Where a database never
+        overwrites anything in place, the rows go instead.
         """
+        ...
+
+    def defer_references(self) -> None:
+        """Check what rows refer to when the transaction ends, not statement by statement."""
         ...
 
 

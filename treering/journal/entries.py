@@ -12,6 +12,7 @@ from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
 from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
+from treering.journal.dialect import Dialect
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
@@ -277,7 +278,7 @@ def _insert(
             micros(draft.added) if draft.added else now,
             _put_body(writer, draft),
             micros(draft.expires) if draft.expires else None,
-            int(draft.pinned),
+            draft.pinned,
         ),
     )
     return identity, seq
@@ -331,7 +332,7 @@ def page(
     reader: Reader, space: int, condition: Filter, after: int = 0, limit: int = PAGE
 ) -> list[tuple[int, Entry]]:
     """Entries that meet a filter, in the order they were added, each with its sequence number."""
-    where, params = compile_filter(condition)
+    where, params = compile_filter(condition, reader.dialect)
     return read(
         reader,
         f"e.space = ? AND e.seq > ?{where} ORDER BY e.seq LIMIT ?",
@@ -355,7 +356,7 @@ def after(cursor: str | None) -> int:
 
 def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter."""
-    where, params = compile_filter(condition)
+    where, params = compile_filter(condition, reader.dialect)
     rows = reader.rows(
         f"SELECT e.seq {stored.FROM} WHERE e.space = ?{where} ORDER BY e.seq",
         (space, *params),
@@ -377,11 +378,11 @@ def metadata_values(
 ) -> Iterator[tuple[int, str, Value]]:
     """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
 
-    They are those of ``seqs``, or all. SQLite says what a value is, as it does in a filter.
+    They are those of ``seqs``, or all. The database says what a value is, as it does in a filter.
     """
     sql = (
-        "SELECT e.seq, m.type, m.value FROM entry e JOIN body b ON b.id = e.body,"
-        " json_each(b.metadata) m"
+        f"SELECT e.seq, {reader.dialect.kind_and_value('m')} FROM entry e"
+        f" JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
         " WHERE e.space = ? AND m.key = ?"
     )
     params: list[Value] = [space, key]
@@ -543,7 +544,7 @@ def pinned(reader: Reader, space: int) -> list[int]:
 
 def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     """Pin an entry, or pin it no longer."""
-    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (int(pinned), seq))
+    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (pinned, seq))
 
 
 def drop_empty_sources(writer: Writer, space: int) -> list[str]:
@@ -561,7 +562,7 @@ def drop_empty_sources(writer: Writer, space: int) -> list[str]:
     return [str(row[1]) for row in rows]
 
 
-def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
+def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value]]:
     """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
 
     Raises FilterError for a condition that cannot mean anything.
@@ -586,7 +587,7 @@ def compile_filter(condition: Filter) -> tuple[str, list[Value]]:
     ]
     if condition.source is not None:
         clauses.append(_source_clause(condition.source))
-    clauses += [metadata_clause(key, value) for key, value in condition.metadata.items()]
+    clauses += [metadata_clause(dialect, key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))

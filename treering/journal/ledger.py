@@ -36,9 +36,9 @@ def spend(writer: SpaceWriter, cost: Spent) -> None:
     writer.execute(
         "INSERT INTO spent (space, operation, model, calls, prompt_tokens, completion_tokens)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (space, operation, model) DO UPDATE SET"
-        " calls = calls + excluded.calls,"
-        " prompt_tokens = prompt_tokens + excluded.prompt_tokens,"
-        " completion_tokens = completion_tokens + excluded.completion_tokens",
+        " calls = spent.calls + excluded.calls,"
+        " prompt_tokens = spent.prompt_tokens + excluded.prompt_tokens,"
+        " completion_tokens = spent.completion_tokens + excluded.completion_tokens",
         (
             writer.id,
             cost.operation,

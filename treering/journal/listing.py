@@ -26,7 +26,7 @@ def page_back(
     reader: Reader, space: int, condition: Filter, before: int = LAST, limit: int = 100
 ) -> list[tuple[int, Entry]]:
     """Entries that meet a filter, the newest first, each with its sequence number."""
-    where, params = compile_filter(condition)
+    where, params = compile_filter(condition, reader.dialect)
     return read(
         reader,
         f"e.space = ? AND e.seq < ?{where} ORDER BY e.seq DESC LIMIT ?",

@@ -10,22 +10,11 @@ bytes are in it until then, and goes when that is done.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from treering.journal import staged, storage
-from treering.journal.contract import Reader, Writer
+from treering.journal.contract import Reader, StoredTable, Writer
 from treering.journal.space import UNNAMED
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A column of a table that holds a number of a row of another table."""
-
-    table: str
-    column: str
-    target: str
-    target_column: str
 
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
@@ -33,15 +22,14 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     storage.blank_space(writer, space)
     _drop_staged(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
-    writer.execute("PRAGMA defer_foreign_keys = ON")
-    names = tables(writer)
-    links = [link for table in names for link in _links(writer, table)]
+    writer.defer_references()
+    tables = {table.name: table for table in writer.tables()}
     gone: Counter[str] = Counter()
     # Most tables have the number of the space; keys, and what waits to be taken in, have its name.
     for value in (space, name):
-        own = {table for table in names if _has_space(writer, table, type(value))}
-        for table in sorted(set(names) - own):
-            for condition in _conditions(table, own, links):
+        own = {table.name for table in tables.values() if _has_space(table, type(value))}
+        for table in sorted(tables.keys() - own):
+            for condition in _conditions(tables, table, own):
                 gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE {condition}', (value,))
         for table in own:
             gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (value,))
@@ -76,36 +64,24 @@ def _drop_staged(writer: Writer, name: str) -> None:
         staged.end(writer, intake)
 
 
-def tables(reader: Reader) -> list[str]:
-    """The tables of the file, those of views of other packages among them."""
-    rows = reader.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    return [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
-
-
-def _has_space(reader: Reader, table: str, form: type[int | str]) -> bool:
+def _has_space(table: StoredTable, form: type[int | str]) -> bool:
     """Whether the rows of a table have the number of their space, or its name."""
-    row = reader.row("SELECT type FROM pragma_table_info(?) WHERE name = 'space'", (table,))
-    return row is not None and (row[0] == "TEXT") == (form is str)
-
-
-def _links(reader: Reader, table: str) -> Iterator[_Link]:
-    rows = reader.rows(
-        'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (table,)
-    )
-    # A link that names no column is one to the key of the other table.
-    return (_Link(table, str(row[0]), str(row[1]), str(row[2] or "rowid")) for row in list(rows))
+    return "space" in table.columns and ("space" in table.texts) == (form is str)
 
 
 def _conditions(
-    table: str, own: set[str], links: list[_Link], passed: frozenset[str] = frozenset()
+    tables: Mapping[str, StoredTable],
+    name: str,
+    own: set[str],
+    passed: frozenset[str] = frozenset(),
 ) -> Iterator[str]:
     """Conditions, with one parameter, for the rows that belong to rows of a space."""
-    if table in own:
+    if name in own:
         yield "space = ?"
         return
-    for link in links:
-        if link.table == table and link.target not in {*passed, table, "model", "space"}:
-            for of_target in _conditions(link.target, own, links, passed | {table}):
+    for link in tables[name].references:
+        if link.target not in {*passed, name, "model", "space"}:
+            for of_target in _conditions(tables, link.target, own, passed | {name}):
                 yield (
                     f'"{link.column}" IN (SELECT "{link.target_column}" FROM "{link.target}"'
                     f" WHERE {of_target})"

@@ -58,7 +58,7 @@ def keep(
     writer.execute(
         "INSERT INTO reply (space, key, request, status, body, quotes, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (space, key, request, reply.status, reply.body, int(quotes), entries.micros(now)),
+        (space, key, request, reply.status, reply.body, quotes, entries.micros(now)),
     )
 
 

@@ -14,7 +14,9 @@ def note(writer: Writer, space: int, replies: Collection[str], shown: Collection
     shown_seqs = entries.seqs_of(writer, space, shown)
     pairs = ((seq, reply) for reply in entries.seqs_of(writer, space, replies)
              for seq in shown_seqs if seq != reply)  # fmt: skip
-    writer.many("INSERT OR IGNORE INTO reply_shown (shown, reply) VALUES (?, ?)", pairs)
+    writer.many(
+        "INSERT INTO reply_shown (shown, reply) VALUES (?, ?) ON CONFLICT DO NOTHING", pairs
+    )
 
 
 def replies_to(reader: Reader, shown: Sequence[int]) -> Iterator[tuple[int, int]]:

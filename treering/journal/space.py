@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from treering.errors import DimensionMismatch, UnknownName
-from treering.journal.contract import Database, Reader, Row, Value, Writer
+from treering.journal.contract import Database, Reader, Row, StoredTable, Value, Writer
+from treering.journal.dialect import Dialect
 
 NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
@@ -124,6 +125,15 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.row(sql, params)
 
+    @property
+    def dialect(self) -> Dialect:
+        """See ``Reader``."""
+        return self._reader.dialect
+
+    def tables(self) -> list[StoredTable]:
+        """See ``Reader``."""
+        return self._reader.tables()
+
 
 class SpaceWriter(SpaceReader):
     """The write transaction of one space; a ``Writer`` of its database."""
@@ -164,6 +174,10 @@ class SpaceWriter(SpaceReader):
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
         self._writer.blank(table, columns, ids)
+
+    def defer_references(self) -> None:
+        """See ``Writer``."""
+        self._writer.defer_references()
 
     def touch(self) -> None:
         """Let every process notice that fragments have changed."""

@@ -26,7 +26,8 @@ from treering.errors import (
     JournalVersionError,
 )
 from treering.journal import failures, first_look, opened, scrub, storage, takeover
-from treering.journal.contract import Reader, Row, Value, Writer
+from treering.journal.contract import ForeignKey, Reader, Row, StoredTable, Value, Writer
+from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, translated
 
 log = logging.getLogger("treering")
@@ -40,6 +41,8 @@ CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory s
 
 class _Transaction:
     """Reader and Writer over one connection; lives inside ``read()`` or ``write()``."""
+
+    dialect = SqliteDialect()
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -72,6 +75,27 @@ class _Transaction:
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
+
+    def tables(self) -> list[StoredTable]:
+        rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        names = [str(row[0]) for row in rows]
+        return [self._table(name) for name in names if not name.startswith("sqlite_")]
+
+    def _table(self, name: str) -> StoredTable:
+        columns = list(self.rows("SELECT name, type FROM pragma_table_info(?)", (name,)))
+        links = self.rows(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (name,)
+        )
+        return StoredTable(
+            name,
+            tuple(str(row[0]) for row in columns),
+            frozenset(str(row[0]) for row in columns if row[1] == "TEXT"),
+            # One that names no column refers to the key of the other table.
+            tuple(ForeignKey(str(row[0]), str(row[1]), str(row[2] or "rowid")) for row in links),
+        )
+
+    def defer_references(self) -> None:
+        self.execute("PRAGMA defer_foreign_keys = ON")
 
 
 class SqliteDatabase:

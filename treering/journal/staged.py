@@ -49,7 +49,9 @@ def waiting(reader: Reader, intake: int) -> list[int]:
 def blank(writer: Writer, slices: Sequence[int]) -> None:
     """Overwrite slices; they wait no longer."""
     writer.blank("intake_slice", ("items",), slices)
-    writer.many("UPDATE intake_slice SET taken = 1 WHERE id = ?", ((slice_,) for slice_ in slices))
+    writer.many(
+        "UPDATE intake_slice SET taken = TRUE WHERE id = ?", ((slice_,) for slice_ in slices)
+    )
 
 
 def end(writer: Writer, intake: int) -> bool:

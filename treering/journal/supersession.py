@@ -49,7 +49,7 @@ def pairs(
     among = "" if older is None else " AND p.older IN (SELECT value FROM json_each(?))"
     rows = reader.rows(
         "SELECT p.older, p.newer FROM supersession p JOIN entry e ON e.seq = p.newer"
-        f" WHERE p.space = ? AND (? IS NULL OR coalesce(e.at, e.added) <= ?){among}"
+        f" WHERE p.space = ? AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?){among}"
         " ORDER BY coalesce(e.at, e.added), e.seq, p.older",
         (space, as_of, as_of, *([] if older is None else [json.dumps(list(older))])),
     )

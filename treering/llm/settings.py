@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import urldefrag
 
 from treering.errors import LLMNotConfigured, UnknownName
 from treering.llm.contract import LLM, LLMFactory
 from treering.llm.gguf import existing_gguf
+from treering.plugins import plugins
 
 ENTRY_POINTS = "treering.llms"
 
@@ -144,7 +144,7 @@ def _count(environ: Mapping[str, str], name: str, what: str) -> int | None:
 
 
 def _registered(name: str) -> LLMFactory:
-    points = entry_points(group=ENTRY_POINTS)
+    points = plugins(ENTRY_POINTS)
     if name not in points.names:
         names = ", ".join(sorted(points.names)) or "none is installed"
         raise UnknownName(

@@ -28,7 +28,7 @@ def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask 
     expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
     if condition == Filter() and not expired:
         return None
-    entries.compile_filter(condition)  # raises for what cannot mean anything
+    entries.compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
     rest, masks = _by_columns(reader, snapshot, condition)
     if rest != Filter():
         seqs = np.fromiter(entries.matching(reader, snapshot.state.id, rest), dtype=np.int64)

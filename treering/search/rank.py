@@ -14,7 +14,7 @@ from treering.records import KINDS, Why
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
 from treering.search.refine import Refinement
-from treering.search.related import relate, summed
+from treering.search.related import RelatedTerm, relate, summed
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -157,7 +157,7 @@ def rank(
         if named is not None:
             named.add_to(scores)
             parts["named"] = named
-    share = _share(snapshot, plan) if len(snapshot.kinds) > 1 and parts else None
+    share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
     if share is not None:
         scores *= share[:, None]
     refinement = None
@@ -169,13 +169,17 @@ def rank(
     return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores), share, refinement)
 
 
-def _share(snapshot: Snapshot, plan: Plan) -> Floats:
+def _share(snapshot: Snapshot, plan: Plan, related: Mapping[str, RelatedTerm]) -> Floats:
     """``1 / (1 + Σα)`` of each row's kind of content, shape (N,).
 
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
-    weights = [1 + sum(weighted.alpha for weighted in plan.get(kind, ())) for kind in KINDS]
+    alphas = [
+        [weighted.alpha for weighted in plan.get(kind, ()) if weighted.relation.name in related]
+        for kind in KINDS
+    ]
+    weights = [1 + sum(of_kind) for of_kind in alphas]
     share: Floats = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
     return share
 

@@ -11,7 +11,7 @@ from treering.arrays import Floats
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Operator
+from treering.search.relations.contract import NullOperator, Operator
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 
@@ -45,7 +45,8 @@ def relate(
 ) -> dict[str, RelatedTerm]:
     """The terms ``α·env`` of every relation by name, for own scores of shape (N, Q).
 
-    Each kind of content has its own relations, so a fragment's terms are those of its kind.
+    Each kind of content has its own relations, so a fragment's terms are those of its kind. A
+    relation that has nothing to say of any item has no term.
     """
     related: dict[str, RelatedTerm] = {}
     for kind in snapshot.kinds:
@@ -53,6 +54,8 @@ def relate(
             bound = relations.bound(
                 weighted.relation, snapshot.items, snapshot.version, snapshot.change
             )
+            if isinstance(bound.operator, NullOperator):
+                continue
             weight = bound.share * np.float32(weighted.alpha)
             # A relation propagates over all items; only the terms of its own kind count.
             if len(snapshot.kinds) > 1:

@@ -7,29 +7,34 @@ a hash with probability about V²/2³³: one pair in a vocabulary of 100,000.
 from __future__ import annotations
 
 import hashlib
-import re
-import threading
 import zlib
 from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import lru_cache
-from importlib import resources
+from functools import cache, lru_cache
+from itertools import chain
 
 import numpy as np
-import snowballstemmer
 from numpy.typing import NDArray
+
+from treering.search import languages
 
 Terms = NDArray[np.uint32]
 """Shape (n, 2): term hash and count, by hash."""
 
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_WORD = re.compile(r"\w+(?:'\w+)*")
 _STOP_WORD = -1
 _PROBES = (
     "running runs ran runner happily happiness generously generalizations relational conditional",
     "hopping hoped hopeful skies dying lying news cats ponies caresses agreed plastered motoring",
     "conflated troubled sized falling hissing failing filing adjustable adoption communism skis",
     "Ana's we'll O'Brien don't parseHTTPResponse retry_when_busy café Straße 東京 Москва 2026 3.14",
+    "Wir wohnten in schönen Häusern und liefen",
+    "Las niñas corrían por los jardines",
+    "Девочки бегали по садам; книги читали",
+    "लड़कियाँ बगीचों में दौड़ती थीं",
+    "كانت الفتيات يركضن في الحدائق",
+    "τα κορίτσια έτρεχαν στους κήπους",
+    "我昨天在公园里跑步 東京タワーへ行きました 저는 서울에 살아요 ฉันชอบกินข้าวผัด ①",
 )
 """Words with the endings that stemmers differ in, and those of the shapes that splitting knows."""
 # strftime would follow the machine's language.
@@ -37,25 +42,11 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
-# Snowball's list. It keeps "may", a month; lists three times as long cost 1 to 2 points of recall.
-_stop_words = frozenset(
-    resources.files("treering.search").joinpath("stop_words.txt").read_text("utf-8").split()
-)
-
-
-class _Stemmer(threading.local):
-    """Snowball's stemmer, one for each thread: it keeps the word it works on in itself."""
-
-    def __init__(self) -> None:
-        self.stem = snowballstemmer.stemmer("english").stemWord
-
-
-_stemmer = _Stemmer()
 
 
 def terms(text: str) -> Terms:
-    """The terms of a text with their counts; stop words are left out."""
-    counts = Counter(map(_term, _WORD.findall(_plain(text))))
+    """The terms of a text with their counts; English stop words are left out."""
+    counts = Counter(_hashes(text))
     counts.pop(_STOP_WORD, None)
     return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
 
@@ -67,25 +58,32 @@ def terms_version() -> str:
     The digest is of the probes' terms. A release of the stemming library that leaves them alone
     therefore makes no rebuild due.
     """
-    probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, " ".join(sorted(_stop_words))))
+    stop_words = " ".join(sorted(languages.stop_words()))
+    probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, stop_words))
     return hashlib.sha256(probed).hexdigest()[:12]
 
 
 def stem(word: str) -> str:
-    """A lower-case word without its ending."""
-    stemmed: str = _stemmer.stem(word)
-    return stemmed
+    """An English word in small letters without its ending."""
+    return languages.stem(word)
 
 
 def words(text: str) -> frozenset[str]:
     """The words of a name or query as they are, for matching names."""
-    return frozenset(_WORD.findall(_plain(text)))
+    return frozenset(languages.words_of(languages.plain(text)))
 
 
 def shared_words(text: str, query: str) -> list[tuple[int, int]]:
     """Where the words of a text stand that have a term in common with a query: starts and ends."""
-    looked_for = _terms_of(query)
-    return [match.span() for match in _WORD.finditer(text) if _terms_of(match[0]) & looked_for]
+    looked_for = set(_hashes(query)) - {_STOP_WORD}
+    language = _language(languages.words_of(languages.plain(text)))
+    spans: list[tuple[int, int]] = []
+    for start, stop in languages.spans_of(text):
+        if looked_for.intersection(_hashes(text[start:stop], language)):
+            if spans and start < spans[-1][1]:  # two pairs of letters that share one
+                start = spans.pop()[0]
+            spans.append((start, stop))
+    return spans
 
 
 def dated(text: str, at: datetime | None) -> str:
@@ -93,17 +91,31 @@ def dated(text: str, at: datetime | None) -> str:
     return f"{text} {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else text
 
 
-def _terms_of(text: str) -> set[int]:
-    return set(map(_term, _WORD.findall(_plain(text)))) - {_STOP_WORD}
+def _hashes(text: str, language: str | None = None) -> Iterable[int]:
+    """The term of each word of a text; of each two letters where no spaces part the words."""
+    words = languages.words_of(languages.plain(text))
+    hashed = _hashing(language or _language(words))
+    if text.isascii():
+        return map(hashed, words)
+    parts = (languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words)
+    return map(hashed, chain.from_iterable(parts))
 
 
-def _plain(text: str) -> str:
-    return _HUMP.sub(" ", text.replace("’", "'")).lower()
+def _language(words: Iterable[str]) -> str:
+    return languages.language_of(set(words))
 
 
-@lru_cache(maxsize=1 << 17)  # a stem costs 13 µs, and half of all running words are the same few
-def _term(word: str) -> int:
-    if word in _stop_words:  # before the apostrophe goes: "we'll" is not "well"
-        return _STOP_WORD
-    stem = _stemmer.stem(word.removesuffix("'s").replace("'", ""))
-    return zlib.crc32(stem.encode())
+@cache
+def _hashing(language: str) -> Callable[[str], int]:
+    """From a word in a text of a language to its term, or ``_STOP_WORD``."""
+    stop_words = languages.stop_words()
+
+    @lru_cache(maxsize=1 << 17)  # a stem costs 13 µs, and half of all running words are the same
+    def hashed(word: str) -> int:
+        if word in stop_words:  # before the apostrophe goes: "we'll" is not "well"
+            return _STOP_WORD
+        bare = word.removesuffix("'s").replace("'", "")
+        stem = languages.stem(bare, languages.language_by_script(bare, language))
+        return zlib.crc32(stem.encode())
+
+    return hashed

@@ -245,8 +245,12 @@ def _scrub(
     with database.read() as reader:
         removed = removal.waiting(reader)
         # What was noted of the views of a removed space has gone with it.
-        others = removal.tables(reader) if removed else progress.foreign_tables(reader)
-    foreign = sorted(table for table in set(others) - OWN_TABLES if table.isidentifier())
+        others = (
+            frozenset(table.name for table in reader.tables())
+            if removed
+            else progress.foreign_tables(reader)
+        )
+    foreign = sorted(table for table in others - OWN_TABLES if table.isidentifier())
     own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
         is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from treering import forks
@@ -31,6 +28,7 @@ from treering.errors import (
 from treering.journal import entries, ledger, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
+from treering.plugins import plugins
 from treering.records import Entry, Filter, Hit, Level, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
@@ -561,7 +559,7 @@ def _refuse_equal_names(views: Sequence[View]) -> None:
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:
-    for entry_point in _entry_points(tuple(sys.path)):
+    for entry_point in sorted(plugins(GROUP), key=lambda point: point.name):
         try:
             factory: ViewFactory = entry_point.load()
             view = factory(resources)
@@ -571,16 +569,6 @@ def _views_of_other_packages(resources: Resources) -> Iterator[View]:
                 "or uninstall the package that brings it"
             ) from error
         yield view
-
-
-@lru_cache(maxsize=1)
-def _entry_points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """The views of other packages, by name, for a ``sys.path``.
-
-    A file of each installed package is read for them, which takes as long as all the rest of
-    opening a memory: once is enough, as long as the path is the same.
-    """
-    return tuple(sorted(entry_points(group=GROUP), key=lambda point: point.name))
 
 
 def _is_current(view: View, reader: SpaceReader) -> bool:

@@ -54,6 +54,7 @@ class LlamaIndex:
     def _fused(self, nearest: Any, k: int) -> Any:
         from llama_index.core.llms import MockLLM
         from llama_index.core.retrievers import QueryFusionRetriever
+        from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 
         if self._words is None:
             self._words = _bm25(self._nodes, k)
@@ -61,7 +62,7 @@ class LlamaIndex:
             [nearest, self._words],
             similarity_top_k=k,
             num_queries=1,  # no questions made up by a model
-            mode="reciprocal_rerank",
+            mode=FUSION_MODES.RECIPROCAL_RANK,
             use_async=False,
             llm=MockLLM(),
         )

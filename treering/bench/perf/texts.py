@@ -6,13 +6,13 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pydoc_data.topics import topics
 from typing import Any
 
 import numpy as np
 
 from treering.arrays import Floats
+from treering.search.languages import stop_words
 
 WORDS = 18  # words a turn: 100 characters, as in LoCoMo
 VOCABULARY = 30_000
@@ -75,6 +75,4 @@ def sentences(count: int) -> list[str]:
     return [sentence for sentence in distinct if _SHORTEST <= len(sentence) <= _LONGEST][:count]
 
 
-_STOP_WORDS = (
-    resources.files("treering.search").joinpath("stop_words.txt").read_text("utf-8").split()
-)
+_STOP_WORDS = sorted(stop_words())

@@ -138,6 +138,7 @@ class Items:
     all-zero row for an item that is not embedded (yet). ``fragment`` identifies the items in the
     database; None if they are not from one. ``reading`` is their order by document and position, if
     somebody has made it; items that are not in it have no document, and positions leave no gaps.
+    ``message`` has codes of the messages of chats that they are pieces of, if somebody knows.
     """
 
     document: Labels
@@ -148,6 +149,7 @@ class Items:
     vectors: Matrix
     fragment: Codes | None = None
     reading: ReadingOrder | None = None
+    message: Labels | None = None
 
     def __len__(self) -> int:
         return len(self.document)
@@ -163,6 +165,21 @@ class Operator(Protocol):
     def mass(self) -> Floats:
         """``W·1``, shape (N,); zero where an item is related to nothing."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class NullOperator:
+    """W = 0 over ``size`` items: the relation has nothing to say of them, and adds no term."""
+
+    size: int
+
+    def propagate(self, scores: Floats) -> Floats:
+        """Zeros, in the shape of the scores."""
+        return np.zeros_like(scores)
+
+    def mass(self) -> Floats:
+        """Zeros, shape (N,)."""
+        return np.zeros(self.size, dtype=np.float32)
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Relations by membership: items of one session, or by one speaker, support each other."""
+"""Relations by membership: items of a session, a message or a speaker support each other."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.search.relations.columns import by_column
-from treering.search.relations.contract import MISSING, Items, Labels, Operator
+from treering.search.relations.contract import MISSING, Items, Labels, NullOperator, Operator
 
 SPARSE = 4
 """Codes up to so many times the number of items are counted as they are, without numbering them."""
+
+
+MEAN_PIECES = 1.5
+"""Pieces a message from which a chat counts as one of long replies. Turns of people have 1.0, chats
+with an assistant that explains 3."""
 
 
 class GroupOperator:
@@ -49,6 +54,31 @@ class Session:
     def bind(self, items: Items) -> Operator:
         """Groups by session."""
         return GroupOperator(items.session)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Pieces of one message are equally related to each other: env is the message's mean.
+
+    A long reply is many pieces, of which one or the other fits any question; the mean tells what
+    it is about. Where messages are hardly ever cut this relation relates nothing: each item would
+    only support itself.
+    """
+
+    name: str = "message"
+
+    def bind(self, items: Items) -> Operator:
+        """Groups by message, if messages have ``MEAN_PIECES`` or more on average."""
+        if items.message is None or not _are_cut(items.message):
+            return NullOperator(len(items))
+        return GroupOperator(items.message)
+
+
+def _are_cut(message: Labels) -> bool:
+    # The pieces of a message came one after the other, so codes need not be sorted to be counted.
+    is_piece = message != MISSING
+    is_first = is_piece & (np.diff(message, prepend=MISSING) != 0)
+    return bool(np.count_nonzero(is_piece) >= MEAN_PIECES * np.count_nonzero(is_first) > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 
 from treering.errors import InputError, UnknownName
+from treering.plugins import plugins
 from treering.records import KINDS, Kind
 from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
-from treering.search.relations.group import Session, Speaker
+from treering.search.relations.group import Message, Session, Speaker
 from treering.search.relations.semantic import Semantic
 
 GROUP = "treering.relations"
@@ -23,6 +23,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "semantic": Semantic,
     "session": Session,
     "speaker": Speaker,
+    "message": Message,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
@@ -37,11 +38,11 @@ def relation(name: str, others: Sequence[str] = ()) -> Relation:
     """
     factory = BUILT_IN.get(name)
     if factory is None:
-        plugins = entry_points(group=GROUP, name=name)
-        if not plugins:
-            names = sorted({*BUILT_IN, *others, *entry_points(group=GROUP).names})
+        points = plugins(GROUP)
+        if name not in points.names:
+            names = sorted({*BUILT_IN, *others, *points.names})
             raise UnknownName(f"no relation {name!r}; there are {', '.join(names)}")
-        factory = next(iter(plugins)).load()
+        factory = points[name].load()
     return factory()
 
 

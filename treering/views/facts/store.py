@@ -206,7 +206,7 @@ def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict
         chunk = unique[start : start + entries.PAGE]
         rows = reader.rows(
             f"SELECT {_NEWER} {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
-            " AND (? IS NULL OR coalesce(e.at, e.added) <= ?)"
+            " AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?)"
             " ORDER BY coalesce(e.at, e.added), e.seq",
             (*chunk, until, until),
         )
@@ -303,8 +303,8 @@ def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int
     old, new = source.casefold(), new.casefold()
     for table in ("statement", "superseded"):
         writer.many(
-            f"UPDATE {table} SET subject = ? || substr(subject, ?) WHERE space = ? AND entry = ?"
-            " AND (subject = ? OR instr(subject, ?) = 1)",
+            f"UPDATE {table} SET subject = ? || substr(subject, CAST(? AS INTEGER))"
+            " WHERE space = ? AND entry = ? AND (subject = ? OR instr(subject, ?) = 1)",
             ((new, len(old) + 1, space, seq, old, f"{old}'s ") for seq in seqs),
         )
 
@@ -360,7 +360,8 @@ def _mentioning(
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
         " JOIN entry o ON o.seq = ? JOIN body p ON p.id = o.body WHERE e.space = ?"
-        " AND b.speaker IS p.speaker AND (b.speaker IS NOT NULL OR e.source = o.source)"
+        " AND (b.speaker = p.speaker"
+        "  OR b.speaker IS NULL AND p.speaker IS NULL AND e.source = o.source)"
         " AND e.seq NOT IN (?, ?)"
         " AND (coalesce(e.at, e.added), e.seq) < (?, ?) AND instr(b.text, ?) > 0",
         (older.entry, space, older.entry, newer.entry, newer.at, newer.entry, name),

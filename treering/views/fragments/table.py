@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.journal import damage
@@ -22,7 +23,7 @@ from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.reading import RowChange
-from treering.search.relations.contract import Items
+from treering.search.relations.contract import MISSING, Items
 from treering.search.snapshot import Snapshot
 from treering.split import Span
 from treering.views.fragments import store
@@ -215,6 +216,7 @@ class Table:
             vectors=self._vectors.matrix(),
             fragment=fragment,
             reading=self._reading.order(),
+            message=_messages(self._entry.values, kind),
         )
         return Snapshot(
             fragment=fragment,
@@ -232,3 +234,9 @@ class Table:
             names=self._names,
             metadata=self._metadata,
         )
+
+
+def _messages(entry: Codes, kind: NDArray[np.int8]) -> Codes:
+    """The entries of chats; MISSING for what is no message."""
+    is_message = kind == KINDS.index("chat")
+    return entry if is_message.all() else np.where(is_message, entry, MISSING)

@@ -1,0 +1,82 @@
+"""The message relation: pieces of a long message are scored by what it is about as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import Open
+from treering.search.relations.contract import MISSING, Items, NullOperator
+from treering.search.relations.group import Message
+
+
+def items(message: list[int] | None) -> Items:
+    size = 6 if message is None else len(message)
+    codes = np.zeros(size, dtype=np.int64)
+    return Items(
+        document=codes,
+        position=np.arange(size),
+        session=codes,
+        speaker=codes,
+        at=np.full(size, np.nan),
+        vectors=np.zeros((size, 2), dtype=np.float32),
+        message=None if message is None else np.array(message),
+    )
+
+
+def test_each_piece_gets_the_sum_of_its_message() -> None:
+    operator = Message().bind(items([7, 7, 7, 9, 12, 12]))
+    assert operator.propagate(np.array([1, 2, 3, 4, 5, 6], np.float32)).tolist() == [
+        *(6, 6, 6, 4, 11, 11)
+    ]
+    assert operator.mass().tolist() == [3, 3, 3, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        [1, 2, 3, 4, 5, 6],
+        [1, 1, 2, 3, 4, 5],  # a long message here and there
+        [MISSING, MISSING, MISSING, MISSING, MISSING, 4],  # a document beside a chat
+        [MISSING] * 6,
+        [],
+        None,
+    ],
+)
+def test_where_messages_are_hardly_cut_it_relates_nothing(message: list[int] | None) -> None:
+    operator = Message().bind(items(message))
+    assert isinstance(operator, NullOperator)
+    assert not operator.mass().any()
+    scores = np.ones(len(items(message)), np.float32)
+    assert not operator.propagate(scores).any()
+
+
+PADDING = "We went on to speak of curtains, ladders and the price of paint. " * 15
+"""Longer than a piece: what stands before and behind it is in pieces of their own."""
+
+
+def test_a_reply_about_the_question_comes_before_one_that_names_a_word_of_it(
+    open_memory: Open,
+) -> None:
+    memory = open_memory()
+    about = " ".join(
+        f"The tulips bloom in bed {n}; water tulips weekly. {PADDING}" for n in range(3)
+    )
+    mention = f"{PADDING} {PADDING} {PADDING} Somebody had painted tulips. {PADDING} {PADDING}"
+    memory.add(
+        [
+            {"role": "assistant", "content": mention},
+            {"role": "assistant", "content": about},
+        ],
+        source="chat",
+    )
+    [best, *_] = memory.search("tulips", k=1)
+    assert best.text in about
+    assert best.why.terms["message"] > 0
+    assert sum(best.why.terms.values()) == pytest.approx(best.score, abs=1e-4)
+
+
+def test_short_turns_have_no_term_of_their_message(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add([{"role": "user", "content": f"turn {n} on tulips"} for n in range(5)], source="c")
+    assert "message" not in memory.search("tulips", k=1)[0].why.terms

@@ -1,0 +1,200 @@
+"""Words of any language, and their stems: what search counts as one word.
+
+A script names the language of a word where one language, or a few alike, are written in it. For
+words in Latin letters the function words of the text decide ("und", "pero"), and English where
+there are none.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Set
+from functools import cache
+from importlib import resources
+from itertools import chain
+from typing import Final
+
+import snowballstemmer
+from stop_words import get_stop_words
+
+ENGLISH: Final = "english"
+
+_LATIN: Final = (
+    *("catalan", "danish", "dutch", "finnish", "french", "german", "hungarian", "indonesian"),
+    *("italian", "norwegian", "portuguese", "romanian", "spanish", "swedish", "turkish"),
+)
+_SCRIPTS: Final = (
+    # From a character to the one that ends its blocks, and the language whose endings are taken
+    # off. Ukrainian, Marathi and Persian lose those that they share with it.
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+    ("\u1f00", "\u1fff", "greek"),
+)
+_UNSPACED: Final = (
+    # Thai, Lao, Myanmar, Khmer; Chinese, Japanese; Hangul, whose particles stick to their words.
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u109f\u1780-\u17d3"
+    "\u3005-\u3007\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_LATIN_END: Final = "\u0250"
+_MARKED: Final = (
+    # Where combining marks are: looking through all characters takes fifty times as long.
+    *(
+        (0x300, 0x1E00),
+        (0x20D0, 0x20F1),
+        (0x2CEF, 0x2E00),
+        (0x302A, 0x3030),
+        (0x3099, 0x309B),
+        (0xA66F, 0xABEE),
+    ),
+    *((0xFB1E, 0xFB1F), (0xFE00, 0xFE30), (0x10A01, 0x11F04), (0x1E000, 0x1E94B)),
+)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ASCII_WORD = re.compile(r"\w+(?:'\w+)*")
+
+
+def plain(text: str) -> str:
+    """A text as words are looked for in it: compatible forms alike, in small letters."""
+    text = text.replace("’", "'")
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return _HUMP.sub(" ", text).lower()
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a ``plain`` text; a run of letters without spaces between words is one."""
+    return (_ASCII_WORD if text.isascii() else _word()).findall(text)
+
+
+def spans_of(text: str) -> Iterator[tuple[int, int]]:
+    """Where the words of any text stand, and each two letters where no spaces part the words."""
+    for match in (_ASCII_WORD if text.isascii() else _word()).finditer(text):
+        start, stop = match.span()
+        if is_unspaced(match[0]):
+            yield from ((at, min(at + 2, stop)) for at in range(start, max(stop - 1, start + 1)))
+        else:
+            yield start, stop
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Words outside ASCII: letters with their combining marks, which ``\\w`` leaves out.
+
+    Without them a word in Hindi falls to pieces at each vowel sign.
+    """
+    letter = rf"[^\W{_UNSPACED}]"
+    mark = f"[{_marks()}]"
+    return re.compile(rf"[{_UNSPACED}]+|{letter}(?:{letter}|{mark})*(?:'(?:{letter}|{mark})+)*")
+
+
+def _marks() -> str:
+    """The combining marks, as the inside of a character class."""
+    characters = map(chr, chain.from_iterable(range(*bounds) for bounds in _MARKED))
+    return "".join(
+        character
+        for character in characters
+        if unicodedata.category(character)[0] == "M" and not _unspaced().match(character)
+    )
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is a run of letters of a script that puts no spaces between words."""
+    return not word.isascii() and bool(_unspaced().match(word))
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]")
+
+
+def pairs(run: str) -> list[str]:
+    """What is counted of a run without spaces: each two letters that stand together."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def language_of(words: Set[str]) -> str:
+    """The language of the Latin words among the different words of a text.
+
+    It takes two function words of a language, or one and a letter that English has not, and more of
+    them than English ones.
+    """
+    languages = _function_words()
+    evidence = words & _foreign_words()
+    if not evidence:
+        return ENGLISH
+    votes = Counter(language for word in evidence for language in languages[word])
+    # Of two with as many votes the later name: German before Dutch, Spanish before Catalan.
+    language, most = max(votes.items(), key=lambda vote: (vote[1], vote[0]))
+    is_enough = most > 1 or any(map(_is_foreign, words))
+    return language if is_enough and most > len(words & stop_words()) else ENGLISH
+
+
+def _is_foreign(word: str) -> bool:
+    return not word.isascii() and word[0] < _LATIN_END
+
+
+@cache
+def _function_words() -> dict[str, tuple[str, ...]]:
+    """The languages whose stop word a word is, but for the stop words of English."""
+    languages: dict[str, tuple[str, ...]] = {}
+    for language in _LATIN:
+        for word in get_stop_words(language):
+            # A letter may be anything: an initial, a variable, a vitamin.
+            if len(word) > 1 and word not in stop_words():
+                languages[word] = (*languages.get(word, ()), language)
+    return languages
+
+
+@cache
+def _foreign_words() -> frozenset[str]:
+    return frozenset(_function_words())
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """English words that search leaves out.
+
+    Snowball's list. It keeps "may", a month; lists three times as long cost 1 to 2 points of
+    recall.
+    """
+    file = resources.files("treering.search").joinpath("stop_words.txt")
+    return frozenset(file.read_text("utf-8").split())
+
+
+def language_by_script(word: str, language: str) -> str:
+    """The language whose endings a word has that stands in a text of a language."""
+    if word.isascii():
+        return language
+    first = word[0]
+    for start, stop, of_script in _SCRIPTS:
+        if start <= first <= stop:
+            return of_script
+    return language
+
+
+class _Stemmers(threading.local):
+    """Snowball's stemmers, those of each thread: one keeps the word it works on in itself."""
+
+    def __init__(self) -> None:
+        self.by_language = {ENGLISH: snowballstemmer.stemmer(ENGLISH).stemWord}
+
+    def stem(self, word: str, language: str) -> str:
+        stem = self.by_language.get(language)
+        if stem is None:
+            stem = self.by_language[language] = snowballstemmer.stemmer(language).stemWord
+        stemmed: str = stem(word)
+        return stemmed
+
+
+_stemmers = _Stemmers()
+
+
+def stem(word: str, language: str = ENGLISH) -> str:
+    """A word in small letters without the ending that it has in a language."""
+    return _stemmers.stem(word, language)
