@@ -15,7 +15,7 @@ from tests.bench.conftest import Bench
 from tests.bench.test_suites import write
 from tests.code.repositories import SHOP
 from tests.llm.chat_server import Act, playing, send
-from treering.bench.coding.completion_trial import Completing, measure
+from treering.bench.coding.completion_trial import CompletionSetup, measure
 from treering.bench.coding.continuing import ContinuingModel
 from treering.bench.coding.line_tasks import drawn_tasks
 from treering.bench.coding.sources import Projects
@@ -119,7 +119,7 @@ def test_the_second_step_searches_with_the_prediction_and_the_oracle_with_the_tr
 ) -> None:
     [drawn] = [t for t in drawn_tasks(sources, "line", 100, 0) if "print(text" in t[2]]
     llm = ScriptedLLM(["cart = Cart()", "print(text)", drawn[2]])
-    how = Completing(llm, 4096, ("bm25+second", "relation+oracle"), "line")
+    how = CompletionSetup(llm, 4096, ("bm25+second", "relation+oracle"), "line")
     projects = Asked(sources)
     scores = measure([drawn], projects, how, lambda *_: None)
     last_line = '    text = format(product, "x") + "."'
@@ -139,7 +139,7 @@ def test_a_window_of_4k_holds_the_ten_fragments(sources: Path) -> None:
     [drawn] = [t for t in drawn_tasks(sources, "line", 500, 0) if "product = number" in t[2]]
     llm = ScriptedLLM(["x", "x"])
     for budget in (1024, 4096):
-        how = Completing(llm, budget, ("bm25",), "line")
+        how = CompletionSetup(llm, budget, ("bm25",), "line")
         measure([drawn], Projects(sources, "windows", None), how, lambda *_: None)
     marks = [request.text.count("# the below code fragment can be found in:")
              for request in llm.requests]  # fmt: skip

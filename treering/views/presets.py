@@ -29,7 +29,7 @@ DEFAULT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedValue:
     """A value and where it is printed."""
 
     value: Any
@@ -47,9 +47,9 @@ class Preset:
     name: str
     about: str
     kinds: tuple[Kind, ...] = KINDS
-    choices: Mapping[str, Printed] = field(default_factory=dict)
-    relations: Printed | None = None
-    tree: Printed | None = None
+    choices: Mapping[str, PrintedValue] = field(default_factory=dict)
+    relations: PrintedValue | None = None
+    tree: PrintedValue | None = None
 
     def stored(self) -> dict[str, Any]:
         """The settings of a space that has this preset and nothing else."""
@@ -66,16 +66,18 @@ class Preset:
         return stored
 
 
-_COSINE: Final = Printed("dense", "FragRel eq. 4: the cosine of query and fragment")
-_MEMTREE_TREE: Final = Printed(
+_COSINE: Final = PrintedValue("dense", "FragRel eq. 4: the cosine of query and fragment")
+_MEMTREE_TREE: Final = PrintedValue(
     TreeSettings(Threshold(base=0.4, rate=0.5), route="content", summary_tokens=0),
     "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text without a limit",
 )
-_COLLAPSED: Final[Mapping[str, Printed]] = {
-    "mode": Printed("dense", "MemTree 3.2: cosine against every node"),
-    "level": Printed("all", "MemTree 3.2: collapsed retrieval"),
+_COLLAPSED: Final[Mapping[str, PrintedValue]] = {
+    "mode": PrintedValue("dense", "MemTree 3.2: cosine against every node"),
+    "level": PrintedValue("all", "MemTree 3.2: collapsed retrieval"),
 }
-_UNRELATED: Final = Printed(dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another")
+_UNRELATED: Final = PrintedValue(
+    dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another"
+)
 
 _ALL: Final = (
     Preset(DEFAULT, "Our own settings, chosen by measurement."),
@@ -83,15 +85,17 @@ _ALL: Final = (
         "fragrel-a-story",
         "FragRel on stories with the semantic relation (A-FragRel).",
         kinds=("text",),
-        choices={"mode": _COSINE, "fragment": Printed("500 words", "FragRel 4.1; 800, too")},
-        relations=Printed({"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"),
+        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        relations=PrintedValue(
+            {"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"
+        ),
     ),
     Preset(
         "fragrel-b-story",
         "FragRel on stories with the context relation (B-FragRel).",
         kinds=("text",),
-        choices={"mode": _COSINE, "fragment": Printed("500 words", "FragRel 4.1; 800, too")},
-        relations=Printed(
+        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        relations=PrintedValue(
             {"text": (Weighted(ContextRelation(w=0.3), 0.5),)},
             "FragRel eq. 7 and 4.1: w_rel 0.3, α 0.5",
         ),
@@ -102,10 +106,10 @@ _ALL: Final = (
         kinds=("chat",),
         choices={
             "mode": _COSINE,
-            "k": Printed(8, "FragRel B.3: the top 8"),
-            "policy": Printed("fragments", "FragRel B.3: related fragments in order of time"),
+            "k": PrintedValue(8, "FragRel B.3: the top 8"),
+            "policy": PrintedValue("fragments", "FragRel B.3: related fragments in order of time"),
         },
-        relations=Printed(
+        relations=PrintedValue(
             {"chat": (Weighted(ContextRelation(w=0.8), 0.5),)}, "FragRel 4.3: w_rel 0.8, α 0.5"
         ),
     ),
@@ -113,7 +117,7 @@ _ALL: Final = (
         "fragrel-code",
         "FragRel on code: windows of lines, BM25, the graph of the repository.",
         kinds=("code",),
-        choices={"unit": Printed("windows", "FragRel B.2: 20 lines, 10 of them overlapping")},
+        choices={"unit": PrintedValue("windows", "FragRel B.2: 20 lines, 10 of them overlapping")},
     ),
     Preset(
         "memtree",
@@ -121,8 +125,8 @@ _ALL: Final = (
         kinds=("text",),
         choices={
             **_COLLAPSED,
-            "k": Printed(10, "MemTree A.1.4: k = 10"),
-            "fragment": Printed("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
+            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            "fragment": PrintedValue("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
         },
         relations=_UNRELATED,
         tree=_MEMTREE_TREE,
@@ -133,8 +137,8 @@ _ALL: Final = (
         kinds=("text",),
         choices={
             **_COLLAPSED,
-            "k": Printed(10, "MemTree A.1.4: k = 10"),
-            "fragment": Printed("512 tokens", "MemTree A.2.1: QuALITY"),
+            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            "fragment": PrintedValue("512 tokens", "MemTree A.2.1: QuALITY"),
         },
         relations=_UNRELATED,
         tree=_MEMTREE_TREE,
@@ -143,7 +147,7 @@ _ALL: Final = (
         "memtree-chat",
         "MemTree on a conversation of 15 rounds (MSC).",
         kinds=("chat",),
-        choices={**_COLLAPSED, "k": Printed(3, "MemTree A.1.4: k = 3")},
+        choices={**_COLLAPSED, "k": PrintedValue(3, "MemTree A.1.4: k = 3")},
         relations=_UNRELATED,
         tree=_MEMTREE_TREE,
     ),
@@ -152,9 +156,9 @@ _ALL: Final = (
         "MemoChat: memos written, chosen and answered from by its own prompts.",
         kinds=("chat",),
         choices={
-            "policy": Printed("memo", "MemoChat 3.2: memorise, retrieve, respond"),
-            "wording": Printed("printed", "MemoChat table 6"),
-            "noto": Printed("random", "MemoChat 3.2: randomly inserted"),
+            "policy": PrintedValue("memo", "MemoChat 3.2: memorise, retrieve, respond"),
+            "wording": PrintedValue("printed", "MemoChat table 6"),
+            "noto": PrintedValue("random", "MemoChat 3.2: randomly inserted"),
         },
     ),
     Preset(
@@ -162,10 +166,10 @@ _ALL: Final = (
         "CodeMEM: code written in rounds, with its judge and its detector.",
         kinds=("code",),
         choices={
-            "judge": Printed("llm", "CodeMEM eq. 3 and appendix E"),
-            "detector": Printed("printed", "CodeMEM eq. 8 to 10"),
-            "alike": Printed("0.95", "CodeMEM 4.2: the similarity threshold"),
-            "block_alpha": Printed(0, "CodeMEM 4.2: BM25 for code context retrieval"),
+            "judge": PrintedValue("llm", "CodeMEM eq. 3 and appendix E"),
+            "detector": PrintedValue("printed", "CodeMEM eq. 8 to 10"),
+            "alike": PrintedValue("0.95", "CodeMEM 4.2: the similarity threshold"),
+            "block_alpha": PrintedValue(0, "CodeMEM 4.2: BM25 for code context retrieval"),
         },
     ),
 )

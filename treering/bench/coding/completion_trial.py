@@ -65,7 +65,7 @@ DEFAULT_WAYS = ("file", "bm25", "relation")
 
 
 @dataclass(frozen=True, slots=True)
-class Completing:
+class CompletionSetup:
     """What every task is written with. ``raw`` is for a base model: it is told nothing."""
 
     llm: LLM
@@ -116,7 +116,7 @@ def score(reply: str, body: str, tokens: int) -> CompletionScore:
 def measure(
     tasks: Sequence[tuple[CodeTask, str, str]],
     projects: Projects,
-    completing: Completing,
+    setup: CompletionSetup,
     progress: Progress,
 ) -> dict[str, list[CompletionScore]]:
     """Every way on every task; a task counts when all its ways are done.
@@ -128,8 +128,8 @@ def measure(
         try:
             with projects.with_hole(task) as index:
                 of_task = {
-                    way: _completed(index, task, prefix, truth, WAYS[way], completing)
-                    for way in completing.ways
+                    way: _completed(index, task, prefix, truth, WAYS[way], setup)
+                    for way in setup.ways
                 }
         except LLMUnavailable:
             break
@@ -145,7 +145,7 @@ def _completed(
     prefix: str,
     truth: str,
     way: CompletionWay,
-    completing: Completing,
+    setup: CompletionSetup,
 ) -> CompletionScore:
     """One task, one way. ``tokens`` are those of the last prompt."""
     tokens = 0
@@ -155,28 +155,28 @@ def _completed(
 
     def write(prompt: str) -> str:
         nonlocal tokens
-        reply = completing.llm.complete(
-            _messages(prompt, completing),
-            max_tokens=MAX_TOKENS[completing.level],
+        reply = setup.llm.complete(
+            _messages(prompt, setup),
+            max_tokens=MAX_TOKENS[setup.level],
             temperature=0.0,
         )
         tokens = reply.usage.prompt_tokens
-        return reply.text if completing.raw else code_of(reply.text)
+        return reply.text if setup.raw else code_of(reply.text)
 
     written = complete(
         prefix,
         retrieve,
         write,
-        budget=completing.budget,
-        count_tokens=completing.llm.count_tokens,
+        budget=setup.budget,
+        count_tokens=setup.llm.count_tokens,
         steps=way.steps,
         prediction=truth if way.oracle else "",
     )
     return score(written, truth, tokens)
 
 
-def _messages(prompt: str, completing: Completing) -> list[Message]:
-    told = [] if completing.raw else [Message("system", ASKED[completing.level])]
+def _messages(prompt: str, setup: CompletionSetup) -> list[Message]:
+    told = [] if setup.raw else [Message("system", ASKED[setup.level])]
     return [*told, Message("user", prompt)]
 
 

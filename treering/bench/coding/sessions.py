@@ -384,5 +384,5 @@ def session_figures(
         for way, of_dialogue in every.items():
             played[way].append(of_dialogue)
         progress(done, len(ready), dialogue.qualified)
-    told = partial(feedback_report, rounds=rounds) if feedback else report
-    return {way: told(of_way) for way, of_way in played.items() if of_way}
+    summarise = partial(feedback_report, rounds=rounds) if feedback else report
+    return {way: summarise(of_way) for way, of_way in played.items() if of_way}

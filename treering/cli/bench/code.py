@@ -72,7 +72,7 @@ def completion(
         drawn = drawn_tasks(sources, level, tasks, seed)
     opened = model.continuing() if raw else model.open(estimating=False)
     with opened as llm, progress_bar("code completion") as progress:
-        how = completing.Completing(llm, budget, ways, level, raw)
+        how = completing.CompletionSetup(llm, budget, ways, level, raw)
         projects = Projects(sources, "windows", None)
         scores = completing.measure(drawn, projects, how, progress)
     if not scores:

@@ -57,9 +57,9 @@ def printed_reversals(
     alike: float = SAME_INTENT,
 ) -> tuple[Reversal, ...]:
     """The conflicting blocks as reports, newest first; the rule knows no probability but 1."""
-    found = conflicts(blocks, instruction, code, similarity, alike)
+    conflicting = conflicts(blocks, instruction, code, similarity, alike)
     now = change(blocks[-1].code, code, blocks[-1].language) if blocks else CodeDelta()
-    return tuple(_report(conflict, now) for conflict in reversed(found))
+    return tuple(_report(conflict, now) for conflict in reversed(conflicting))
 
 
 def _report(conflict: Conflict, now: CodeDelta) -> Reversal:
