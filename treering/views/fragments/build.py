@@ -71,7 +71,7 @@ class Fragments(View):
     """What is searched: pieces of entries, each with its terms and its vector."""
 
     name: ClassVar[str] = "fragments"
-    tables: ClassVar[tuple[str, ...]] = ("fragment", "vector")
+    tables: ClassVar[tuple[str, ...]] = ("fragment",)
 
     def __init__(self, space: Space, embedder: Callable[[], Embedder]) -> None:
         self._space = space
@@ -130,7 +130,7 @@ class Fragments(View):
         pieces = [(seq, piece) for seq, cut in derived.items() for piece in cut]
         if not pieces:
             return
-        fragments = [store.insert(writer, seq, piece.span, piece.terms) for seq, piece in pieces]
+        fragments = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
         self._store_vectors(writer, fragments, [piece.vector for _, piece in pieces])
         writer.touch()
 
@@ -333,16 +333,18 @@ class Fragments(View):
         """
         cut_anew: dict[int, list[Piece]] = {}
         gone: list[int] = []
+        terms: dict[int, Terms] = {}
         for seq in seqs:
             pieces = derived.get(seq, [])
             stored = store.spans(writer, seq)
             if [(start, stop) for _, start, stop in stored] == [piece.span for piece in pieces]:
                 for (fragment, _, _), piece in zip(stored, pieces, strict=True):
-                    store.set_terms(writer, fragment, piece.terms)
-                store.drop_unsound(writer, [fragment for fragment, _, _ in stored])
+                    terms[fragment] = piece.terms
             else:
                 gone.append(seq)
                 cut_anew[seq] = pieces
+        store.renew(writer, terms)
+        store.drop_unsound(writer, list(terms))
         if gone:
             known = view_progress.states(writer, writer.id)
             for view in self.dependents:

@@ -15,6 +15,7 @@ from treering.journal import damage, ledger, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
 from treering.search.snapshot import Snapshot
+from treering.views.fragments import store as fragments
 from treering.views.tree import planting, store
 from treering.views.tree.rows import Rows
 from treering.views.tree.settings import Settings
@@ -68,11 +69,8 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return 0
-            row = reader.row(
-                "SELECT count(*) FROM vector WHERE space = ? AND model = ? AND id > ?",
-                (state.id, state.model.id, _mark(reader, state.id, state.model)),
-            )
-            return int(row[0]) if row else 0
+            mark = _mark(reader, state.id, state.model)
+            return fragments.count_vectors_after(reader, state.id, state.model, mark)
 
     def is_grown(self) -> bool:
         """Whether the tree of the space has ever been grown."""
@@ -158,11 +156,9 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return False
-            newer = reader.row(
-                "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
-                (state.id, state.model.id, _mark(reader, state.id, state.model)),
-            )
-            return newer is not None or bool(work.queued(reader, state.id, store.ERASED, 1))
+            mark = _mark(reader, state.id, state.model)
+            newer = fragments.is_embedded_after(reader, state.id, state.model, mark)
+            return newer or bool(work.queued(reader, state.id, store.ERASED, 1))
 
     def _synced(
         self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
