@@ -79,7 +79,7 @@ def kept_words(
     shares: KeptShares = defaultdict(list)
     done = 0
     for task in limited(tasks(), chosen, None):
-        with remembered(task, embedder, None, None, 0, 0) as space:
+        with remembered(task, embedder, None, None, None, 0, 0) as space:
             for question in task.questions:
                 whole = space.context(question, options.budget)
                 shares[WHOLE, 1.0].append(_kept(space, question, whole))
