@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from treering import Memory
 from treering.arrays import Floats
 from treering.embed.quantised import quantised
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
+from treering.journal.space import SpaceReader
+from treering.records import Filter
 from treering.search.terms import terms
 from treering.views import erase
 
@@ -95,6 +97,23 @@ def test_forgotten_code_is_nowhere(memory: Memory, path: Path, tmp_path: Path, c
         assert trace not in tables_of(path)
         if change == "forget":
             assert trace.encode() not in bytes_of(path)
+
+
+def test_what_is_named_is_found_without_reading_all_there_is(memory: Memory) -> None:
+    ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(40)]).ids
+    given: list[int] = []
+
+    class Counting(SpaceReader):
+        def rows(self, sql: str, params: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+            for row in super().rows(sql, params):
+                given.append(1)
+                yield row
+
+    with memory._database.read() as reader:
+        counting = Counting(reader, memory._space.name)
+        assert len(erase.matching(counting, ids[3:5], Filter())) == 2
+        assert erase.matching(counting, ids[3:5], Filter(source="elsewhere")) == []
+    assert len(given) < 10
 
 
 def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: Path) -> None:
