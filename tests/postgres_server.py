@@ -57,6 +57,11 @@ class PostgresServer:
         """The URL of its database; schemas of their own keep tests apart."""
         return f"postgresql://postgres@/postgres?host={self._data}"
 
+    @property
+    def programs(self) -> Path:
+        """The folder of its programs, such as psql."""
+        return self._binaries
+
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         with self._log.open("ab") as log:

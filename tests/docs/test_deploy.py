@@ -1,0 +1,198 @@
+"""``deploy`` and its page name only what is there: variables, options, paths, tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tests.docs.pages import DOCS, ROOT
+from tests.postgres_server import PostgresServer, new_schema, server_url
+from treering.cli.main import app
+from treering.journal.open import open_database
+from treering.journal.postgres.location import Location
+from treering.serve.rest import health
+from treering.serve.settings import DEFAULT_PORT, STOP_WITHIN_S
+
+DEPLOY = ROOT / "deploy"
+PAGE = DOCS / "how-to" / "operations.md"
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+OBJECTS = {
+    thing["kind"]: thing for thing in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+}
+POD = OBJECTS["Deployment"]["spec"]["template"]
+[CONTAINER] = POD["spec"]["containers"]
+SERVERS = {name: it for name, it in COMPOSE["services"].items() if name.startswith("treering-")}
+ENTRYPOINT = "treering"
+
+
+def instructions(name: str) -> list[str]:
+    """What follows an instruction of the Dockerfile, each time."""
+    return re.findall(rf"^\s*{name} (.*)$", DOCKERFILE, re.M)
+
+
+def commands() -> Iterator[list[str]]:
+    """Every treering command of the files and the page, without ``treering``."""
+    yield json.loads(instructions("CMD")[-1])
+    yield CONTAINER["args"]
+    for line in re.findall(r"^\$ (.*)$", PAGE.read_text("utf-8"), re.M):
+        words = shlex.split(line, comments=True)
+        if words[0] == ENTRYPOINT:
+            yield words[1:]
+        if words[:3] == ["docker", "compose", "run"]:
+            yield words[words.index("treering-1") + 1 :]
+
+
+@pytest.mark.parametrize("file", [*sorted(DEPLOY.rglob("*.*")), PAGE], ids=lambda file: file.name)
+def test_every_variable_of_treering_that_is_set_is_one_that_it_reads(file: Path) -> None:
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "treering").rglob("*.py"))
+    variables = set(re.findall(r"\bTREERING_[A-Z_]+", file.read_text("utf-8")))
+    assert {name for name in variables if name not in sources} == set()
+
+
+def test_every_command_has_the_options_that_it_is_given() -> None:
+    assert instructions("ENTRYPOINT") == [json.dumps([ENTRYPOINT])]
+    for words in commands():
+        # The line is parsed as a whole before its help is shown.
+        assert CliRunner().invoke(app, [*words, "--help"]).exit_code == 0, words
+
+
+def test_what_goes_into_the_image_is_there_and_reaches_the_build() -> None:
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    sources = [
+        word.removeprefix("./")
+        for line in instructions("COPY")
+        if not line.startswith("--from")
+        for word in shlex.split(line)[:-1]
+    ]
+    assert sources
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert f"!{source}" in ignored
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    [extras] = re.findall(r"'\.\[([\w,-]+)\]'", DOCKERFILE)
+    assert set(extras.split(",")) <= project["optional-dependencies"].keys()
+    assert {project["readme"], *project["license-files"]} <= set(sources)
+
+
+def test_paths_of_the_compose_file_are_there() -> None:
+    for service in COMPOSE["services"].values():
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (DEPLOY / source).exists(), source
+    for server in SERVERS.values():
+        context = DEPLOY / server["build"]["context"]
+        assert (context / server["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+
+
+def test_variables_of_the_compose_file_are_in_the_example_and_reach_who_reads_them() -> None:
+    example = set(re.findall(r"^(\w+)=", (DEPLOY / "env.example").read_text("utf-8"), re.M))
+    assert set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text("utf-8"))) == example
+    script = (DEPLOY / "postgres" / "10-treering.sh").read_text("utf-8")
+    reads = set(re.findall(r"\\getenv \w+ (\w+)", script))
+    assert reads
+    assert reads <= COMPOSE["services"]["postgres"]["environment"].keys()
+
+
+def test_the_proxy_names_the_servers_and_asks_for_a_route_that_is_there() -> None:
+    caddyfile = (DEPLOY / "Caddyfile").read_text("utf-8")
+    [upstreams] = re.findall(r"\{\$SERVERS:([^}]*)\}", caddyfile)
+    assert upstreams.split() == [f"{name}:{DEFAULT_PORT}" for name in SERVERS]
+    [path] = re.findall(r"health_uri (\S+)", caddyfile)
+    assert path in paths()
+
+
+def paths() -> set[str]:
+    return {getattr(route, "path", "") for route in health.router.routes}
+
+
+def test_probes_ports_and_labels_of_kubernetes_fit_together() -> None:
+    probes = [CONTAINER[f"{name}Probe"]["httpGet"] for name in ("startup", "readiness", "liveness")]
+    assert {probe["path"] for probe in probes} <= paths()
+    assert {probe["port"] for probe in probes} == {"http"}
+    assert CONTAINER["ports"] == [{"name": "http", "containerPort": DEFAULT_PORT}]
+    assert instructions("EXPOSE") == [str(DEFAULT_PORT)]
+    assert OBJECTS["Service"]["spec"]["selector"] == POD["metadata"]["labels"]
+    assert (
+        OBJECTS["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == POD["metadata"]["labels"]
+    )
+    user = POD["spec"]["securityContext"]
+    assert instructions("USER") == [f"{user['runAsUser']}:{user['runAsGroup']}"]
+
+
+def test_urls_can_be_read_and_requests_under_way_have_time_to_end() -> None:
+    variables = {entry["name"]: entry for entry in CONTAINER["env"]}
+    reference = variables["TREERING_MEMORY"]["valueFrom"]["secretKeyRef"]
+    secret = OBJECTS["Secret"]
+    assert secret["metadata"]["name"] == reference["name"]
+    assert "CHANGE-ME" not in Location.of(secret["stringData"][reference["key"]]).shown
+    for server in SERVERS.values():
+        assert Location.of(server["environment"]["TREERING_MEMORY"]).schema == "treering"
+        assert int(server["stop_grace_period"].removesuffix("s")) > STOP_WITHIN_S
+    assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_WITHIN_S
+
+
+@contextmanager
+def own_server() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def test_the_script_makes_a_database_that_a_user_without_rights_keeps_a_memory_in() -> None:
+    password = 'it\'s a "secret" $1'
+    with own_server() as server:
+        given = psycopg.conninfo.conninfo_to_dict(server.url)
+        done = subprocess.run(
+            ["sh", str(DEPLOY / "postgres" / "10-treering.sh")],
+            env={
+                "PATH": f"{server.programs}{os.pathsep}{os.environ['PATH']}",
+                "PGHOST": str(given["host"]),
+                "DATABASE_PASSWORD": password,
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "secret" not in done.stdout + done.stderr
+        url = f"postgresql://treering@/treering?host={given['host']}"
+        with closing(open_database(url)) as database, database.read() as reader:
+            role = reader.row("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        assert role == (False,)
+
+
+def test_the_page_says_of_every_table_whether_its_key_begins_with_the_space() -> None:
+    url = new_schema()
+    open_database(url).close()
+    with psycopg.connect(server_url()) as connection:
+        rows: list[tuple[Any, ...]] = connection.execute(
+            "SELECT t.relname, (SELECT a.attname FROM pg_index i JOIN pg_attribute a"
+            " ON a.attrelid = t.oid AND a.attnum = i.indkey[0]"
+            " WHERE i.indrelid = t.oid AND i.indisprimary), EXISTS (SELECT FROM pg_attribute"
+            " WHERE attrelid = t.oid AND attname = 'space') FROM pg_class t"
+            " WHERE t.relkind = 'r' AND t.relnamespace = CAST(%s AS regnamespace)",
+            (Location.of(url).schema,),
+        ).fetchall()
+    begin = {name for name, first, _ in rows if first == "space"}
+    have = {name for name, first, has in rows if has and first != "space"}
+    lists = re.findall(r"^- (\*\*[^*]*`space`.*?)(?=^- |^$)", PAGE.read_text("utf-8"), re.M | re.S)
+    named = [set(re.findall(r"`(\w+)`", text.split("**")[2])) for text in lists]
+    named[1].discard("space")
+    assert named == [begin, have, {name for name, _, _ in rows} - begin - have]
