@@ -22,6 +22,7 @@ from treering.views.facts.forms import FORMS
 from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.readings import asserted, readings
+from treering.views.facts.requests import own_words
 from treering.views.facts.verbs import KIN
 from treering.views.facts.wording import is_casual, plain
 
@@ -133,7 +134,7 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(entry.text, speaker))
+    return list(_read(own_words(entry.text), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
