@@ -40,7 +40,7 @@ STATED = [
     ("Please update my email: it is now c@d.org", "c@d.org"),
     ("I changed this: my phone number is 01632 960 111", "01632 960 111"),
     ('I moved to York and I\'m reading "Emma". I work at Bosch.', "Bosch"),
-    ("The kids' school is far, so I drive to work. I live at my parents' house in York", "York"),
+    ("The kids' school is far, so I drive to work. I live in York, near my parents' place", "York"),
 ]
 
 
