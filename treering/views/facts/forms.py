@@ -389,7 +389,7 @@ _PERSON = (
         "holds",
         "old turned i'm am is",
         rf"(?:{BE}|(?: just)?(?: have)? turned)(?: now)? (?P<value>\d{{1,2}}|{AGE})"
-        r"(?= years old| yesterday| today| last| this| in| on| now|[.,!]|$)",
+        r"(?= years old| yesterday| today| last| this| in| on| now|[,!]|\.(?!\d)|$)",
         "I turned 32 yesterday.",
         "32",
     ),
@@ -513,12 +513,12 @@ _OWN = (
     form(
         "",
         "holds",
-        "ends starts begins expires due",
+        "ends starts begins expires renews runs due",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[a-z][a-z’'-]*(?: [a-z]+)?? "
-        rf"(?:now )?(?:ends|starts|begins|expires|is due))"
+        rf"(?:now )?(?:ends|starts|begins|expires|renews|runs out|is due))"
         rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
         rf"(?:next )?{DAY}|"
-        r"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?)",
+        r"the \d+(?:st|nd|rd|th)|\d{1,2}(?::\d\d)? ?[ap]\.?m\.?|\d{1,2}(?::\d\d)?(?= now|[.,!]|$))",
         "My lease ends in June.",
         "June",
         who="",

@@ -23,6 +23,7 @@ from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.requests import own_words
+from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN
 from treering.views.facts.wording import is_casual, plain
 
@@ -42,7 +43,7 @@ _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b
 _AROUND = re.compile(
     r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
     r"haha|btw|"
-    r"with|the|an?|of|in|on|at|to|for|and))+$"
+    r"with|the|an?|of|in|on|at|to|for|from|and))+$"
 )
 """Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
@@ -57,6 +58,9 @@ _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)"
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
 _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
+_SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
+"""British endings: a favourite colour is a favorite color."""
+
 _ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
@@ -98,6 +102,7 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
@@ -141,16 +146,18 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
     before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
     for match in _SENTENCE.finditer(text):
         written = match[0].strip()
-        if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
+        if len(written) > MAX_SENTENCE_CHARS:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
-        read = _clauses_of(sentence)
-        stated = (
-            *_by_forms(sentence, speaker),
-            *_by_clauses(sentence, read, before, speaker, is_casual=casual),
-        )
+        if sentence.endswith("?"):
+            continue
+        may_state = _may_state(sentence, before)
+        read = clauses(sentence) if may_state else []
+        stated = [*_by_forms(sentence, speaker)]
+        if may_state:
+            stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
@@ -212,14 +219,12 @@ def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _clauses_of(sentence: str) -> list[Clause]:
-    """The clauses of a sentence that may state something of its speaker; none of most others."""
-    return clauses(sentence) if _may_state(sentence) else []
-
-
-def _may_state(sentence: str) -> bool:
-    """Whether a sentence speaks of its speaker, and as of what is so."""
-    return _OF_ONESELF.search(sentence) is not None and _UNASSERTED.search(sentence) is None
+def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
+    """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
+    is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
+        _IT.match(sentence) is not None and any(map(topic_of, before))
+    )
+    return is_of_oneself and _UNASSERTED.search(sentence) is None
 
 
 def _by_clauses(
@@ -231,8 +236,6 @@ def _by_clauses(
     is_casual: bool,
 ) -> Iterator[Statement]:
     """What the clauses of a sentence state of the speaker and of what is theirs."""
-    if not _may_state(sentence):
-        return
     for clause in asserted(read):
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
@@ -315,7 +318,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
 
 def _slot(words: str, value: str) -> str:
     """A slot by the words for it: "phone's" and "phone has been" are the phone's."""
-    slot = _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+    slot = _SPELT.sub("or", _OF_VERB.sub("", words.lower()))
     if _EMAIL.fullmatch(slot):
         return "email"
     is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS
