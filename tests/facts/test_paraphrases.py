@@ -44,7 +44,6 @@ NOTHING_SAID = [
 @pytest.mark.parametrize("row", PARAPHRASES, ids=lambda row: row.example)
 def test_a_turn_of_phrase_is_brought_into_plain_wording(row: Paraphrase) -> None:
     assert paraphrased(row.example) == row.read
-    assert any(hint in row.example.lower() for hint in row.hints)
 
 
 @pytest.mark.parametrize(("text", "slot", "value"), STATED)

@@ -14,16 +14,14 @@ from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
 class Paraphrase:
     """A wording and the plain one. A sentence must hold one of the ``hints``, in lower case."""
 
-    hints: tuple[str, ...]
+    hints: str
     expression: str
     plain: str
     example: str
     read: str
 
-    def applied(self, sentence: str, lower: str) -> str:
-        """A sentence in plain wording; ``lower`` is the sentence in lower case."""
-        if not any(hint in lower for hint in self.hints):
-            return sentence
+    def applied(self, sentence: str) -> str:
+        """A sentence in plain wording."""
         return _compiled(self.expression).sub(self.plain, sentence)
 
 
@@ -46,14 +44,14 @@ _KINDLY = r"^(?:please |kindly |do |could you |can you |would you )*"
 
 PARAPHRASES: Final = (
     Paraphrase(
-        ("that's me",),
+        "that's",
         r"\bthat's me (?=(?:now |officially |finally )*(?:an? |[a-z]+ed\b|single|vegan|with |at ))",
         "I'm ",
         "The papers came, so that's me officially divorced",
         "The papers came, so I'm officially divorced",
     ),
     Paraphrase(
-        ("divorce", "annulment"),
+        "divorce",
         r"^(?:my |our |the )?divorce (?:(?:has |is |was )?(?:now |just |finally )*)(?:came through|"
         r"come through|went through|gone through|final\b|finali[sz]ed|granted)",
         "I'm divorced",
@@ -61,14 +59,14 @@ PARAPHRASES: Final = (
         "I'm divorced on Friday",
     ),
     Paraphrase(
-        (" me down", "mark me", "count me", "list me", "register me", "note me"),
+        "put mark count list register note",
         r"\b(?:please |kindly )?(?:put|mark|count|list|register|note) me (?:down )?(?:as|in as) ",
         "I'm ",
         "Put me down as pescatarian.",
         "I'm pescatarian.",
     ),
     Paraphrase(
-        ("update", "amend", "change my", "change our", "correct", "alter"),
+        "update amend change correct alter",
         rf"{_KINDLY}(?:update|amend|change|correct|alter) (?:my|our) {_OWNED}(?: (?:on|in) (?:my|"
         r"your|the|our) [a-z]+)? (?:to read|to show|to|as) ",
         r"my \g<thing> is now ",
@@ -76,14 +74,14 @@ PARAPHRASES: Final = (
         "my surname is now Brown.",
     ),
     Paraphrase(
-        ("record", " file", "system", "database"),
+        "record records file files system systems database",
         r" (?:in|on) (?:your|my|the) (?:records?|files?|systems?|database)\b",
         "",
         "Please change the name on your system.",
         "Please change the name.",
     ),
     Paraphrase(
-        ("should read", "should be", "should now", "should say", "should show"),
+        "should",
         rf"\b(?:the|my|our) {_OWNED}(?: (?:on|in|for|of) (?:my|our|your|the) [a-z]+(?: [a-z]+)?)? "
         r"should (?:now )?(?:read|be|say|show) ",
         r"my \g<thing> is now ",
@@ -91,7 +89,8 @@ PARAPHRASES: Final = (
         "my postcode is now SY8 1ZZ.",
     ),
     Paraphrase(
-        ("me and ", " and i "),
+        "friends mates together married engaged roommates flatmates housemates neighbours "
+        "neighbors partners dating",
         r"^(?:me and (?P<with>[\w'-]+)|(?P<also>[\w'-]+) and I)(?P<not> aren't| are not|"
         r"(?: are)? no longer| are)(?P<now> now)? "
         r"(?P<what>(?:best |good )?(?:friends|mates|together|married|engaged|roommates|flatmates|"
@@ -101,7 +100,7 @@ PARAPHRASES: Final = (
         "I aren't friends with Lexi anymore",
     ),
     Paraphrase(
-        (" me ",),
+        "call calls know knows",
         rf"{_KINDLY}(?:you (?:can|may|should) |(?:everyone|everybody|people|friends|most people|my "
         r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
         r"please|because|these|for short)))(?!\w+day\b)",
@@ -110,22 +109,22 @@ PARAPHRASES: Final = (
         "I'm called Kit.",
     ),
     Paraphrase(
-        ("the name's", "the name is"),
+        "name name's",
         r"^the name(?:'s| is) ",
         "my name is ",
         "The name's Kit.",
         "my name is Kit.",
     ),
-    Paraphrase(("can not ",), r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
+    Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
-        ("stand", "bear", "abide"),
+        "stand bear abide",
         r"\bI (?:really |just )?(?:can't|cannot) (?:stand|bear|abide) (?=\w)",
         "I hate ",
         "I can't stand coriander.",
         "I hate coriander.",
     ),
     Paraphrase(
-        ("a fan of", "big on", "keen on", "not into", "don't like", "do not like", "don't really"),
+        "fan big keen into like",
         r"\bI(?:'m| am|) (?:not|don't|do not) (?:really |much of |exactly |all that |that )?"
         r"(?:(?:a |an )?(?:big |huge |massive )?fan of|big on|keen on|into|like) "
         r"(?!(?:it|that|this|them|how|when|to)\b)(?!.*\b(?:any ?more|any longer)\b)",
@@ -134,7 +133,7 @@ PARAPHRASES: Final = (
         "I dislike jazz.",
     ),
     Paraphrase(
-        (" mine",),
+        "mine",
         r"(?P<lead>^|, |; )(?:the|a|an) (?P<thing>[\w' -]{3,40}?) is (?:now |finally |all |"
         r"officially )*mine\b",
         r"\g<lead>I have the \g<thing>",
@@ -142,14 +141,14 @@ PARAPHRASES: Final = (
         "I have the little red Fiat 500",
     ),
     Paraphrase(
-        ("notice",),
+        "notice",
         r"\b(?:gave|given|handed|put)(?: in)? (?:my |our )?notice(?: in)? (?:at|to|with)\b",
         "quit",
         "I handed in my notice at Tesco.",
         "I quit Tesco.",
     ),
     Paraphrase(
-        ("redundant", "sacked", "furloughed", "dismissed"),
+        "redundant sacked furloughed dismissed",
         r"\b(?P<was>was|were|been|got) (?:made redundant|sacked|furloughed|dismissed) "
         r"(?:from|by|at)\b",
         r"\g<was> laid off from",
@@ -157,7 +156,7 @@ PARAPHRASES: Final = (
         "I was laid off from Ford.",
     ),
     Paraphrase(
-        ("born",),
+        "born",
         r"^(?:I was |I'm )?born (?:in|on) (?P<date>(?:[a-z\d]+ ){0,2}(?:19|20)\d\d)(?P<place>,? in "
         r"(?-i:[A-Z])\w+)?",
         r"my date of birth is \g<date>, I was born\g<place>",
@@ -165,21 +164,21 @@ PARAPHRASES: Final = (
         "my date of birth is 1989, I was born in Porto",
     ),
     Paraphrase(
-        ("since ",),
+        "since",
         r"\bsince (?:[a-z]+ )?(?:19|20)\d\d\b",
         "since then",
         "I live in Porto since 2015",
         "I live in Porto since then",
     ),
     Paraphrase(
-        ("graduated", "qualified"),
+        "graduated qualified",
         r"\b(?P<did>graduated|qualified) (?P<what>[^.]*?) in (?:19|20)\d\d\b",
         r"\g<did> \g<what>",
         "I graduated from Leeds in 2015.",
         "I graduated from Leeds.",
     ),
     Paraphrase(
-        (" off", " out", " removed"),
+        "off out removed",
         r"\b(?:got|had) (?P<thing>my [a-z]+(?: [a-z]+)?) (?:off|out|removed)\b"
         r"(?: today| yesterday)?",
         r"got rid of \g<thing>",
@@ -187,7 +186,7 @@ PARAPHRASES: Final = (
         "I got rid of my braces",
     ),
     Paraphrase(
-        (" say", " said", " told", " tell", " ask"),
+        "say says said told tells asks asked saying",
         r"(?:,? (?:and|but|because|so|which|who|though)(?: \w+,?)?|,(?= \w+ \w+ \w+ \w))"
         r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people)(?: \w+)? (?:says?|said|"
         r"told|tells|asks|asked|keeps saying)\b(?!,? (?:me |us )?(?:that )?(?:I|we|my)\b)[^\"“]*$",
@@ -196,7 +195,7 @@ PARAPHRASES: Final = (
         "My therapist is Ruth",
     ),
     Paraphrase(
-        ("?",),
+        "?",
         r"^(?P<said>(?!(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|"
         r"has|what|where|which|who|whose|how|why|when|any)\b)[^?]*?\w)[,;–—]? (?:so |and |but )?"
         r"(?:(?:can|could|would|will) (?:you|u|we|i|someone|anyone)|"
@@ -208,35 +207,35 @@ PARAPHRASES: Final = (
         "I'm vegan now",
     ),
     Paraphrase(
-        (" for me",),
+        "me",
         r"^(?P<thing>[a-z-]+(?: [a-z-]+)?) (?P<is>is|are) (?P<value>[^,;]*?\d[^,;]*?) for me\b",
         r"my \g<thing> \g<is> \g<value>",
         "Bedtime is 9.30 for me these days",
         "my Bedtime is 9.30 these days",
     ),
     Paraphrase(
-        ("by the name of",),
+        "name",
         r"\b(?:that goes |who goes |going )?by the name of ",
         "called ",
         "We have a whippet by the name of Brunel",
         "We have a whippet called Brunel",
     ),
     Paraphrase(
-        (" is ", " are "),
+        "is are",
         r"^the (?P<thing>[a-z]+) (?:in|on|of|at|for) (?:my|our) [a-z]+ (?P<is>is|are) ",
         r"my \g<thing> \g<is> ",
         "The layout in my loft is N gauge now.",
         "my layout is N gauge now.",
     ),
     Paraphrase(
-        ("she is now", "she's now", "he is now", "he's now"),
+        "she he she's he's",
         r"^(?P<thing>my [a-z]+)(?P<did> [^,;]*)[,;] (?:and )?s?he(?: is|'s) now ",
         r"\g<thing>\g<did>; it is now ",
         "My boat was renamed; she is now the Lady Jane.",
         "My boat was renamed; it is now the Lady Jane.",
     ),
     Paraphrase(
-        ("my ", "our "),
+        "my our",
         r"^(?P<thing>(?:my|our) [a-z]+(?: [a-z]+)?), (?:following|after|since|due to|as of|as from|"
         r"with effect|on|upon|by|for|incidentally)\b[^,]{2,50}, (?=(?:is|are|has|was)\b)",
         r"\g<thing> ",
@@ -244,7 +243,7 @@ PARAPHRASES: Final = (
         "My surname is now Ashworth.",
     ),
     Paraphrase(
-        ("no longer", "don't w", "do not w"),
+        "wish want care",
         r"\b(?P<not>no longer|don't|do not) (?:wish|want|care) to "
         r"(?=.*\b(?:any ?more|any longer)|(?<=longer wish to )|(?<=longer want to )|"
         r"(?<=longer care to ))",
@@ -253,7 +252,7 @@ PARAPHRASES: Final = (
         "I no longer receive the newsletter.",
     ),
     Paraphrase(
-        (" now ",),
+        "now",
         r"^(?:my )?(?P<thing>(?:new )?(?:[a-z]+ )?(?:e-?mail|number|address|phone|postcode|"
         r"username|surname|name|gp|dentist|doctor|bank|gym|car|employer|boss)) now "
         r"(?=(?-i:[A-Z]|\S*[\d@]))",
@@ -262,7 +261,7 @@ PARAPHRASES: Final = (
         "my email is now h.brandt@post.example",
     ),
     Paraphrase(
-        ("cancelled", "canceled", "sold", "scrapped", "returned"),
+        "cancelled canceled sold scrapped returned",
         r"^(?P<thing>(?!I |we |my |our |the |he |she |it |they )(?-i:[a-z]+ )??"
         r"(?!meeting|class|lesson|flight|trip|appointment|party|game|match|event|show|"
         r"train|call|order)(?-i:[a-z]+)) "
@@ -272,14 +271,14 @@ PARAPHRASES: Final = (
         "I cancelled my gym membership, swimming instead",
     ),
     Paraphrase(
-        ("->", "=>", "→"),
+        "-> => →",
         r"(?P<lead>[:=]) ?[^:;]{1,40}? ?(?:->|=>|→) ?",
         r"\g<lead> ",
         "gym: PureGym -> Oasis",
         "gym: Oasis",
     ),
     Paraphrase(
-        ("->", "=>", "→", " = "),
+        "-> => → =",
         r"^(?:my )?(?P<thing>(?:new )?[a-z-]+(?: [a-z-]+)?) ?(?:->|=>|→| = ) ?",
         r"my \g<thing> is ",
         "dentist = Dr Falk",
@@ -287,10 +286,21 @@ PARAPHRASES: Final = (
     ),
 )
 
+_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[-=]>|→|=|\?")
+_BY_HINT: Final = {
+    hint: frozenset(place for place, row in enumerate(PARAPHRASES) if hint in row.hints.split())
+    for hint in " ".join(row.hints for row in PARAPHRASES).split()
+}
+_NO_PLACES: Final[frozenset[int]] = frozenset()
+
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    lower = sentence.lower()
-    for paraphrase in PARAPHRASES:
-        sentence = paraphrase.applied(sentence, lower)
+    places = _NO_PLACES.union(*map(_places_of, _TOKEN.findall(sentence.lower())))
+    for place in sorted(places):
+        sentence = PARAPHRASES[place].applied(sentence)
     return sentence
+
+
+def _places_of(word: str) -> frozenset[int]:
+    return _BY_HINT.get(word, _NO_PLACES)

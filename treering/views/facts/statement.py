@@ -78,12 +78,21 @@ _ASIDE = re.compile(
 """What makes all of a sentence told, supposed, past or passing."""
 
 _ASIDE_WORD = re.compile(
-    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|when|before|"
-    r"until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|"
+    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
+    r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
+    r"joke\w*|jk|kidding|story|novel|character|"
     r"quote|nobody|no|not|believes?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
-"""Words, in lower case, of which each match of ``_ASIDE`` outside of quotes has one."""
+"""Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
+_UNHINTED = frozenset(place for place, form in enumerate(FORMS) if not form.hints)
+_BY_HINT = {
+    hint: frozenset(place for place, form in enumerate(FORMS) if hint in form.hints)
+    for hint in frozenset().union(*(form.hints for form in FORMS))
+}
+"""The places of the forms by each word that hints at them."""
+
+_NO_PLACES: frozenset[int] = frozenset()
 _ANY_WORD = re.compile(r"\w+")
 
 _ELSEWHERE = re.compile(
@@ -102,6 +111,12 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_ASKS = re.compile(
+    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
+    r"who|whose|how|why|when|any)\b",
+    re.IGNORECASE,
+)
+_BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
@@ -146,7 +161,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
     before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
     for match in _SENTENCE.finditer(text):
         written = match[0].strip()
-        if len(written) > MAX_SENTENCE_CHARS:
+        if len(written) > MAX_SENTENCE_CHARS or _is_question(written):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
@@ -162,6 +177,13 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _is_question(written: str) -> bool:
+    """Whether a sentence asks from its beginning to its end: nothing is stated before "can you"."""
+    if not written.endswith("?"):
+        return False
+    return _ASKS.match(written) is not None or _BEFORE_QUESTION.search(written) is None
 
 
 def _sentence_of(clause: Clause) -> str:
@@ -212,9 +234,12 @@ def _as_written(value: str, written: str) -> str:
 
 
 def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
-    said_words = _WORD.findall(sentence.lower())
-    words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
-    forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
+    places = set(_UNHINTED)
+    for word in _WORD.findall(sentence.lower()):
+        places |= _BY_HINT.get(word, _NO_PLACES)
+        if word.endswith("'s"):
+            places |= _BY_HINT.get(word[:-2], _NO_PLACES)
+    forms = [FORMS[place] for place in sorted(places)]
     if forms and not is_aside(sentence):
         yield from _of_sentence(sentence, forms, speaker)
 
@@ -224,7 +249,9 @@ def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
     )
-    return is_of_oneself and _UNASSERTED.search(sentence) is None
+    if not is_of_oneself:
+        return False
+    return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
 
 
 def _by_clauses(
@@ -252,10 +279,14 @@ def is_aside(sentence: str) -> bool:
     The expression that says so tries dozens of words at every place. Few sentences hold any of
     them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
     """
-    is_plain = sentence.isascii() and '"' not in sentence
-    if is_plain and not any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower()))):
-        return False
-    return _ASIDE.search(sentence) is not None
+    return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
+
+
+def _may_be_aside(sentence: str) -> bool:
+    """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
+    if not sentence.isascii() or '"' in sentence:
+        return True
+    return any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower())))
 
 
 @lru_cache(maxsize=1 << 15)
