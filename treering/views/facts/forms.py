@@ -290,7 +290,7 @@ _WORK = (
     form(
         "occupation",
         "holds",
-        "i'm am is i",
+        "i'm am is are we're",
         rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}",
         "I'm a software engineer.",
         "software engineer",
@@ -396,7 +396,7 @@ _PERSON = (
     form(
         "called",
         "holds",
-        "i'm am i",
+        "i'm am",
         rf"(?:['’]m| am) {DEMONYM}(?P<value>(?!(?i:an?\b)|[A-Z]+\b(?<!\b[A-Z]))[A-Z][a-zà-ÿ]+)"
         r"(?=[.!]|$|, (?:and|\d|your|the|a)\b)",
         "I'm Ana.",
@@ -473,7 +473,7 @@ _OWN = (
     form(
         "",
         "holds",
-        "",
+        "my our",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?:['’]s name is| is (?:called|"
         rf"named)) (?P<value>[A-Z][\w’'-]+)",
         "My cat is called Miu.",
@@ -483,7 +483,7 @@ _OWN = (
     form(
         "",
         "holds",
-        "",
+        "my our",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?: is|['’]s| are| costs)"
         rf"(?P<now> now| currently)?(?: set to| up to| down to)? {TELLING}{END}",
         "My locker code is now 9920.",

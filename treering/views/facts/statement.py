@@ -65,7 +65,6 @@ _ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
-_WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
@@ -92,6 +91,7 @@ _BY_HINT = {
 }
 """The places of the forms by each word that hints at them."""
 
+_HINT = re.compile(r"[a-z']+|:")
 _NO_PLACES: frozenset[int] = frozenset()
 _ANY_WORD = re.compile(r"\w+")
 
@@ -235,7 +235,7 @@ def _as_written(value: str, written: str) -> str:
 
 def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
     places = set(_UNHINTED)
-    for word in _WORD.findall(sentence.lower()):
+    for word in _HINT.findall(sentence.lower()):
         places |= _BY_HINT.get(word, _NO_PLACES)
         if word.endswith("'s"):
             places |= _BY_HINT.get(word[:-2], _NO_PLACES)
@@ -297,9 +297,10 @@ def _is_of_asides(word: str) -> bool:
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
-        if _ELSEWHERE.search(clause):
+        matches = list(_matches(clause, forms))
+        if matches and _ELSEWHERE.search(clause):
             continue
-        for form_match, form in _matches(clause, forms):
+        for form_match, form in matches:
             yield from _stated(form_match, form, speaker)
 
 

@@ -75,7 +75,7 @@ VALUE_FIRST: Final = (
     form(
         "",
         "holds",
-        "",
+        ":",
         rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_NOTED}))) ?: {TELLING}",
         "New phone: Pixel 8.",
         "Pixel 8",
@@ -94,7 +94,7 @@ VALUE_FIRST: Final = (
     form(
         "",
         "holds",
-        "",
+        ":",
         rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_COMMON})))(?: of "
         rf"choice)? ?: "
         r"(?P<value>[\w’'-]+(?: [\w’'-]+){0,3})(?=[.,;(]|$)",
