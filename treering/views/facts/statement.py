@@ -263,10 +263,11 @@ def _by_clauses(
     is_casual: bool,
 ) -> Iterator[Statement]:
     """What the clauses of a sentence state of the speaker and of what is theirs."""
-    for clause in asserted(read):
+    holding = asserted(read)
+    for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read, before)):
+    for reading in (*mentions(sentence), *readings(read, holding, before)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
         if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):

@@ -164,6 +164,11 @@ _DROPPED_BE = re.compile(
     re.IGNORECASE,
 )
 
+_SUBJECTS = word_set(
+    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There"
+)
+"""First words of most sentences that leave out no subject."""
+
 _NO_NAME = word_set(
     "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed "
     "school uni university college hospital church town court class jail prison love fear hope "
@@ -229,14 +234,20 @@ def plain(sentence: str) -> str:
     text = _AS_OF.sub(" now", _OPENER.sub("", text))
     text = paraphrased(_TO_THE_HEARER.sub("", text))
     text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    if text.partition(" ")[0] not in _SUBJECTS:
+        text = _with_subject(text)
+    text = _RUN_ON.sub(r"\g<end>, ", text)
+    return _names(text) if casual else text
+
+
+def _with_subject(text: str) -> str:
+    """A sentence with the subject that its writer left out."""
     text = _DROPPED_BE.sub(
         "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
     )
     text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
     text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
-    text = _NO_MORE.sub(r"I quit \g<what>", text)
-    text = _RUN_ON.sub(r"\g<end>, ", text)
-    return _names(text) if casual else text
+    return _NO_MORE.sub(r"I quit \g<what>", text)
 
 
 def is_casual(sentence: str) -> bool:
