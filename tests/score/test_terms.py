@@ -121,6 +121,22 @@ def test_words_of_other_languages_lose_their_own_endings(
 
 
 @pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Wir haben die Häuser in Berlin gesehen und nicht gekauft", "Häuser"),
+        ("Nós fomos ao Porto com a minha mãe e não gostamos", "Porto"),
+        ("Häuser gekauft", "Welche Häuser haben wir nicht gekauft und warum?"),
+        ("Ela leu sobre o Porto, mas não foi", "¿Cuándo fue Ana a Porto y con quién?"),
+    ],
+)
+def test_a_word_is_matched_as_it_is_whatever_language_the_words_around_it_are_in(
+    text: str, query: str
+) -> None:
+    assert {"Häuser", "Porto"} & set(shared(text, query))
+    assert set(terms(text)[:, 0]) & set(terms(query)[:, 0])
+
+
+@pytest.mark.parametrize(
     "text",
     ["Porto is 5 km away", "me too", "Io and the Galleria", "El Greco painted it", "See ya, Ana"],
 )

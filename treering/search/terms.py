@@ -92,13 +92,23 @@ def dated(text: str, at: datetime | None) -> str:
 
 
 def _hashes(text: str, language: str | None = None) -> Iterable[int]:
-    """The term of each word of a text; of each two letters where no spaces part the words."""
+    """The terms of each word of a text; of each two letters where no spaces part the words.
+
+    A word of another language than English has two, if they differ: one without the ending that it
+    has there, and the one that it has in English. A name or a few words alone do not tell what
+    language they are in, and are to be found in a text that does.
+    """
     words = languages.words_of(languages.plain(text))
-    hashed = _hashing(language or _language(words))
-    if text.isascii():
+    language = language or _language(words)
+    hashed, in_english = _hashing(language), _hashing(languages.ENGLISH)
+    if text.isascii() and language == languages.ENGLISH:
         return map(hashed, words)
-    parts = (languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words)
-    return map(hashed, chain.from_iterable(parts))
+    parts = chain.from_iterable(
+        languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words
+    )
+    if language == languages.ENGLISH:
+        return map(hashed, parts)
+    return chain.from_iterable({hashed(part), in_english(part)} for part in parts)
 
 
 def _language(words: Iterable[str]) -> str:
