@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.search import languages
-from treering.search.terms import dated, shared_words, stem, terms
+from treering.search.terms import dated, shared_words, stem, terms, terms_version
 
 THREADS = 8
 WAIT_S = 30.0
@@ -143,6 +143,13 @@ def test_a_word_is_matched_as_it_is_whatever_language_the_words_around_it_are_in
 def test_a_few_foreign_words_make_no_english_text_foreign(text: str) -> None:
     words = frozenset(languages.words_of(languages.plain(text)))
     assert languages.language_of(words) == languages.ENGLISH
+
+
+def test_other_function_words_are_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = terms_version.__wrapped__()
+    more = languages.function_words() | {"foobar": ("dutch",)}
+    monkeypatch.setattr(languages, "function_words", lambda: more)
+    assert terms_version.__wrapped__() != before
 
 
 def test_a_vowel_sign_does_not_part_a_word() -> None:

@@ -124,7 +124,7 @@ def language_of(words: Set[str]) -> str:
     It takes two function words of a language, or one and a letter that English has not, and more of
     them than English ones.
     """
-    languages = _function_words()
+    languages = function_words()
     evidence = words & _foreign_words()
     if not evidence:
         return ENGLISH
@@ -140,7 +140,7 @@ def _is_foreign(word: str) -> bool:
 
 
 @cache
-def _function_words() -> dict[str, tuple[str, ...]]:
+def function_words() -> dict[str, tuple[str, ...]]:
     """The languages whose stop word a word is, but for the stop words of English."""
     languages: dict[str, tuple[str, ...]] = {}
     for language in _LATIN:
@@ -153,7 +153,7 @@ def _function_words() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _foreign_words() -> frozenset[str]:
-    return frozenset(_function_words())
+    return frozenset(function_words())
 
 
 @cache

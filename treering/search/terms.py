@@ -53,14 +53,15 @@ def terms(text: str) -> Terms:
 
 @lru_cache(maxsize=1)
 def terms_version() -> str:
-    """What terms are made by, as a short digest: another stemmer, stop list or hash changes it.
+    """What terms are made by, as a short digest: another stemmer, list of words or hash changes it.
 
-    The digest is of the probes' terms. A release of the stemming library that leaves them alone
-    therefore makes no rebuild due.
+    The digest is of the probes' terms, and of the words that tell languages apart. A release of
+    the stemming library that leaves the probes alone therefore makes no rebuild due.
     """
     stop_words = " ".join(sorted(languages.stop_words()))
     probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, stop_words))
-    return hashlib.sha256(probed).hexdigest()[:12]
+    lists = repr(sorted(languages.function_words().items()))
+    return hashlib.sha256(probed + lists.encode()).hexdigest()[:12]
 
 
 def stem(word: str) -> str:
