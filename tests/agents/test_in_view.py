@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +12,9 @@ from tests.agents.conftest import Hook, put_in, wait_until
 from tests.agents.test_hook import MAST, remember
 from treering import Memory
 from treering.agents.handler import HookHandler
+from treering.agents.sessions import SessionsInView
+
+THREADS = 8
 
 
 def test_a_line_is_put_in_once_until_the_session_is_compacted(server: Path, hook: Hook) -> None:
@@ -23,6 +28,33 @@ def test_a_line_is_put_in_once_until_the_session_is_compacted(server: Path, hook
     brief = put_in(hook("session-start", {"session_id": "s", "source": "compact"}))
     assert MAST in brief
     assert hook("prompt", question) == {}  # it was in the brief
+
+
+def test_what_was_put_in_comes_again_after_a_compaction_that_no_start_follows(server: Path) -> None:
+    remember(server, MAST)
+    request = {"event": "prompt", "asks": True, "space": "default", "session": "s"}
+    request["prompt"] = "How long is the mast of the boat?"
+    with closing(HookHandler(str(server), "hashing")) as handler:
+        reply = handler.answer(request)
+        assert MAST in reply["text"]
+        handler.delivered(request, reply)
+        assert handler.answer(request)["text"] == ""
+        handler.answer({"event": "compact", "asks": False, "space": "default", "session": "s"})
+        assert MAST in handler.answer(request)["text"]
+
+
+def test_what_several_threads_put_in_at_once_is_all_noted(home: Path) -> None:
+    sessions = SessionsInView(str(home / "memory.db"))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            each = 60
+            texts = [f"{thread} {n}" for thread in range(THREADS) for n in range(each)]
+            list(pool.map(lambda text: sessions.note_put_in({"session": "s"}, text), texts))
+    finally:
+        sys.setswitchinterval(interval)
+    assert set(sessions.put_in({"session": "s"})) == set(texts)
 
 
 def test_a_line_that_was_put_in_comes_again_once_something_else_holds(
