@@ -10,7 +10,7 @@ import numpy as np
 from treering.records import Kind
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.group import Message
+from treering.search.relations.group import WholeMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "text": (Weighted(ContextRelation(w=0.3), alpha=0.5),),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
-        Weighted(Message(), alpha=5.0),
+        Weighted(WholeMessage(), alpha=5.0),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
