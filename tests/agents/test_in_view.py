@@ -12,6 +12,7 @@ from tests.agents.conftest import Hook, put_in, wait_until
 from tests.agents.test_hook import MAST, remember
 from treering import Memory
 from treering.agents.handler import HookHandler
+from treering.agents.recall import lines_for
 from treering.agents.sessions import SessionsInView
 
 THREADS = 8
@@ -69,6 +70,15 @@ def test_a_line_that_was_put_in_comes_again_once_something_else_holds(
         memory.supersede(old.id, new)
     again = put_in(hook("prompt", question))
     assert f"{MAST} (since then: The mast of the boat was cut to eight metres.)" in again
+
+
+def test_a_line_that_only_begins_like_what_was_put_in_is_put_in(server: Path) -> None:
+    remember(server, "The port of the server is 80")
+    with Memory.open(server, space="default", embedder="hashing") as memory:
+        question = "What is the port of the server?"
+        for before, is_put_in in (("is 8080", True), ("is 80.", False)):
+            recalled = lines_for([memory], question, {}, [f"- The port of the server {before}"])
+            assert bool(recalled.entries) == is_put_in
 
 
 def test_a_line_whose_reply_nobody_read_is_put_in_the_next_time(server: Path, hook: Hook) -> None:
