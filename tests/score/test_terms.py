@@ -145,6 +145,19 @@ def test_a_few_foreign_words_make_no_english_text_foreign(text: str) -> None:
     assert languages.language_of(words) == languages.ENGLISH
 
 
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ("an der Do\u00adnau", "Donau"),  # a soft hyphen, as on web pages
+        ("क्\u200dष", "क्ष"),
+        ("flying to İstanbul", "Istanbul"),
+    ],
+)
+def test_what_is_not_seen_does_not_part_words_or_make_others(written: str, query: str) -> None:
+    assert shared(written, query) == [written.split()[-1]]
+    assert set(terms(query)[:, 0]) <= set(terms(written)[:, 0])
+
+
 def test_other_function_words_are_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = terms_version.__wrapped__()
     more = languages.function_words() | {"foobar": ("dutch",)}

@@ -28,6 +28,7 @@ _PROBES = (
     "hopping hoped hopeful skies dying lying news cats ponies caresses agreed plastered motoring",
     "conflated troubled sized falling hissing failing filing adjustable adoption communism skis",
     "Ana's we'll O'Brien don't parseHTTPResponse retry_when_busy café Straße 東京 Москва 2026 3.14",
+    "Do\u00adnau İstanbul",
     "Wir wohnten in schönen Häusern und liefen",
     "Las niñas corrían por los jardines",
     "Девочки бегали по садам; книги читали",
