@@ -53,9 +53,10 @@ audit: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply || true
 	$(VENV)/bin/python -m tools.audit $(LOCK)
 
-# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; see docs/explanation/reliability.md.
+# Tries to lose, leak and break, for at most 20 minutes, and prints the figures; with KEEP=1 it also
+# writes them into docs/explanation/reliability.md.
 faults: $(STAMP)
-	$(VENV)/bin/python -m tools.faults
+	$(VENV)/bin/python -m tools.faults $(if $(KEEP),--keep)
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

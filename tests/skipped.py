@@ -16,6 +16,7 @@ HOW_TO_RUN = {
     "hermes-agent": "Hermes Agent: make hermes",
     "is not installed": "not installed: make test",
     "the history is not here": "the history of the repository: git fetch --unshallow",
+    "make faults": "statistics of times: make faults",
     "root": "as root: run the tests as another user",
 }
 """What a reason for skipping has in it, and what it comes to; the first that fits counts."""

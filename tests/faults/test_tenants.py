@@ -6,22 +6,40 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from tests.faults.conftest import Note
+from tests.llm.chat_server import playing, says
 from tests.serve.conftest import bearer, serving
 from tests.serve.test_access import BODIES, filled, operations
 from treering.journal.open import open_database
 from treering.llm.scripted import ScriptedLLM
 from treering.serve import keys
+from treering.serve.mcp import tools
+from treering.serve.proxy.route import CONVERSATION_HEADER
 
 SECRET = "zebrafinch"
+PHRASE = f"{SECRET} sings"
+TALK = "ana-and-the-bird"
 ODD: list[Any] = ["", "ana", "../ana", "*", "%", "\0", -1, 10**30, None, True, [], {}, "é" * 99]
+
+
+class TenantPair(NamedTuple):
+    """A client of a server, the ids of what Ana has there, and the headers of both tenants."""
+
+    client: TestClient
+    ids: list[str]
+    ana: dict[str, str]
+    ben: dict[str, str]
 
 
 def key_for(path: Path, space: str) -> dict[str, str]:
@@ -43,53 +61,150 @@ def odd_body(body: dict[str, Any], ids: list[str], rng: random.Random) -> Any:
     return rng.choice([changed, changed, changed, rng.choice(values)])
 
 
-def tool_call(ids: list[str], rng: random.Random) -> dict[str, Any]:
-    name = rng.choice(["recall", "remember", "forget", "list", "update", "code_context"])
-    arguments = {
-        field: rng.choice([*ODD, *ids, SECRET])
-        for field in rng.sample(["query", "text", "ids", "source", "id", "space"], 2)
-    }
-    return {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": name, "arguments": arguments},
-    }
+def odd_arguments(schema: dict[str, Any], ids: list[str], rng: random.Random) -> dict[str, Any]:
+    """Arguments for a tool: mostly of the kinds it asks for, with names of another in them."""
+    arguments: dict[str, Any] = {}
+    for name, field in schema["properties"].items():
+        if name not in schema.get("required", []) and rng.random() < 0.6:
+            continue
+        texts = [SECRET, "sings", "ana", "*", *ids]
+        by_kind: dict[str, list[Any]] = {
+            "string": texts,
+            "integer": [1, 50],
+            "boolean": [True, False],
+            "array": [[text] for text in texts],
+        }
+        arguments[name] = rng.choice(by_kind.get(field.get("type"), texts))
+        if rng.random() < 0.15:
+            arguments[name] = rng.choice([*ODD, ids])
+    return arguments
+
+
+def odd_call(ids: list[str], rng: random.Random) -> dict[str, Any]:
+    """A call of a tool, or a request for a resource or a prompt."""
+    method = rng.choice(["tools/call"] * 4 + ["resources/read", "prompts/get"])
+    if method == "tools/call":
+        tool = rng.choice(tools.listed())
+        params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
+    elif method == "resources/read":
+        uri = rng.choice(["treering://entry/{}", "treering://memo/{}", "treering://tree/{}"])
+        uri = uri.format(rng.choice([*ids, "1", "ana", "../ana"]))
+        params = {"uri": rng.choice([uri, uri, "treering://brief", "treering://tree"])}
+    else:
+        query = rng.choice([SECRET, *ids])
+        params = {"name": rng.choice(["recall", "brief"]), "arguments": {"query": query}}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def odd_chat(ids: list[str], rng: random.Random) -> dict[str, Any]:
+    """A chat request, with odd fields at times, that asks for what is another's."""
+    texts = [f"What does the {SECRET} do?", f"{SECRET} {ids[0]}", "What do you know of ana?"]
+    messages: list[Any] = [
+        {"role": rng.choice(["user", "assistant", "system"]), "content": rng.choice(texts)}
+        for _ in range(rng.randrange(3))
+    ]
+    messages.append({"role": "user", "name": rng.choice(["ana", "ben"]), "content": texts[0]})
+    body = {"model": "m", "messages": messages, "user": rng.choice(["ana", "ben"])}
+    if rng.random() < 0.3:
+        body[rng.choice(["model", "messages", "user", "stream", "space"])] = rng.choice(
+            [*ODD, *ids, [rng.choice(ODD)]]
+        )
+    return body
+
+
+def odd_claim(rng: random.Random, *names: str) -> dict[str, str]:
+    """Headers that claim what is not one's own."""
+    claims = {name: rng.choice(["ana", "ben", "", TALK]) for name in names}
+    return {name: value for name, value in claims.items() if rng.random() < 0.3}
+
+
+@contextmanager
+def two_tenants(path: Path, **options: Any) -> Iterator[TenantPair]:
+    """A server where Ana has an entry in every place; all she has is as it was in the end."""
+    ana, ben = key_for(path, "ana"), key_for(path, "ben")
+    llm = ScriptedLLM(lambda _: "I do not know.")
+    with serving(path, llm=llm, requests_per_s=1e6, burst=10**6, **options) as client:
+        text = {"text": f"Ana's {PHRASE}.", "source": SECRET, "session": SECRET}
+        ids = client.post("/v1/entries", json=text, headers=ana).json()["ids"]
+        client.post("/v1/chat", json={"message": f"My {PHRASE}."}, headers=ana)
+        client.post("/v1/settle", headers=ana)
+        before = client.get("/v1/export", headers=ana).text
+        yield TenantPair(client, ids, ana, ben)
+        assert client.get("/v1/export", headers=ana).text == before
+
+
+def assert_nothing_of_ana(answer: Response, asked: object) -> None:
+    """What Ben sent himself may be in what he gets; Ana's text may not."""
+    assert answer.status_code != 500, (asked, answer.text)
+    assert PHRASE not in answer.text, asked
 
 
 @pytest.mark.timeout(1_200)
 def test_a_tenant_that_asks_anything_gets_nothing_of_another(
     path: Path, rng: random.Random, rounds: Callable[[int], int], note: Note
 ) -> None:
-    ana, ben, count = key_for(path, "ana"), key_for(path, "ben"), rounds(60)
-    accept = {"accept": "application/json, text/event-stream"}
-    llm = ScriptedLLM(lambda _: "I do not know.")
-    with serving(path, llm=llm, requests_per_s=1e6, burst=10**6) as client:
-        ids = client.post(
-            "/v1/entries",
-            json={"text": f"Ana's {SECRET} sings.", "source": SECRET, "session": SECRET},
-            headers=ana,
-        ).json()["ids"]
-        client.post("/v1/chat", json={"message": f"My {SECRET} sings."}, headers=ana)
-        before = client.get("/v1/export", headers=ana).text
-        routes = list(operations(client))
+    count, answered = rounds(60), 0
+    with two_tenants(path) as pair:
+        routes = list(operations(pair.client))
         for _ in range(count):
             method, route = rng.choice(routes)
-            claim = (
-                {"X-Treering-Space": rng.choice(["ana", "ben", ""])} if rng.random() < 0.3 else {}
-            )
-            if route == "/mcp":
-                call = tool_call(ids, rng)
-                answer = client.post("/mcp", json=call, headers=ben | claim | accept)
-            else:
-                body = odd_body(BODIES.get(route, {}), ids, rng)
-                where = filled(route, rng.choice([*ids, SECRET, "%00"]))
-                answer = client.request(method, where, json=body, headers=ben | claim)
-            assert answer.status_code != 500, (method, route, answer.text)
-            # What it sent itself may be in what it gets; Ana's text may not.
-            assert "sings" not in answer.text, (method, route)
-        assert client.get("/v1/export", headers=ana).text == before
-    note("two tenants, REST and MCP", requests=count, leaked=0)
+            body = odd_body(BODIES.get(route, {}), pair.ids, rng)
+            where = filled(route, rng.choice([*pair.ids, SECRET, "%00"]))
+            headers = pair.ben | odd_claim(rng, "X-Treering-Space")
+            answer = pair.client.request(method, where, json=body, headers=headers)
+            assert_nothing_of_ana(answer, (method, route, body))
+            answered += answer.is_success
+    assert answered
+    note("two tenants by REST", requests=count, answered=answered, leaked=0)
+
+
+@pytest.mark.timeout(1_200)
+def test_so_it_is_by_mcp(
+    path: Path, rng: random.Random, rounds: Callable[[int], int], note: Note
+) -> None:
+    count, answered = rounds(60), 0
+    accept = {"accept": "application/json, text/event-stream"}
+    with two_tenants(path) as pair:
+        recall = {"name": "recall", "arguments": {"query": SECRET}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": recall}
+        own = pair.client.post("/mcp", json=call, headers=pair.ana | accept)
+        assert PHRASE in own.text, own.text
+        for _ in range(count):
+            call = odd_call(pair.ids, rng)
+            headers = pair.ben | accept | odd_claim(rng, "X-Treering-Space", "Mcp-Session-Id")
+            answer = pair.client.post("/mcp", json=call, headers=headers)
+            assert_nothing_of_ana(answer, call)
+            answered += answer.is_success and "result" in answer.json()
+    assert answered
+    note("two tenants by MCP", requests=count, answered=answered, leaked=0)
+
+
+@pytest.mark.timeout(1_200)
+def test_and_through_the_proxy_to_a_model_that_repeats_all_it_is_shown(
+    path: Path, rng: random.Random, rounds: Callable[[int], int], note: Note
+) -> None:
+    count, answered = rounds(60), 0
+
+    def repeats(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        says(str(model.requests[-1].body.get("messages")))(handler, over)
+
+    with (
+        playing(*[repeats] * (count + 1)) as model,
+        two_tenants(path, upstream=model.url) as pair,
+    ):
+        asked = {"model": "m", "messages": [{"role": "user", "content": f"What of {SECRET}?"}]}
+        chat = "/v1/chat/completions"
+        own = pair.client.post(chat, json=asked, headers=pair.ana | {CONVERSATION_HEADER: TALK})
+        assert PHRASE in own.text, own.text
+        pair.client.post("/v1/forget", json={"source": f"chat/{TALK}"}, headers=pair.ana)
+        for _ in range(count):
+            body = odd_chat(pair.ids, rng)
+            headers = pair.ben | odd_claim(rng, "X-Treering-Space", CONVERSATION_HEADER)
+            answer = pair.client.post(chat, json=body, headers=headers)
+            assert_nothing_of_ana(answer, body)
+            answered += answer.is_success
+    assert answered
+    note("two tenants through the proxy", requests=count, answered=answered, leaked=0)
 
 
 def everything(client: TestClient, key: dict[str, str], token: str) -> list[str]:

@@ -176,6 +176,7 @@ from pathlib import Path
 from treering.errors import JournalError
 from treering.journal.sqlite import SqliteDatabase
 if os.geteuid() == 0:  # nothing is read-only for root
+    os.setgid(65534)
     os.setuid(65534)
 try:
     database = SqliteDatabase(Path(sys.argv[1]))
@@ -186,19 +187,32 @@ except JournalError as error:
 """
 
 
-def test_a_file_without_permission_is_refused_with_what_to_change() -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+@pytest.mark.parametrize(
+    ("folder", "file"),
+    [(0o755, 0o444), (0o555, 0o666), (0o700, 0o666), (0o755, 0o600), (0o555, None)],
+    ids=["file", "folder", "closed folder", "closed file", "new file"],
+)
+def test_what_may_not_be_written_is_refused_with_what_to_change(
+    folder: int, file: int | None
+) -> None:
     with tempfile.TemporaryDirectory(prefix="treering-") as name:  # others may enter this one
         path = Path(name) / "life.db"
-        with opened(path) as database:
-            fill(database, 3)
-        path.chmod(0o444)
-        Path(name).chmod(0o755)
+        if file is not None:
+            with opened(path) as database:
+                fill(database, 3)
+            path.chmod(file)
+        if os.geteuid() != 0:  # the process is the owner then, whom other bits concern
+            folder, file = folder & 0o500, (file or 0) & 0o400
+        Path(name).chmod(folder)
         done = _run(READ_ONLY, path)
+        Path(name).chmod(0o700)
         assert done.returncode == 0, done.stderr
         assert "no permission" in done.stdout
         assert "readable and writable" in done.stdout
-        path.chmod(0o600)
-        assert rows_of(path) == 3
+        if file is not None:
+            path.chmod(0o600)
+            assert rows_of(path) == 3
 
 
 def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:

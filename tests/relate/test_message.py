@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Open
 from treering.search.relations.contract import MISSING, Items, NullOperator
-from treering.search.relations.group import Message
+from treering.search.relations.group import WholeMessage
 
 
 def items(message: list[int] | None) -> Items:
@@ -25,7 +25,7 @@ def items(message: list[int] | None) -> Items:
 
 
 def test_each_piece_gets_the_sum_of_its_message() -> None:
-    operator = Message().bind(items([7, 7, 7, 9, 12, 12]))
+    operator = WholeMessage().bind(items([7, 7, 7, 9, 12, 12]))
     assert operator.propagate(np.array([1, 2, 3, 4, 5, 6], np.float32)).tolist() == [
         *(6, 6, 6, 4, 11, 11)
     ]
@@ -44,7 +44,7 @@ def test_each_piece_gets_the_sum_of_its_message() -> None:
     ],
 )
 def test_where_messages_are_hardly_cut_it_relates_nothing(message: list[int] | None) -> None:
-    operator = Message().bind(items(message))
+    operator = WholeMessage().bind(items(message))
     assert isinstance(operator, NullOperator)
     assert not operator.mass().any()
     scores = np.ones(len(items(message)), np.float32)

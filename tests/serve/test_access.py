@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.serve import live
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import InputError, UnknownName
 from treering.journal import sqlite
@@ -151,6 +154,57 @@ def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> N
         *({"Sec-Fetch-Site": site} for site in ("same-origin", "same-site", "none")),
     ):
         assert client.get("/v1/entries", headers=headers).status_code == 200, headers
+
+
+PASSED_ON = [
+    {"Forwarded": "for=203.0.113.9;host=memory.example.org"},
+    {"X-Forwarded-For": "203.0.113.9"},
+    {"X-Forwarded-Host": "memory.example.org"},
+    {"X-Real-IP": "203.0.113.9"},
+    {"Via": "1.1 memory.example.org"},
+    {"CF-Connecting-IP": "203.0.113.9"},
+]
+"""What reverse proxies add to what they pass on, with a Host that they have rewritten."""
+
+
+@pytest.mark.parametrize("headers", PASSED_ON)
+def test_what_a_reverse_proxy_passes_on_is_refused_without_keys(
+    client: TestClient, headers: dict[str, str]
+) -> None:
+    refused = client.get("/v1/entries", headers=headers)
+    assert refused.status_code == 403
+    assert "treering serve key add" in refused.json()["detail"]
+    assert "--behind-proxy" in refused.json()["detail"]
+
+
+def test_so_is_the_old_http_that_nginx_speaks(path: Path) -> None:
+    with live.serving(url=path) as url:
+        for version, status in ((b"1.0", b"403"), (b"1.1", b"200")):
+            answer = spoken(url, b"GET /v1/entries HTTP/" + version)
+            assert answer.split(b" ")[1] == status, answer
+
+
+def spoken(url: str, request_line: bytes) -> bytes:
+    """The answer to a request that is written by hand."""
+    address = urlsplit(url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(request_line + b"\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+@pytest.mark.parametrize("headers", PASSED_ON)
+def test_a_reverse_proxy_passes_on_with_a_key_or_where_the_owner_says_so(
+    serve: Serve, make_key: MakeKey, headers: dict[str, str]
+) -> None:
+    assert serve(behind_proxy=True).get("/v1/entries", headers=headers).status_code == 200
+    key = bearer(make_key("ana"))
+    assert serve().get("/v1/entries", headers=headers | key).status_code == 200
+
+
+def test_behind_a_reverse_proxy_pages_of_other_sites_are_refused_all_the_same(serve: Serve) -> None:
+    client = serve(behind_proxy=True)
+    for headers in ({"Host": "evil.test"}, {"Origin": "https://evil.test"}):
+        assert client.get("/v1/entries", headers=PASSED_ON[0] | headers).status_code == 403
 
 
 def test_a_form_of_another_site_cannot_add(client: TestClient) -> None:

@@ -66,8 +66,10 @@ def test_it_answers_as_the_release_that_wrote_it(old: Memory, name: str) -> None
     assert ANSWERS[name](old) == EXPECTED[name]
 
 
-def test_it_is_sound_up_to_date_and_goes_on(old: Memory, open_memory: Open) -> None:
+def test_it_is_sound_and_goes_on(old: Memory, open_memory: Open) -> None:
     assert old.check() == []
+    assert old.stats().outdated == ("facts",)  # more is read of a sentence than was then
+    old.rebuild("facts")
     assert old.stats().outdated == ()
     assert old.stats().pending == {}
     old.add("Added by this release.", source="new")
@@ -77,6 +79,7 @@ def test_it_is_sound_up_to_date_and_goes_on(old: Memory, open_memory: Open) -> N
 
 
 def test_it_can_be_rebuilt(old: Memory) -> None:
+    old.rebuild("facts")  # by the rules of today; the others were derived in the same way
     before = {name: picture(old, name) for name in ("fragments", "facts", "code", "tree")}
     old.rebuild("fragments", "facts", "code")
     assert {name: picture(old, name) for name in before} == before

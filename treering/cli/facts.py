@@ -13,7 +13,7 @@ from treering.cli.options import command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 
 if TYPE_CHECKING:
     from treering.views.facts.view import Change, Fact

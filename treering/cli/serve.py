@@ -95,6 +95,13 @@ def serve(
     max_reply_bytes: Annotated[
         int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
     ] = MAX_REPLY_BYTES,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="Without keys, answer what a reverse proxy passes on: it decides who may ask.",
+        ),
+    ] = False,
 ) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     run = run_of_group(ctx, options)
@@ -119,6 +126,7 @@ def serve(
         header_bytes=header_bytes,
         header_s=header_seconds,
         max_reply_bytes=max_reply_bytes,
+        behind_proxy=behind_proxy,
     )
     serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
 

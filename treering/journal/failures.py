@@ -67,6 +67,8 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)
+    if code == sqlite3.SQLITE_PROTOCOL:  # what SQLite calls locks that fail
+        return not_lockable(path, error)
     if code == sqlite3.SQLITE_IOERR:
         return JournalError(
             f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
@@ -79,4 +81,12 @@ def no_permission(path: Path, error: Exception) -> JournalError:
     """The error of a file that may not be read or written."""
     return JournalError(
         f"{path}: no permission ({error}); the file and its folder must be readable and writable"
+    )
+
+
+def not_lockable(path: Path, error: Exception) -> JournalError:
+    """The error of a file on a file system where locks fail."""
+    return JournalError(
+        f"{path}: cannot be locked ({error}); keep it on a disk whose files can be, not on a "
+        "network file system without locks"
     )

@@ -13,6 +13,7 @@ too, so that it tells whether those still stand.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -143,12 +144,33 @@ def stream(inode: Inode) -> Iterator[FileIO]:
         yield _files[inode].stream
 
 
+def ensure_lockable(inode: Inode) -> None:
+    """Raise OSError where files cannot be locked, or locks are granted and not kept.
+
+    Some network file systems are so. SQLite would take the first for another writer and wait.
+    """
+    if sys.platform == "win32":
+        return
+    place = _place()
+    with stream(inode) as file:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        is_kept = not _is_free(file, place)
+        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+    if not is_kept:
+        raise OSError(errno.ENOLCK, "a lock that was granted is not kept")
+
+
+def _place() -> int:
+    """A byte that no other process locks: one of 2 ** 61, by chance."""
+    return _FIRST + secrets.randbits(61)
+
+
 def presence(inode: Inode) -> int:
     """The number of this process in the file: a byte it keeps locked until it ends or leaves."""
     with stream(inode) as file:
         number = _files[inode].number
         if number is None:
-            number = _FIRST + secrets.randbits(61)
+            number = _place()
             if sys.platform != "win32":
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
             _files[inode].number = number
@@ -170,16 +192,27 @@ def is_present(inode: Inode, number: int) -> bool:
 def has_lost_locks(inode: Inode) -> bool:
     """Whether the locks of this process on the file are gone: somebody opened and closed it.
 
+    Raises OSError where locks fail altogether.
+    """
+    file = _files.get(inode)
+    return file is not None and file.number is not None and _is_free(file.stream, file.number)
+
+
+def _is_free(file: FileIO, place: int) -> bool:
+    """Whether not even this process has locked a byte.
+
     An open file description is another owner of locks than its process, so it can ask for those of
     the process itself. Where the system has no such question, the answer is no.
     """
-    file = _files.get(inode)
-    if file is None or file.number is None:
-        return False
     if sys.platform != "linux":
         return False
-    question = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, file.number, 1, 0)
-    answer = fcntl.fcntl(file.stream, fcntl.F_OFD_GETLK, question)
+    question = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0)
+    try:
+        answer = fcntl.fcntl(file, fcntl.F_OFD_GETLK, question)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # a kernel that does not know the question
+            return False
+        raise
     return bool(struct.unpack(_FLOCK, answer)[0] == fcntl.F_UNLCK)
 
 

@@ -28,7 +28,7 @@ from treering.errors import (
 from treering.journal import failures, first_look, opened, scrub, storage, takeover
 from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import SqliteDialect
-from treering.journal.failures import no_permission, translated
+from treering.journal.failures import no_permission, not_lockable, translated
 
 log = logging.getLogger("treering")
 
@@ -284,9 +284,7 @@ class SqliteDatabase:
         try:
             yield self._inode
         except OSError as error:
-            raise JournalError(
-                f"{self._path}: cannot be locked ({error}); keep it on a disk whose files can be"
-            ) from error
+            raise not_lockable(self._path, error) from error
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
@@ -312,8 +310,14 @@ class SqliteDatabase:
 
     def _ensure_locked(self, outcome: str) -> None:
         """Raise JournalError if SQLite's locks are gone; ``outcome`` says what that means here."""
-        if self._inode is not None and opened.has_lost_locks(self._inode):
+        if self._inode is not None and self._has_lost_locks(self._inode):
             raise JournalError(f"{self._path}: {_LOCKS_LOST}; {outcome}")
+
+    def _has_lost_locks(self, inode: opened.Inode) -> bool:
+        try:
+            return opened.has_lost_locks(inode)
+        except OSError as error:
+            raise not_lockable(self._path, error) from error
 
     def _take_lost_locks_again(self) -> None:
         """Connect anew if something else in this process has dropped SQLite's locks on the file.
@@ -322,12 +326,12 @@ class SqliteDatabase:
         file: all that this process has must be closed before one is opened.
         """
         inode = self._inode
-        if inode is None or forks.gate.is_inside() or not opened.has_lost_locks(inode):
+        if inode is None or forks.gate.is_inside() or not self._has_lost_locks(inode):
             return
         # No thread of this process may use the file while its connections are exchanged. If one
         # does so for too long, nothing is changed here, and the next write notices the lost locks.
         with forks.gate.alone() as is_quiet:
-            if is_quiet and opened.has_lost_locks(inode):  # no other thread was faster
+            if is_quiet and self._has_lost_locks(inode):  # no other thread was faster
                 for database in list(_databases):
                     if database._inode == inode:
                         database._drop_connections()
@@ -418,18 +422,16 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self) -> None:
-        if self._path.is_dir():
-            raise JournalError(f"{self._path} is a folder; give the path of a file")
-        if not self._path.parent.is_dir():
-            raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        first_look.refuse_a_log_without_its_file(self._file)
         try:
+            self._refuse_other_places()
             self._inode = opened.enter(self._file)
-        except PermissionError as error:
+        except PermissionError as error:  # of the file, or of a folder that may not be looked into
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
         self._queues = _queues_of(self._inode)
+        with self._lockable() as inode:
+            opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
             first_look.refuse_other_files(self._file, self._path)
         migrations = _migrations()
@@ -447,6 +449,14 @@ class SqliteDatabase:
                 self.write() as writer,
             ):
                 self._migrate(writer, migrations)
+
+    def _refuse_other_places(self) -> None:
+        """Raise JournalError where no memory can be."""
+        if self._path.is_dir():
+            raise JournalError(f"{self._path} is a folder; give the path of a file")
+        if not self._path.parent.is_dir():
+            raise JournalError(f"{self._path.parent} is not a folder; create it first")
+        first_look.refuse_a_log_without_its_file(self._file)
 
     def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
         """Apply the migrations that the file lacks, all in the one transaction."""

@@ -33,6 +33,14 @@ OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
 
 OPEN_PREFIXES = ("/page/", console.ASSETS_PREFIX)
 
+PASSED_ON = frozenset({"forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip"})
+PASSED_ON_PREFIX = "x-forwarded-"
+"""Headers that reverse proxies and tunnels add to the requests of others."""
+
+OLD_HTTP = frozenset({"0.9", "1.0"})
+"""What nginx speaks to a server behind it unless told otherwise. It rewrites Host, too, and adds no
+header, so that this is the one sign of it. Clients of today speak 1.1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -62,11 +70,13 @@ class Access:
         """Whether callers need no key."""
         return not self._closed
 
-    def caller(self, headers: Headers) -> Caller:
+    def caller(self, headers: Headers, http_version: str = "1.1") -> Caller:
         """The caller. Raises AccessDenied, InputError."""
         self._refresh()
         named = name_in(headers, SPACE_HEADER)
         if not self._closed:
+            if not self._settings.behind_proxy:
+                _refuse_passed_on(headers, http_version)
             _refuse_other_sites(headers)
             return Caller(named or self._settings.space)
         space, key = self._opened(headers)
@@ -114,7 +124,8 @@ class AccessMiddleware:
         headers = Headers(scope=scope)
         for_browsers = scope.get("path") in console.PATHS
         try:
-            caller = self._access.caller(console.with_bearer(headers) if for_browsers else headers)
+            sent = console.with_bearer(headers) if for_browsers else headers
+            caller = self._access.caller(sent, scope.get("http_version", "1.1"))
         except TreeringError as error:
             refusal = problems.of_error(error)
             if for_browsers and isinstance(error, KeyUnknown):
@@ -144,6 +155,22 @@ def name_in(headers: Headers, header: str) -> str | None:
     except UnicodeDecodeError as error:
         raise TextEncodingError(f"{header} is not UTF-8: {error}") from error
     return checked_name(name, header)
+
+
+def _refuse_passed_on(headers: Headers, http_version: str) -> None:
+    """Without keys, refuse what a reverse proxy or a tunnel on this machine passes on.
+
+    It comes from this machine, and with a Host that the proxy may have rewritten: nothing else
+    tells that another machine asks.
+    """
+    signs = [name for name in headers if name in PASSED_ON or name.startswith(PASSED_ON_PREFIX)]
+    if signs or http_version in OLD_HTTP:
+        sign = f"the header {signs[0]}" if signs else f"HTTP/{http_version}"
+        raise AccessDenied(
+            f"a proxy passes this request on ({sign}), so it may come from anywhere; make a key "
+            "with `treering serve key add --space NAME`, or, if the proxy lets in nobody but you, "
+            "serve with --behind-proxy"
+        )
 
 
 def _refuse_other_sites(headers: Headers) -> None:

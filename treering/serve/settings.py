@@ -63,7 +63,9 @@ class ServerSettings:
     still being done waits ``patience_s`` for its reply. The headers of a request may have
     ``header_bytes`` and take ``header_s`` seconds; a client that reads nothing of a reply for
     ``unread_s`` seconds is given up on. A reply through the proxy that has more than
-    ``max_reply_bytes`` is not remembered and, unless it is streamed, not passed on.
+    ``max_reply_bytes`` is not remembered and, unless it is streamed, not passed on. With
+    ``behind_proxy`` a server without keys also answers what a reverse proxy passes on, which then
+    decides who may ask.
     """
 
     url: str | Path
@@ -87,6 +89,7 @@ class ServerSettings:
     upstream_key: str | None = field(default=None, repr=False)
     recall_budget: int = RECALL_TOKENS
     patience_s: float = PATIENCE_S
+    behind_proxy: bool = False
 
     @property
     def loopback(self) -> bool:

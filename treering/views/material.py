@@ -10,7 +10,7 @@ from treering.journal.entries import OWN_SOURCES
 from treering.journal.space import Space
 from treering.search.brief import BriefMaterial, Saying
 from treering.search.marks import Marker, Quote
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 from treering.views.facts.view import Fact, FactView
 from treering.views.memos.record import Memo
 from treering.views.memos.view import MemoView

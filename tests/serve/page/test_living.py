@@ -186,6 +186,47 @@ def test_another_space_is_chosen_and_shown(visit: Visit, life: Path) -> None:
         expect(page.locator(".brief .text")).to_have_text(["The release is on Friday."])
 
 
+def test_a_space_is_removed_after_a_look_and_the_others_stay(visit: Visit, life: Path) -> None:
+    with serving(url=life) as url:
+        page = visit(url, "status")
+        page.get_by_label("Space").select_option("work")
+        expect(page.locator(".meta")).to_contain_text("space work")
+        page.get_by_role("button", name="Remove this space…").click()
+        expect(page.locator(".warn")).to_contain_text("Its 1 entry from 1 source go")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".warn")).to_have_count(0)
+        page.get_by_role("button", name="Remove this space…").click()
+        page.get_by_role("button", name="Remove for good").click()
+        expect(page.locator(".card")).to_contain_text("Removed the space work with 1 entry.")
+        expect(page.locator("label.space")).to_be_hidden()  # one space is no choice
+        page.get_by_role("link", name="Go on to the search").click()
+        expect(page.locator(".brief .text").first).to_have_text("The boat needs a new sail.")
+    with Memory.open(life, embedder=HashingEmbedder()) as memory:
+        assert memory.spaces() == ["default"]
+
+
+def test_facts_are_shown_as_they_were_known_on_a_day(visit: Visit, life: Path) -> None:
+    with serving(url=life) as url:
+        page = visit(url, "facts")
+        page.get_by_label("as known on").fill("2026-01-03")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator(".slots dd")).to_have_count(1)
+        expect(page.locator(".slots dd a")).to_have_text(["Porto"])
+        assert page.locator(".slots .past").count() == 0  # nothing newer had been said
+        page.get_by_label("as known on").fill("2025-12-31")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator(".nothing")).to_have_text("Nothing had been stated by then.")
+
+
+def test_what_a_search_needs_is_loaded_as_the_page_opens(visit: Visit, life: Path) -> None:
+    embedder = HashingEmbedder()
+    with serving(url=life, embedder=embedder) as url:
+        page = visit(url, "search")
+        expect(page.locator(".brief").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert "ready" in embedder.texts  # a search has been there, and nobody has typed
+
+
 def test_the_tree_is_shown_while_it_grows_and_before_its_summaries_are_written(
     visit: Visit, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

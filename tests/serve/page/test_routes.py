@@ -56,6 +56,7 @@ def test_with_keys_the_page_is_open_and_what_it_shows_is_not(
         "entries/x/story": 404,
         "code/neighbours?path=a&definition=b": 404,
         "newest": 200,
+        "ready": 200,
         "names": 200,
         "tree": 200,
         "tree/1": 200,

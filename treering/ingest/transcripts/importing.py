@@ -7,7 +7,9 @@ file may be read twice, grow, or be part of a larger export.
 from __future__ import annotations
 
 import hashlib
+import lzma
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -43,6 +45,14 @@ BATCH = 500
 
 ID_BYTES = 12  # of a hash: 2^48 messages until two share an id by chance
 MAX_UNPACKED_BYTES = 8 << 30
+MAX_TIMES_PACKED = 100
+"""What a transcript may unpack to: they shrink to a tenth, and zip bombs to a thousandth."""
+
+HARMLESS_BYTES = 256 << 20
+"""Archives that unpack to less are not asked how much they shrank."""
+
+MAX_PACKED_FILES = 200_000
+"""A workspace of 200 channels and three years has that many days."""
 
 TakeIn = Callable[[Iterable[str]], Receipt]
 """Takes in the lines of an export: ``Memory.import_``."""
@@ -214,7 +224,10 @@ def _unpacked(path: Path) -> Iterator[Path]:
         try:
             with files.open_file(path) as stream, zipfile.ZipFile(stream) as archive:
                 _unpack(archive, target, path)
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        except (
+            *(zipfile.BadZipFile, RuntimeError, NotImplementedError),
+            *(OSError, EOFError, zlib.error, lzma.LZMAError),  # of what is damaged, or odd names
+        ) as error:
             raise InputError(f"{path} cannot be unpacked: {error}") from error
         yield target
 
@@ -222,11 +235,25 @@ def _unpacked(path: Path) -> Iterator[Path]:
 def _unpack(archive: zipfile.ZipFile, target: Path, path: Path) -> None:
     """Unpack what may be a transcript; pictures and sounds stay in."""
     names = [info for info in archive.infolist() if _may_be_transcript(info.filename)]
-    size = sum(info.file_size for info in names)
-    if size > MAX_UNPACKED_BYTES:
-        raise InputError(f"{path} unpacks to {size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are")
-    for info in names:
+    if reason := _excess(names, path.stat().st_size):
+        raise InputError(
+            f"{path} unpacks to {reason}. If you trust it, unpack it yourself and import the folder"
+        )
+    for info in names:  # no member is unpacked further than it says it goes
         archive.extract(info, target)  # it confines names to the target
+
+
+def _excess(members: list[zipfile.ZipInfo], packed: int) -> str | None:
+    """What an archive unpacks to, if that is more than one may."""
+    size = sum(info.file_size for info in members)
+    if size > MAX_UNPACKED_BYTES:
+        return f"{size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are unpacked"
+    if size > max(HARMLESS_BYTES, MAX_TIMES_PACKED * packed):
+        times = f"{size // packed:,} times its size; at most {MAX_TIMES_PACKED} are unpacked"
+        return f"{size:,} bytes, {times}"
+    if len(members) > MAX_PACKED_FILES:
+        return f"{len(members):,} files; at most {MAX_PACKED_FILES:,} are unpacked"
+    return None
 
 
 def _may_be_transcript(name: str) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from treering import files
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
+from treering.ingest.transcripts.documents import refuse_larger
 
 _REPLY = re.compile(r"^(?:\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|r)\s*:)+\s*", re.IGNORECASE)
 _UNSEEN = frozenset({"script", "style", "head", "title"})
@@ -38,6 +39,7 @@ class MailFormat:
     def read(self, path: Path) -> Iterator[TranscriptItem]:
         """The messages of a file."""
         if path.suffix == ".eml":
+            refuse_larger(path)
             with files.open_file(path) as stream:
                 yield _item(message_from_binary_file(stream, policy=default), path)
             return

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
+from treering.ingest.transcripts.documents import refuse_larger
 from treering.split.stream import read_text
 
 MAX_SPEAKER_CHARS = 100
@@ -57,6 +58,7 @@ class WhatsAppFormat:
 
     def read(self, path: Path) -> Iterator[TranscriptItem]:
         """The messages of a chat."""
+        refuse_larger(path)
         lines = "".join(read_text(path)).translate(_MARKS).split("\n")
         messages = [_begun(line) or line for line in lines]
         day_first = _day_first([item.date for item in messages if isinstance(item, WhatsAppLine)])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
 
 from treering.records import Kind
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.group import Message
+from treering.search.relations.group import WholeMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,22 @@ class Weighted:
     relation: Relation
     alpha: float
 
+    def __str__(self) -> str:
+        """Such as ``context(w=0.3, within=document) @ 0.5``; a relation of others by its name."""
+        parameters = ""
+        if is_dataclass(self.relation):
+            values = asdict(self.relation)
+            named = (f"{name}={value}" for name, value in values.items() if name != "name")
+            parameters = ", ".join(named)
+        called = f"{self.relation.name}({parameters})" if parameters else self.relation.name
+        return f"{called} @ {self.alpha:g}"
+
 
 DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "text": (Weighted(ContextRelation(w=0.3), alpha=0.5),),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
-        Weighted(Message(), alpha=5.0),
+        Weighted(WholeMessage(), alpha=5.0),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }

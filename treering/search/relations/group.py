@@ -57,7 +57,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WholeMessage:
     """Pieces of one message are equally related to each other: env is the message's mean.
 
     A long reply is many pieces, of which one or the other fits any question; the mean tells what

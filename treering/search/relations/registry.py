@@ -11,7 +11,7 @@ from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
-from treering.search.relations.group import Message, Session, Speaker
+from treering.search.relations.group import Session, Speaker, WholeMessage
 from treering.search.relations.semantic import Semantic
 
 GROUP = "treering.relations"
@@ -23,7 +23,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "semantic": Semantic,
     "session": Session,
     "speaker": Speaker,
-    "message": Message,
+    "message": WholeMessage,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]

@@ -50,6 +50,15 @@ async def newest(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> 
     return await tenant.call(page_back, tenant.memory, condition, body.cursor, body.limit)
 
 
+@router.get("/ready")
+async def ready(tenant: Asking) -> None:
+    """Load what the first search needs: the model and the columns of all fragments.
+
+    The page asks for it as it opens, so that this is done while a person is still typing.
+    """
+    await tenant.search("ready", k=1)
+
+
 @router.get("/names")
 async def entry_names(tenant: Asking) -> EntryNames:
     """Sources, speakers and sessions, to choose from."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treering.search.terms import terms
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 from treering.views.facts.statement import Statement
 
 WHOLE: Final = frozenset(

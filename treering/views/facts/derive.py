@@ -15,13 +15,13 @@ from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version
 from treering.views.contract import Erased, View
 from treering.views.facts import store, then
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 from treering.views.facts.statement import Statement, statements
 from treering.views.facts.store import Group
 
 log = logging.getLogger("treering")
 
-FORMS_VERSION = 2
+FORMS_VERSION = 3
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 Stated = tuple[int, list[Statement]]

@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAME: Final = r"(?!I['’])[A-Z][\w’'-]*[\w]"
-SUBJECT: Final = (
+NAME: Final = r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There)\b)[A-Z][\w’'-]*[\w]"
+_NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
+_BEGINS = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
     r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
-    rf"(?P<subject>I|[Ww]e|[Mm]y (?:\w+ )?\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?)"
 )
-ONESELF: Final = (
-    r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
-    r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))(?P<subject>I|[Ww]e)"
-)
+"""Where the subject of a clause may stand."""
+
+_SOMEBODY = rf"[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?"
+SUBJECT: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e|{_SOMEBODY})"
+ONESELF: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e)"
+OTHER: Final = rf"{_BEGINS}(?P<subject>(?!(?:I|[Ww]e)\b)(?:{_SOMEBODY}))"
 _ADVERB = (
     r"just|recently|finally|now|already|actually|currently|officially|still|also|both|really|since|"
     r"then|eventually|happily|soon"
@@ -34,7 +36,10 @@ PROPER: Final = (
     rf"(?!{DAY})(?:the )?[A-Z][\w.’'-]*"
     r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of)(?= [A-Z])))*"
 )
-NO_THING: Final = r"(?! (?:team|department|room|floor|class|\d))"
+NO_THING: Final = (
+    r"(?! (?i:team|department|room|floor|class|tier|plan|level|row|seat|mode|server|branch|account|"
+    r"list|shift|lane|group|\d))"
+)
 PLACE: Final = rf"(?P<value>{PROPER}){NO_THING}"
 NO_HOME: Final = (
     r"(?!(?:Marketing|Sales|Engineering|Support|Finance|Product|Design|Research|Legal|Operations|"
@@ -62,7 +67,7 @@ INSTITUTION: Final = (
 )
 AT_WORK: Final = (
     rf"(?P<value>(?:{PROPER}|(?:the|an?)(?: (?!moment|best|weekend)[a-z-]+){{0,2}}? "
-    rf"(?:{INSTITUTION})\b)){NO_THING}"
+    rf"(?:{INSTITUTION})\b(?: called {PROPER})?)){NO_THING}"
 )
 THING: Final = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
 WORDS: Final = r"(?P<value>\w+(?:[ -]\w+){0,3})"
@@ -134,8 +139,10 @@ NO_HABIT: Final = frozenset(_NO_HABIT.split())
 
 OCCUPATION: Final = (
     r"(?P<value>(?:[a-z]+(?:[ -]))?(?:[a-z]+ )?"
-    r"(?!(?:beginner|lover|believer|father|mother|brother|sister|daughter|member|owner|user|"
-    r"number|matter|winner|loser|early riser|talker|thinker|reader|fighter|survivor|visitor|"
+    r"(?!(?:beginner|lover|believer|(?:grand)?father|(?:grand)?mother|brother|sister|daughter|"
+    r"member|owner|user|"
+    r"number|matter|winner|loser|early riser|talker|thinker|widower|bachelor|reader|fighter|"
+    r"survivor|visitor|"
     r"regular|character|minor|neighbou?r|stranger|leader|partner|person|parent|patient|resident|"
     r"adult|participant|giant|loner|newcomer|traveller|traveler|customer|bother|former|"
     r"vegetarian|christian|human|woman|man|fan|bit)\b)"
@@ -173,10 +180,16 @@ COMMON: Final = frozenset(
 
 SEVERAL: Final = frozenset(
     {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
-    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children", "parents"}
+    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children"}
     | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
 )
 """People of whom one has several: "my friend" need not be the same person on two days."""
+
+NUMBERED: Final = frozenset(
+    {"size", "number", "code", "pin", "rating", "score", "weight", "height", "age", "budget"}
+    | {"rent", "salary", "limit", "pace", "shift"}
+)
+"""What has a number that is no age."""
 
 OBJECTS: Final = {
     "coffee": "drink coffee",

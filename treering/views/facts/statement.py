@@ -8,7 +8,7 @@ statement costs a mark, a wrong one hides what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -16,8 +16,14 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.forms import DOES, FORMS, Form, Sense
-from treering.views.facts.phrases import COMMON, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.clauses import SELF, Clause, clauses
+from treering.views.facts.form import DOES, Form, Sense
+from treering.views.facts.forms import FORMS
+from treering.views.facts.mentions import mentions
+from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.readings import asserted, readings
+from treering.views.facts.verbs import KIN
+from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -25,27 +31,41 @@ MAX_NOTE_CHARS: Final = 600
 MAX_SENTENCE_CHARS: Final = 300
 BOTS: Final = frozenset({"assistant", "system", "tool"})
 
-_TITLE = "|".join(rf"(?<=\b{title})" for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St"))
+_TITLE = "|".join(
+    rf"(?<=\b{title})"
+    for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "dr", "mr", "mrs", "prof")
+)
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
-_AROUND = re.compile(r"^(?:on|in|at)\s+|\s+(?:now|too|again|nowadays|these days)$")
+_AROUND = re.compile(
+    r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
+    r"haha|btw|"
+    r"with|the|an?|of|in|on|at|to|for|and))+$"
+)
 """Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
     r"\s+(?:and|but|because|since|so|who|which)\s+"
     r"(?:(?:I|we|he|she|it|they|you)(?:['’]|\s+[a-z])|(?:the|my|his|her)\s+[a-z]+\s+(?:is|are)\b"
     r"|(?:please\s+)?call me\b|(?:joined|left|started|bought|sold|got|now)\b)"
+    r"|\s+(?:now\s+)?(?:because|rather than|instead of|these days|so no)\b|\s+now\s+(?:that|as|"
+    r"since)\b"
 )
 """Where a sentence goes on after a value: "Ana and I like tea", but not "The King and I"."""
 _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)")
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
+_OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
+_ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
+_EMAIL = re.compile(r"e-?mail(?: address)?")
+_PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
+_PHONE_DIGITS: Final = 6
 _WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
     r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in|came back|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
@@ -74,6 +94,20 @@ _CLAUSES = re.compile(
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
+_OF_ONESELF = re.compile(
+    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
+)
+_UNASSERTED = re.compile(
+    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
+    r"(?:job|house|home|car)\b)|suppose\w*|"
+    r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
+    r"claim(?:s|ed)?|joke\w*|jk|"
+    r"kidding|story|"
+    r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
+    re.IGNORECASE,
+)
+"""What makes all of a sentence supposed, reported or not meant."""
+
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -103,17 +137,109 @@ def statements(entry: Entry) -> list[Statement]:
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
+    before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
     for match in _SENTENCE.finditer(text):
-        sentence = match[0].strip()
-        if len(sentence) > MAX_SENTENCE_CHARS or sentence.endswith("?"):
-            continue
-        said_words = _WORD.findall(sentence.lower().replace("’", "'"))
-        words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
-        forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
-        if not forms or is_aside(sentence):
+        written = match[0].strip()
+        if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
-        yield from _of_sentence(sentence, forms, speaker, start)
+        stop = start + len(written)
+        sentence, casual = plain(written), is_casual(written)
+        read = _clauses_of(sentence)
+        stated = (
+            *_by_forms(sentence, speaker),
+            *_by_clauses(sentence, read, before, speaker, is_casual=casual),
+        )
+        before = read
+        for statement in _merged(stated):
+            value = _as_written(statement.value, written)
+            yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _sentence_of(clause: Clause) -> str:
+    """A clause about the speaker as a sentence of its own, which forms read."""
+    return f"I {' '.join(clause.words)}".replace(" '", "'").replace(" ,", ",")
+
+
+def _merged(read: Iterable[Statement]) -> list[Statement]:
+    """The statements of one sentence, each once, though both a form and a clause give it."""
+    merged: list[Statement] = []
+    for statement in read:
+        place = next((n for n, other in enumerate(merged) if _repeats(statement, other)), None)
+        if place is None:
+            merged.append(statement)
+        elif _says_more(statement, merged[place]):
+            merged[place] = statement
+    return merged
+
+
+def _repeats(statement: Statement, other: Statement) -> bool:
+    """Whether a statement says of a sentence what another one has said of it already."""
+    value, before = _core(statement.value), _core(other.value)
+    if (statement.subject, statement.slot) == (other.subject, other.slot):
+        is_same = statement.sense == other.sense
+        if statement.slot.startswith(DOES):
+            return is_same and (value in before or before in value)
+        return is_same or value == before
+    return value in before or (before in value and statement.slot.startswith(DOES))
+
+
+def _says_more(statement: Statement, other: Statement) -> bool:
+    """Whether of two statements of one habit the later is better: longer, or a shorter end."""
+    if statement.slot != other.slot or not statement.slot.startswith(DOES):
+        return False
+    is_longer = len(_core(statement.value)) > len(_core(other.value))
+    return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
+
+
+def _core(value: str) -> str:
+    return _ARTICLE.sub("", value.casefold())
+
+
+def _as_written(value: str, written: str) -> str:
+    """A value with the capitals of the sentence it was read in."""
+    at = written.lower().find(value.lower())
+    same = at >= 0 and len(written.lower()) == len(written)
+    return written[at : at + len(value)] if same else value
+
+
+def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
+    said_words = _WORD.findall(sentence.lower())
+    words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
+    forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
+    if forms and not is_aside(sentence):
+        yield from _of_sentence(sentence, forms, speaker)
+
+
+def _clauses_of(sentence: str) -> list[Clause]:
+    """The clauses of a sentence that may state something of its speaker; none of most others."""
+    return clauses(sentence) if _may_state(sentence) else []
+
+
+def _may_state(sentence: str) -> bool:
+    """Whether a sentence speaks of its speaker, and as of what is so."""
+    return _OF_ONESELF.search(sentence) is not None and _UNASSERTED.search(sentence) is None
+
+
+def _by_clauses(
+    sentence: str,
+    read: Sequence[Clause],
+    before: Sequence[Clause],
+    speaker: str,
+    *,
+    is_casual: bool,
+) -> Iterator[Statement]:
+    """What the clauses of a sentence state of the speaker and of what is theirs."""
+    if not _may_state(sentence):
+        return
+    for clause in asserted(read):
+        if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
+            yield from _by_forms(_sentence_of(clause), speaker)
+    for reading in (*mentions(sentence), *readings(read, before)):
+        subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
+        slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
+        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):
+            yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
 
 def is_aside(sentence: str) -> bool:
@@ -133,20 +259,13 @@ def _is_of_asides(word: str) -> bool:
     return _ASIDE_WORD.fullmatch(word) is not None
 
 
-def _of_sentence(
-    sentence: str, forms: Sequence[Form], speaker: str, start: int
-) -> Iterator[Statement]:
-    """What the clauses of a sentence state, each value of a slot once."""
-    seen: set[tuple[str, str, str]] = set()
+def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
+    """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
         if _ELSEWHERE.search(clause):
             continue
         for form_match, form in _matches(clause, forms):
-            for statement in _stated(form_match, form, speaker):
-                key = (statement.subject, statement.slot, statement.sense)
-                if key not in seen:
-                    seen.add(key)
-                    yield replace(statement, start=start, stop=start + len(sentence))
+            yield from _stated(form_match, form, speaker)
 
 
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
@@ -166,12 +285,14 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     """The statement of a sentence that matches a form, unless its value does not fit the slot."""
     groups = {name: value for name, value in match.groupdict().items() if value}
     subject = _subject(groups.get("subject", "I"), speaker)
-    slot = form.slot or groups["slot"].lower().replace("our", "or")  # favourite colour
+    slot = form.slot or _slot(groups["slot"], groups["value"])
     # The pattern of a value may run on into the next clause, so the value is cut there.
     goes_on = _GOES_ON.search(match.string, match.start("value"))
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
+    if slot == "age" and subject.rpartition(" ")[2] in NUMBERED:
+        return  # "my shoe size is 43"
     if slot == "age":
         value = str(NUMBERS.get(value, value))
     elif slot == DOES:
@@ -191,10 +312,26 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         yield Statement(subject, slot, was, "ends", 0, 0)
 
 
+def _slot(words: str, value: str) -> str:
+    """A slot by the words for it: "phone's" and "phone has been" are the phone's."""
+    slot = _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+    if _EMAIL.fullmatch(slot):
+        return "email"
+    is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS
+    return "phone number" if _PHONE.fullmatch(slot) and is_long else slot
+
+
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
     first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
     return "have" if first in ("has", "having") else stem(first)
+
+
+def _may_fill(slot: str, value: str, is_casual: bool) -> bool:
+    """Whether a value of a clause, which may be a common word, can fill a slot."""
+    if is_casual:  # who writes no capitals writes none in names
+        value = value[:1].upper() + value[1:]
+    return slot.startswith("favorite ") or _fits(slot, value)
 
 
 def _fits(slot: str, value: str) -> bool:
@@ -202,6 +339,8 @@ def _fits(slot: str, value: str) -> bool:
     if slot.startswith("favorite "):
         common = slot.removeprefix("favorite ") in COMMON
         return value[:1].isupper() or (common and not value.endswith(("ed", "ing")))
+    if slot.rpartition(" ")[2] in KIN and not value[:1].isupper():
+        return False  # "my mother is now 83" is her age
     pattern = VALUES.get(slot)
     return pattern is None or pattern.match(value) is not None
 

@@ -16,7 +16,7 @@ from treering.records import Entry, Filter, Hit, Newer, Spent
 from treering.views.contract import Resources
 from treering.views.facts import store, then
 from treering.views.facts.change import DatedStatement
-from treering.views.facts.forms import DOES
+from treering.views.facts.form import DOES
 from treering.views.facts.judge import (
     ask,
     candidate,

@@ -18,7 +18,8 @@ from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
 from treering.views.tree import planting, store
 from treering.views.tree.rows import Rows
-from treering.views.tree.shape import ROOT, Node, Settings, Tree
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import ROOT, Insertion, Node, Tree
 from treering.views.tree.store import NewLeaf, TreeState
 
 BATCH_VECTORS: Final = 1024
@@ -231,12 +232,19 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
         if number is None:
             inserted = tree.insert(leaf.vector)
             number = inserted.leaf
-            touched.update(inserted.path)
+            touched.update(_merging(tree, inserted))
             moved = (number, inserted.split, inserted.sibling)
             changed.update(node for node in moved if node is not None)
         store.put_leaf(writer, space, number, leaf, digest)
     store.put_nodes(writer, space, _sorted(tree, changed))
     work.enqueue(writer, space, store.SUMMARIES, sorted(touched))
+
+
+def _merging(tree: Tree, inserted: Insertion) -> Sequence[int]:
+    """The summaries that take in a new leaf: all above it, or as the settings say."""
+    if tree.settings.receiver == "merged" or inserted.split is not None:
+        return inserted.path  # an expanded leaf gets a text, though not another than it had
+    return inserted.path[:-1]
 
 
 def _take_out(writer: Writer, space: int, tree: Tree, leaf: int) -> None:

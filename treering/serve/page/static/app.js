@@ -1,6 +1,6 @@
 // Which view is shown: the part of the address after "#" names it.
 
-import { chosen, get, Problem } from "/page/api.js";
+import { chosen, get, Problem, warm } from "/page/api.js";
 import { fill, h, put, say } from "/page/dom.js";
 import { chat } from "/page/chat.js";
 import { code } from "/page/code.js";
@@ -64,12 +64,14 @@ async function offerSpaces() {
   const options = names.length && !names.includes("default") && !chosen.space ? ["", ...names] : names;
   fill(picker, options.map((one) => h("option", { value: one, selected: one === (chosen.space || "default") }, one)));
   picker.parentElement.hidden = options.length < 2;
-  picker.addEventListener("change", () => {
-    chosen.space = picker.value;
-    say(`Space ${picker.value}`);
-    show();
-  });
 }
+
+document.getElementById("space").addEventListener("change", (event) => {
+  chosen.space = event.target.value;
+  say(`Space ${event.target.value}`);
+  show();
+  warm();
+});
 
 function theme(choice) {
   if (choice) document.documentElement.dataset.theme = choice;
@@ -93,8 +95,10 @@ document.addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("hashchange", moved);
+window.addEventListener("spaces", offerSpaces); // one has been removed
 theme(localStorage.getItem("treering-theme"));
 fill(document.getElementById("nav"), Object.entries(VIEWS).map(([name, [title]]) =>
   h("a", { href: `#/${name}`, "data-view": name }, title)));
 await show();
 await offerSpaces();
+await warm();

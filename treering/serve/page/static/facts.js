@@ -8,7 +8,7 @@ const SHOWN = 100; // subjects; a filter finds the others
 const LANES = 40;
 
 export async function facts(page, query) {
-  const found = await get("facts");
+  const found = await get("facts", { as_of: query.as_of && endOf(query.as_of) });
   const bySubject = grouped(found, (fact) => fact.subject);
   const names = [...bySubject.keys()];
   const wanted = (query.subject ?? "").toLowerCase();
@@ -20,11 +20,12 @@ export async function facts(page, query) {
       location.hash = to("facts", Object.fromEntries(new FormData(event.target)));
     } } },
     field("about whom", h("input", { name: "subject", value: query.subject ?? "", list: "subjects", autocomplete: "off" })),
+    field("as known on", h("input", { name: "as_of", type: "date", value: query.as_of ?? "" })),
     h("datalist", { id: "subjects" }, names.map((name) => h("option", { value: name }))),
     h("button", {}, "Show")));
   say(counted(chosen.length, "subject"));
   if (!chosen.length) {
-    put(page, nothing(found.length ? "Nothing was stated of that." : "No statement has been found yet. \"I live in Porto\" in a chat is one."));
+    put(page, nothing(found.length ? "Nothing was stated of that." : query.as_of ? "Nothing had been stated by then." : "No statement has been found yet. \"I live in Porto\" in a chat is one."));
     return;
   }
   const lanes = chosen.flatMap((name) => changes(name, bySubject.get(name))).slice(0, LANES);
@@ -42,6 +43,12 @@ function grouped(found, keyOf) {
     groups.get(key).push(fact);
   }
   return groups;
+}
+
+/** The last moment of a day, here: what was said on that day was known on it. */
+function endOf(day) {
+  const end = new Date(`${day}T23:59:59.999`);
+  return Number.isNaN(end.getTime()) ? day : end.toISOString();
 }
 
 const time = (fact) => Date.parse(fact.at);

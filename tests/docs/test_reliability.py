@@ -1,0 +1,100 @@
+"""The page on reliability: its figures are of kept runs, and every test that it names exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import faults
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_says_what_the_kept_runs_say() -> None:
+    page = faults.PAGE.read_text("utf-8")
+    assert page == faults.document(page), "run: python -m tools.faults --page"
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    page = faults.PAGE.read_text("utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 40
+    for file, name in named:
+        assert f"\ndef {name}(" in (ROOT / file).read_text("utf-8"), f"{file}::{name}"
+    for path in re.findall(r"`(tests/[\w/.]+)`", page):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_test_that_the_suite_runs_is_there() -> None:
+    for path in (*faults.RANDOM, *faults.FIXED):
+        assert (ROOT / path).exists(), path
+
+
+def test_figures_of_one_name_are_added_up() -> None:
+    figures = faults.sums(
+        [{"what": "cuts", "cuts": 700, "lost": 0}, {"what": "cuts", "cuts": 800, "lost": 0}]
+    )
+    assert "| cuts | 1,500 cuts, 0 lost |" in faults.table(figures)
+
+
+def test_a_failed_run_is_published_as_one() -> None:
+    clean = faults.FaultRun("2026-01-01", 60, 7, 12, True, 340, "Linux", {})
+    failed = faults.FaultRun("2026-01-02", 60, 8, 12, False, 339, "Linux", {})
+    assert "**it failed**" in faults.report([clean, failed])
+    assert "2026-01-02 with seed 8: failed" in faults.report([failed, clean])
+
+
+def test_a_run_that_is_kept_is_in_the_file_and_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 'def test_it(note): note("cuts", cuts=7, lost=0)\n'
+    for name in ("random", "fixed"):
+        text = f"from tests.faults.conftest import note\n{tried if name == 'random' else ''}"
+        (tmp_path / f"test_{name}.py").write_text(f"{text}def test_{name}(): pass\n", "utf-8")
+    monkeypatch.setattr(faults, "RANDOM", (str(tmp_path / "test_random.py"),))
+    monkeypatch.setattr(faults, "FIXED", (str(tmp_path / "test_fixed.py"),))
+    monkeypatch.setattr(faults, "RUNS", tmp_path / "runs.jsonl")
+    monkeypatch.setattr(faults, "PAGE", tmp_path / "page.md")
+    monkeypatch.setenv("TREERING_FAULT_SEED", "22")
+    faults.PAGE.write_text("Before.\n<!-- faults -->\n<!-- /faults -->\nAfter.\n", "utf-8")
+    assert faults.main(["--keep"]) == 0
+    [run] = faults.kept_runs()
+    assert (run.clean, run.tests, run.seed) == (True, 3, 22)
+    page = faults.PAGE.read_text("utf-8")
+    assert "| cuts | 7 cuts, 0 lost |" in page
+    assert page.startswith("Before.")
+    assert page.endswith("After.\n")
+
+
+HANGING = """
+import subprocess, sys
+def test_hangs():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+    with open({place!r}, "w") as file:
+        file.write(str(child.pid))
+    child.wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="make is not there")
+def test_a_suite_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    place = tmp_path / "child"
+    test = tmp_path / "test_hanging.py"
+    test.write_text(HANGING.format(place=str(place)), "utf-8")
+    began = time.monotonic()
+    assert not faults.is_passed([str(test)], os.environ, 10)
+    assert time.monotonic() - began < 60
+    if place.exists():
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", place.read_text()],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        assert not state or state.startswith("Z"), state

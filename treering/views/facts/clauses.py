@@ -1,0 +1,260 @@
+"""Cuts a plain sentence into clauses: who it is about, and what is said of that. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treering.views.facts.verbs import (
+    ADVERBS,
+    BE,
+    CHANGED,
+    DETERMINERS,
+    ENDED,
+    FRONT,
+    HAVE,
+    KIN,
+    LINKS,
+    MODAL,
+    OTHERS,
+    PREPOSITIONS,
+    STATUSES,
+    SUBJECTS,
+    SUBORDINATE,
+    SWAPPED,
+    SWITCHED,
+    TAKEN,
+    THING_VERBS,
+    word_set,
+)
+
+SELF: Final = "I"
+"""The subject of a clause about the speaker, alone or with others."""
+
+IT: Final = "it"
+SOMEBODY: Final = ""
+"""The subject of a clause about somebody who is no affair of ours."""
+
+MAX_SUBJECT_WORDS: Final = 7
+
+_TOKEN = re.compile(
+    r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )"
+    r"|(?:[^\s,;:()—–!]|:(?=\S))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
+)
+_BREAKS = frozenset(",;:()—–!")
+_CONTRACTION = re.compile(
+    r"^(?P<who>I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Tt]hat|[Tt]here|[Ww]ho|[Tt]his)"
+    r"(?P<verb>'(?:m|re|s|ve|d|ll))$"
+)
+_NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
+_FINITE = (
+    word_set(
+        "is are was were has have had got went changed moved switched used passed died became met "
+        "turned will would can could should gets retired lives works does did needs arrived came "
+        "started joined left"
+    )
+    | THING_VERBS
+    | CHANGED
+)
+_STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
+_BASES = word_set(
+    "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
+    "keep attend study learn volunteer practise practice sing shoot write read watch wear speak "
+    "see bank report belong train coach own rent share sleep follow support make cook bake paint "
+    "draw wake rise serve sit stay shop buy order travel commute collect hate love like prefer "
+    "enjoy say spend try"
+) - {"say", "try", "stay"}
+"""Verbs with which a clause goes on after "and", its subject left out."""
+
+
+_BEFORE = (ADVERBS | {"though", "these"}) - FRONT
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What is said of ``subject``: the words from the first verb on, and the clause as a whole.
+
+    ``link`` is the word that joins the clause to the one before it; empty for the first. A clause
+    ``goes_on`` where its subject is left out, as it is that of the clause before.
+    """
+
+    subject: str
+    words: tuple[str, ...]
+    link: str
+    whole: str
+    goes_on: bool = False
+
+
+def clauses(sentence: str) -> list[Clause]:
+    """The clauses of a plain sentence that have a subject and a verb, in their order."""
+    read: list[Clause] = []
+    subject, front = SELF, list[str]()
+    for link, tokens in _segments(_tokens(sentence)):
+        parsed = _parsed(tokens, subject if read else None, link)
+        if parsed is None:
+            if read:
+                read[-1] = _with_tail(read[-1], link, tokens)
+            else:  # "Back in 2010, I moved": when it was, which the next clause does not say
+                front += [*tokens, ","]
+            continue
+        goes_on = bool(read) and parsed == (
+            subject,
+            tokens[_start(tokens) :],
+        )
+        subject = parsed[0]
+        whole = " ".join((*front, *tokens))
+        read.append(Clause(subject, tuple(parsed[1]), link, whole, goes_on))
+        front = []
+    return read
+
+
+def _tokens(sentence: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _TOKEN.findall(sentence):
+        contraction, negated = _CONTRACTION.match(token), _NEGATED.match(token)
+        if contraction:
+            tokens += [contraction["who"], contraction["verb"]]
+        elif negated:
+            tokens += [negated["verb"].replace("ca", "can"), "not"]
+        elif token in ("can't", "won't"):
+            tokens += ["can", "not"]
+        elif token != ".":
+            tokens.append(token)
+    return tokens
+
+
+def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Runs of tokens between commas and links, each with the link before it."""
+    link, run = "", list[str]()
+    for place, token in enumerate(tokens):
+        breaks = token in _BREAKS
+        if not breaks and not _links(tokens, place):
+            run.append(token)
+            continue
+        if run:
+            yield link, run
+            link = ""
+        link, run = token if not breaks or not link else link, []
+    if run:
+        yield link, run
+
+
+def _links(tokens: Sequence[str], place: int) -> bool:
+    """Whether a clause may begin after the token at a place, which joins it to what is before."""
+    word = tokens[place].lower()
+    if word not in LINKS or place + 1 == len(tokens):
+        return False
+    if word in ("if", "unless", "when", "whereas", "although", "because", "while", "who", "whose"):
+        return True
+    after = place + 1
+    while after < len(tokens) - 1 and tokens[after].lower() in ADVERBS:
+        after += 1
+    following = tokens[after].lower()
+    if word in ("and", "but", "so", "yet", "though", "although", "or"):
+        fronted = tokens[place + 1].lower() in FRONT and word != "or"
+        return fronted or following in SUBJECTS | BE | HAVE | _STARTS | _BASES
+    if following in DETERMINERS | {"the"}:
+        return word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
+    return following in SUBJECTS
+
+
+def _has_verb(tokens: Sequence[str], start: int) -> bool:
+    return any(t.lower() in _FINITE for t in tokens[start + 1 : start + 1 + MAX_SUBJECT_WORDS])
+
+
+def _parsed(
+    tokens: Sequence[str], before: str | None, link: str
+) -> tuple[str, Sequence[str]] | None:
+    """Subject and predicate of a segment; None where it has no verb of its own.
+
+    ``before`` is the subject of the clause before, which goes on where none is named.
+    """
+    start = _start(tokens)
+    if start == len(tokens):
+        return None
+    word = tokens[start].lower()
+    rest = tokens[start + 1 :]
+    is_doing = word.endswith("ing") and "now" in (token.lower() for token in tokens)
+    if before is not None and is_doing and rest:  # "dropped out of law, doing design now"
+        return SELF, ["am", *tokens[start:]]
+    if word in ("i", "we"):
+        return (SELF, rest) if rest else None
+    if (
+        word in ("it", "that", "this")
+        and rest
+        and rest[0].lower() in BE | HAVE | {"used", "became"}
+    ):
+        return IT, rest
+    if word == "me" and rest[:1] == ["and"]:
+        return (SELF, rest[2:]) if len(rest) > 2 else None
+    if word in OTHERS:
+        return SOMEBODY, rest
+    if before is not None and link.lower() not in SUBORDINATE and _goes_on(word, tokens[start:]):
+        gets = word in ("got", "bought", "have", "adopted") and link in ("but", "so")
+        # "My hamster died but got a gecko now": the hamster did not.
+        return (SELF if gets else before), tokens[start:]
+    return _of_thing(tokens[start:])
+
+
+def _goes_on(word: str, tokens: Sequence[str]) -> bool:
+    """Whether a segment begins with the verb of a clause whose subject is that before it."""
+    if word in BE | HAVE | _STARTS | _BASES | STATUSES or word in MODAL or word == "used":
+        return True
+    return word == "not" and len(tokens) > 2 and tokens[1].lower() in ("in", "with", "at")
+
+
+def _start(tokens: Sequence[str]) -> int:
+    """Where the subject of a segment is: after adverbs, or after an adverbial in front of it."""
+    start = 0
+    while start < len(tokens) and tokens[start].lower() in _BEFORE:
+        if tokens[start].lower() == "these" and tokens[start + 1 : start + 2] != ["days"]:
+            break
+        start += 2 if tokens[start].lower() == "these" else 1
+    if start < len(tokens) and tokens[start].lower() in FRONT:
+        for place in range(start + 1, len(tokens)):
+            if tokens[place] in ("I", "We", "we") or (place < 3 and tokens[place] in ("it", "It")):
+                return place
+            if tokens[place].lower() in ("my", "our") and _has_verb(tokens, place):
+                return place
+    return start
+
+
+def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
+    """Subject and predicate of a clause about a thing or person, such as "my dentist"."""
+    if tokens[0].lower() == "all":
+        tokens = tokens[1:]
+    for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
+        word = token.lower()
+        is_of_kin = place and tokens[place - 1].lower() in KIN and token.islower()
+        if place and (
+            word in _FINITE or (is_of_kin and word.isalpha() and word not in PREPOSITIONS | LINKS)
+        ):
+            name = " ".join(tokens[:place])
+            if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
+                return SELF, tokens[place:]
+            return name, tokens[place:]
+        if word == "i" and place > 1 and tokens[place - 1].lower() == "and":
+            return SELF, tokens[place + 1 :]
+        if place and word.endswith("'s") and _is_of_verb(tokens[place + 1 :]):
+            return " ".join([*tokens[:place], token[:-2]]), ["is", *tokens[place + 1 :]]
+    return None
+
+
+def _is_of_verb(after: Sequence[str]) -> bool:
+    """Whether an "'s" before these words is "is" or "has": "my number's now …"."""
+    if not after:
+        return False
+    word = after[0].lower()
+    if "now" in (token.lower() for token in after[:3]):
+        return True
+    signs = ADVERBS | DETERMINERS | {"not", "been", "called", "named", "on", "at", "in", "changed"}
+    return word in signs or any(map(str.isdigit, word)) or "@" in word
+
+
+def _with_tail(clause: Clause, link: str, tokens: Sequence[str]) -> Clause:
+    """A clause with what follows it without a verb: "me" with "and my brother"."""
+    joined = (link, *tokens) if link in ("and", "or") else (",", *tokens)
+    whole = " ".join((clause.whole, *joined))
+    return Clause(clause.subject, (*clause.words, *joined), clause.link, whole)

@@ -1,0 +1,82 @@
+"""Noun phrases, lists, and what of a phrase is worth keeping. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from treering.views.facts.verbs import (
+    ADVERBS,
+    DANGLING,
+    DETERMINERS,
+    JOINING,
+    NOW,
+    PREPOSITIONS,
+    SMALL,
+    TRAILING,
+)
+
+MAX_VALUE_WORDS: Final = 8
+
+
+_UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
+
+
+_COUNTS = {"a", "an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+
+
+def noun_phrase(words: Sequence[str]) -> str:
+    """The noun phrase that words begin with, without its article; "called Juno" belongs to it."""
+    start = 0
+    while start < len(words) and words[start].lower() in DETERMINERS | ADVERBS | SMALL:
+        start += 1
+    end = start
+    while end < len(words) and words[end].lower() not in PREPOSITIONS:
+        end += 1
+    for place in range(start + 1, end):  # "meat a while back" is meat, "six and a half" is all that
+        is_rate = place + 1 < end and words[place + 1].lower() in _UNITS
+        is_new = words[place].lower() in ("a", "an") and words[place - 1].lower() not in JOINING
+        if is_new and not is_rate:
+            end = place
+            break
+    phrase = list(words[start : min(end, start + MAX_VALUE_WORDS)])
+    while phrase and phrase[-1].lower() in TRAILING | ADVERBS | {"the"}:
+        phrase.pop()
+    return " ".join(phrase).replace(" ,", ",")
+
+
+def trimmed(words: Sequence[str]) -> str:
+    """A phrase up to the first comma, without the words at its end that only say "now"."""
+    phrase = _listed(words)
+    lower = [word.lower() for word in phrase]
+    for end in ("rather", "instead", "because", "so"):
+        if end in lower[1:]:
+            phrase = phrase[: lower.index(end, 1)]
+            lower = lower[: len(phrase)]
+    phrase = phrase[: MAX_VALUE_WORDS if "," not in words else 2 * MAX_VALUE_WORDS]
+    while phrase and phrase[-1].lower() in TRAILING | NOW:
+        phrase.pop()
+    if [word.lower() for word in phrase[-2:]] == ["these", "days"]:
+        phrase = phrase[:-2]
+    while phrase and phrase[-1].lower() in DANGLING:
+        phrase.pop()
+    if phrase and phrase[0].lower() in ("a", "an"):
+        phrase = phrase[1:]
+    return " ".join(phrase).replace(" ,", ",")
+
+
+def _listed(words: Sequence[str]) -> list[str]:
+    """Words up to the first comma behind which no list goes on: "a cat, a tortoise and a dog"."""
+    for place, word in enumerate(words):
+        if word != ",":
+            continue
+        after = words[place + 1] if place + 1 < len(words) else ""
+        is_item = after.lower() in _COUNTS or after[:1].isdigit() or after[:1].isupper()
+        if not is_item or after in ("I", "I'm"):
+            return list(words[:place])
+    return list(words)
+
+
+def is_telling(words: Sequence[str]) -> bool:
+    """Whether one of these words is a name or a number."""
+    return any(word[:1].isupper() or any(map(str.isdigit, word)) for word in words)

@@ -1,0 +1,104 @@
+"""Reads what the clauses of a sentence state. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from treering.views.facts.assertion import Assertion
+from treering.views.facts.clauses import IT, SELF, SOMEBODY, Clause
+from treering.views.facts.phrasing import noun_phrase
+from treering.views.facts.predicate import is_person, predicate_of
+from treering.views.facts.speaker import of_speaker
+from treering.views.facts.things import of_it, of_others, of_thing, topic_of
+from treering.views.facts.verbs import (
+    SUBORDINATE,
+)
+
+_OF_THEN = ("when", "before", "until", "while", "as", "after")
+
+
+_UNCERTAIN = re.compile(
+    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in|in those days|as an? "
+    r"(?:child|kid|boy|girl|student|teenager)|"
+    r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
+    r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
+    r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
+    r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
+    r"the time|one day|at this point|sometimes|today|(?:in|by) (?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+"""What makes a clause one of the past, of a while, or not quite meant."""
+
+
+def asserted(read: Sequence[Clause]) -> list[Clause]:
+    """The clauses of a sentence that are said to hold, or to have come to hold."""
+    holding: list[Clause] = []
+    is_asserted = True
+    for place, clause in enumerate(read):
+        after = read[place + 1] if place + 1 < len(read) else None
+        is_past = after is not None and after.link.lower() in _OF_THEN and _is_of_past(after)
+        starts_anew = not clause.goes_on or clause.whole.lower().startswith(("now", "these"))
+        if _UNCERTAIN.search(clause.whole) or clause.link.lower() in SUBORDINATE or is_past:
+            is_asserted = False
+        elif starts_anew:  # what goes on without a subject goes on in the time of the one before
+            is_asserted = True
+        if is_asserted and (clause.subject != SELF or predicate_of(clause) is not None):
+            holding.append(clause)
+        else:
+            is_asserted = False
+    return holding
+
+
+def _is_of_past(clause: Clause) -> bool:
+    return clause.subject == SELF and clause.words[:1] in (("was",), ("were",), ("had",))
+
+
+def readings(read: Sequence[Clause], before: Sequence[Clause] = ()) -> Iterator[Assertion]:
+    """What the clauses of one sentence state, in their order; ``before``: those of the last one."""
+    topic: str | None = None
+    holding = asserted(read)
+    for clause in read:
+        topic = topic_of(clause) or topic
+        if clause not in holding:
+            continue
+        if clause.subject == SOMEBODY:
+            yield from _of_name(clause, [*before, *read])
+            yield from of_others(clause)
+        else:
+            yield from _of_clause(clause, topic)
+
+
+def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
+    """ "His name is Bruno", after "we have a dog now"."""
+    match = re.match(r"(?:[Hh]is|[Hh]er|[Ii]ts) name(?: is|'s) ([A-Z][\w'-]*)$", clause.whole)
+    if match is None:
+        return
+    for before in read:
+        had = re.search(
+            r"\b(?:have|got|adopted|seeing|dating|met|bought) (?:an? (?:new )?)?(.*)", before.whole
+        )
+        thing = noun_phrase(had[1].split()) if had and before.subject == SELF else ""
+        if thing:
+            slot = "partner" if thing.startswith("someone") else thing.split()[-1]
+            yield Assertion("my", slot, match[1], "holds")
+            return
+
+
+def _of_clause(clause: Clause, topic: str | None) -> Iterator[Assertion]:
+    predicate = predicate_of(clause)
+    if predicate is None:
+        return
+    if clause.subject == SELF:
+        yield from of_speaker(predicate)
+    elif clause.subject == IT:
+        yield from of_it(predicate, topic)
+    else:
+        yield from of_others(clause)
+        if is_person(clause.subject):
+            for reading in of_speaker(predicate):
+                if reading.subject == SELF:
+                    yield replace(reading, subject=clause.subject)
+        else:
+            yield from of_thing(clause.subject, predicate)

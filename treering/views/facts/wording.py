@@ -1,0 +1,273 @@
+"""Brings informal English into the plain wording that forms and clauses are read by. No I/O.
+
+"sold the corsa, im at ocado now" is "I sold the Corsa, I'm at Ocado now" to a reader. What is put
+right here is what people leave out when they type: the subject, apostrophes, capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
+
+_CONTRACTED: Final = {
+    "im": "I'm",
+    "ive": "I've",
+    "id": "I'd",
+    "ill": "I'll",
+    "i": "I",
+    "i'm": "I'm",
+    "i've": "I've",
+    "i'd": "I'd",
+    "i'll": "I'll",
+    "dont": "don't",
+    "doesnt": "doesn't",
+    "cant": "can't",
+    "isnt": "isn't",
+    "arent": "aren't",
+    "wont": "won't",
+    "weve": "we've",
+    "thats": "that's",
+    "cos": "because",
+    "cuz": "because",
+    "cause": "because",
+    "bc": "because",
+    "u": "you",
+    "n": "and",
+    "w": "with",
+    "hes": "he's",
+    "shes": "she's",
+    "theyre": "they're",
+    "fav": "favourite",
+    "fave": "favourite",
+}
+_ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
+_TYPED = re.compile(
+    rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
+)
+_UNMARKED = re.compile(
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
+    r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
+)
+"""Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
+
+_OPENER = re.compile(
+    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking "
+    r"aside|no joke|not kidding|fun fact|true story|"
+    r"(?:as|like) i (?:said|told you|mentioned|say)|to tell (?:you )?the truth|i told you|tbh|ngl|"
+    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|"
+    r"anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
+    r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
+    r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
+    r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
+    r"i (?:just )?wanted to (?:say|let you know|tell you|mention)(?: that)?|"
+    r"(?:quick|small|little|another) (?:update|note|change|heads[- ]up)|"
+    r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
+    r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
+    r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
+    r"(?:do |please )+(?:note|remember|bear in mind|be aware) that)\b[,:!]? +)+",
+    re.IGNORECASE,
+)
+_TO_THE_HEARER = re.compile(
+    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|"
+    r"that matters|it matters|"
+    r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
+    r"i (?:suppose|guess|think|must say|have to say)$|"
+    r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
+    r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
+    r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
+    re.IGNORECASE,
+)
+"""Where a statement goes on to its hearer: "…, in case you need it"."""
+
+_DROPPED = re.compile(
+    r"^(?=(?:(?:just|finally|recently|officially|no longer|never) )*(?:sold|bought|switched|"
+    r"swapped|traded|moved|gave up|given up|got|gone|went|quit|stopped|started|joined|left|turned|"
+    r"dropped|changed|replaced|retired|adopted|became|become|took up|taken up|picked up|ditched|"
+    r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
+    r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
+    r"begun|finished|completed|ended up|closed on|took|"
+    r"signed (?:up|with|for)|passed|chose|opted|went|"
+    r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
+    re.IGNORECASE,
+)
+"""A sentence that begins with what its speaker did."""
+
+_NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_DROPPED_MY = re.compile(
+    r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
+    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
+    r"(?: is\b| are\b|'s\b| changed\b| has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
+    r" works\b| started\b| died\b| passed\b| turned\b))",
+    re.IGNORECASE,
+)
+"""A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
+
+_STATE = re.compile(
+    r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
+    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind)"
+    r"(?: now| again| since| for good| to| as of| last|[.,!]|$)|"
+    r"(?:allergic|addicted|married|engaged|related|based|employed|registered|enrolled|subscribed|"
+    r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
+    r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
+    r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
+    r"sharing|reading|writing) ))",
+    re.IGNORECASE,
+)
+"""A note of what its speaker is or does: "allergic to nuts", "learning the cello"."""
+
+_HABIT = re.compile(
+    r"^(?=(?:(?:still|now|also|only|always|usually|mostly|don't|do not|can't|cannot|haven't) )*"
+    r"(?:have|love|hate|prefer|speak|live|work|drive|own|teach|study|drink|eat|commute|belong|"
+    r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
+    re.IGNORECASE,
+)
+_NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
+_RUN_ON = re.compile(
+    r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
+    r"(?=(?:I'm|I am|I've|we're|we've|now I)\b)"
+)
+"""Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
+
+_AS_OF = re.compile(
+    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:week|month|year)|[A-Z]?[a-z]+day)"
+    r"(?=[.,!;]|$)"
+)
+_NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_DONE_TO = re.compile(
+    r"^(?=(?:promoted|diagnosed|transferred|reassigned|relocated|accepted) (?:to|with|into|as)\b)",
+    re.IGNORECASE,
+)
+_HAD_TO = re.compile(r"\bhad to (?P<verb>give up|stop|quit|sell|leave|let)\b", re.IGNORECASE)
+_DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"}
+_NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
+_DROPPED_BE = re.compile(
+    r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|"
+    r"an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
+    re.IGNORECASE,
+)
+
+_NO_NAME = word_set(
+    "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed "
+    "school uni university college hospital church town court class jail prison love fear hope "
+    "debt peace style trouble pain tears bits time fact case general private public order person "
+    "bulk cash advance common particular total touch charge need sync sales marketing engineering "
+    "support finance product design research legal operations hr it slack teams zoom discord "
+    "notion jira github gitlab spotify gmail outlook linux ubuntu windows mac android ios python "
+    "rust java kotlin typescript javascript react postgres mysql sqlite kubernetes docker aws "
+    "azure figma linear asana trello signal whatsapp telegram firefox chrome vim emacs obsidian "
+    "evernote go swift plan phase stage chapter part level version night nights weekends weekend "
+    "lunch dinner breakfast tea coffee first last least most best worst once all both free ease "
+    "risk rest sea noon midnight dawn dusk half january february march april may june july august "
+    "september october november december spring summer autumn winter fall monday tuesday "
+    "wednesday thursday friday saturday sunday today tomorrow yesterday next this that these "
+    "those here there now then me you him her us them i we he she they my our your his its their "
+    "the a an some any no one two three four five six seven eight nine ten eleven twelve good bad "
+    "better being doing going getting having and or but not never just so as if of on in at to "
+    "from by with for about over up down off out back again more less full please ever what which "
+    "who where when how why people everyone someone anyone nothing something everything anything "
+    "friends family mum mom dad work. remote home-office meat fish dairy gluten new old another "
+    "other each every several many few lots stuff things fun luck health stress kids sleep bread "
+    "politics money music software code science art history law"
+)
+"""Words after a preposition that are no names, though they have no article."""
+
+_OF_PLACES = word_set(
+    "live lives living based moved relocated back work works working worked job settled employed "
+    "am i'm we're are over born grew position role shift switched started starting apprenticeship "
+    "studying masters degree studied graduated renting"
+)
+"""Words after which a preposition brings a place or a firm."""
+
+_PARTS = word_set("tier plan level row seat mode server branch account list lane group team")
+"""Words after which the word before is no place: "moved to gold tier"."""
+
+_TOWARDS = frozenset(["in", "to", "at", "for", "from", "by", "with"])
+_JOINING = frozenset(["joined", "left", "leaving", "quit"])
+_PIECE = re.compile(r"[\w'&@.+-]+|[^\w\s]")
+_CALLED = re.compile(
+    r"\b(?P<lead>(?:called|named|name is|name's|i'm called)) (?P<name>[a-z][\w'’-]*)"
+)
+_NAMED = re.compile(r"\b(?P<lead>named (?:my|our|the)(?: new)? [a-z]+) (?P<name>[a-z][\w'’-]*)")
+_ROLE = re.compile(
+    rf"(?P<lead>\b(?:my|our)(?: new)? (?:{'|'.join(sorted(ROLES))})(?: is|'s)(?: now)?) "
+    r"(?P<name>[a-z][\w'’-]*)(?= now\b|[,.;!]|$| and\b| since\b| because\b)"
+)
+_FIRST = re.compile(
+    r"^(?P<lead>)(?P<name>[a-z][\w'’-]*)(?= (?:is|has become|became) (?:now )?(?:my|our|home)\b)"
+)
+_TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'’-]*)")
+_ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
+
+
+def plain(sentence: str) -> str:
+    """A sentence as it would be written out: openers gone, subject and capitals put in."""
+    casual = is_casual(sentence)
+    text = sentence.replace("’", "'").replace(" - ", ", ")
+    if casual:
+        text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
+        text = _UNMARKED.sub("'", text)
+    else:
+        text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
+    text = _AS_OF.sub(" now", _OPENER.sub("", text))
+    text = _TO_THE_HEARER.sub("", text)
+    text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    text = _DROPPED_BE.sub(
+        "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
+    )
+    text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
+    text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
+    text = _NO_MORE.sub(r"I quit \g<what>", text)
+    text = _RUN_ON.sub(r"\g<end>, ", text)
+    return _names(text) if casual else text
+
+
+def is_casual(sentence: str) -> bool:
+    """Whether a sentence is typed without capitals, or but for those of some names."""
+    first = next(filter(str.isalpha, sentence), "")
+    return first.islower() and re.search(r"\bI\b", sentence) is None
+
+
+def _names(text: str) -> str:
+    """A text without capitals, with those of the names that their place in it gives away."""
+    text = _TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], text)
+    for pattern in (_CALLED, _NAMED, _ROLE, _FIRST):
+        text = pattern.sub(_capitalised, text)
+    pieces = list(_PIECE.finditer(text))
+    of_places, capitals = False, set[int]()
+    for place, piece in enumerate(pieces[:-1]):
+        word, after = piece[0].lower(), pieces[place + 1][0]
+        of_places = (of_places and word not in ",;:—–") or word in _OF_PLACES
+        leads = (of_places and word in _TOWARDS) or word in _JOINING
+        follows = place in capitals and len(capitals & {place - 1, place - 2}) == 0
+        part = pieces[place + 2][0] if place + 2 < len(pieces) else ""
+        if (
+            part not in _PARTS
+            and (leads or (follows and not after.endswith("s")))
+            and _may_be_name(after)
+        ):
+            capitals.add(place + 1)
+    for place in capitals:
+        at = pieces[place].start()
+        text = text[:at] + text[at].upper() + text[at + 1 :]
+    return text
+
+
+def _capitalised(match: re.Match[str]) -> str:
+    name = match["name"]
+    lead = f"{match['lead']} " if match["lead"] else ""
+    return f"{lead}{_capital(name) if _may_be_name(name) else name}"
+
+
+def _may_be_name(word: str) -> bool:
+    return (
+        word not in _NO_NAME
+        and word not in NO_VALUES
+        and word[:2].isalpha()
+        and _ENDING.search(word) is None
+    )
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
