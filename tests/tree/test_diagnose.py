@@ -5,7 +5,8 @@ import pytest
 
 from treering.arrays import Floats
 from treering.views.tree.diagnose import odd_one_out
-from treering.views.tree.shape import ROOT, Settings, Tree
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.threshold import Threshold
 
 DIMENSION = 64
