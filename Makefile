@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 HERMES := $(VENV)/hermes
 # What tests need: each adapter's framework and a model in a file, too.
-EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents serve
+EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres serve
 COMMA := ,
 
 .PHONY: demo test browser hermes quick lint lock audit faults bench docs release clean
@@ -32,7 +32,7 @@ CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments vie
 	test_public.py test_structure.py test_map.py)
 
 quick: lint
-	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick $(CORE_TESTS)
+	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick -k "not postgres" $(CORE_TESTS)
 
 # Hermes Agent needs exactly other versions of what treering needs, too. So it lies beside the rest,
 # where its tests look for it, and without all that it needs to run.

@@ -19,6 +19,8 @@ from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import keys
 from treering.views import erase
 
+pytestmark = pytest.mark.both_engines
+
 PERSON = "ana-de-almeida-1984"
 TEXTS = [
     {"role": "user", "name": "Ana", "content": "I live in Porto with my cat Miu."},
