@@ -56,6 +56,7 @@ def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) ->
 
 
 RUN_ELSEWHERE = {
+    "how-to/postgresql.md": "tests/journal/test_postgres.py, tests/cli/test_postgres.py",
     "how-to/adapters.md": "tests/adapters, against the frameworks",
     "how-to/chat.md": "tests/chat/test_page.py",
     "how-to/tree.md": "tests/tree/test_docs.py",
@@ -96,7 +97,9 @@ def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
     memory.add([{"role": "user", "content": text} for text in ("I like tea.", "The otter sleeps.")])
     reader.only, reader.names["memory"] = {"python"}, memory
     with closing(memory):
-        assert reader.read(DOCS / "explanation" / "recall.md") == 1
+        assert reader.read(DOCS / "explanation" / "recall.md") == 2
+        assert reader.printed[0].startswith("[1] chat\nuser: ")
+        assert "otter sleeps." in reader.printed[0]
         assert str(reader.names["context"]) == ""
 
 

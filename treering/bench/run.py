@@ -62,7 +62,7 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         passages = policy.within(space, question, picked, budget)
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
         context = "\n".join(passage.text for passage in in_reading_order)
-        answered = answer(question, context, how)
+        answered = answer(question, context, how, _gold(space, question))
         cost = answered.judging
         details = {
             "answer": answered.text,
@@ -76,10 +76,17 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         return _measured(policy, space, question, {**answered.metrics, **tokens}, details)
 
     def counts(question: TaskQuestion) -> bool:
-        return bool(question.answers) or how.judge is not None
+        rated = how.judge is not None and bool(question.evidence)
+        return question.answerable and (bool(question.answers) or rated)
 
     counted = "that has an answer; where none has, let a model rate them, with --judge"
     return Measurement("answers", counts, counted if how.judge is None else "of any kind", measure)
+
+
+def _gold(space: TaskSpace, question: TaskQuestion) -> str:
+    """The pieces that hold a question's evidence, whole and in reading order."""
+    pieces = (piece for piece in space.pieces if question.evidence.intersection(piece.units))
+    return "\n\n".join(piece.text for piece in pieces)
 
 
 def run_benchmark(
@@ -93,6 +100,7 @@ def run_benchmark(
     limit: int | None = None,
     sample: int | None = None,
     summaries: LLM | None = None,
+    preset: str | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
@@ -100,7 +108,8 @@ def run_benchmark(
     ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
     already holds is not done again; a task with nothing left to do is not even remembered.
     ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
-    former are extracted.
+    former are extracted. ``preset`` is that of ``Memory.configure``: policies that do not say
+    otherwise, such as ``treering``, search as it says, and so many hits as it says.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.
@@ -113,7 +122,7 @@ def run_benchmark(
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, progress, done, total) as space:
+            with remembered(task, embedder, summaries, preset, progress, done, total) as space:
                 for question, due in left:
                     for policy in due:
                         results.add(level.measure(policy, space, question))
@@ -171,24 +180,28 @@ def settings(
     budget: int | None,
     how: AnswerSettings | None,
     summaries: LLM | None = None,
+    preset: str | None = None,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
     if how is not None:
         chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
         chosen |= {"judge": how.judge.model} if how.judge else {}
+    chosen |= {"preset": preset} if preset else {}
     return chosen | ({"summaries": summaries.model} if summaries else {})
 
 
 @contextmanager
-def _remembered(
+def remembered(
     task: Task,
     embedder: Embedder,
     summaries: LLM | None,
+    preset: str | None,
     progress: Progress | None,
     done: int,
     total: int,
 ) -> Iterator[TaskSpace]:
+    """A task in a memory of its own, in a folder that goes with it."""
     if progress:
         progress(done, total, f"adding {task.space}")
     with (
@@ -196,6 +209,8 @@ def _remembered(
         Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
         TaskSpace(memory, task, embedder) as space,
     ):
+        if preset is not None:
+            space.configure(preset)
         space.remember()
         yield space
 

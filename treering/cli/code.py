@@ -25,7 +25,7 @@ from treering.views.code.parse.delta import CodeStatement
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.rounds import story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
@@ -173,7 +173,7 @@ def log(
     git: Annotated[bool, typer.Option("--git/--no-git", help="Commits too.")] = True,
 ) -> None:
     """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
-    if _is_there(run):
+    if run.is_there:
         with run.memory(whole=True) as memory:
             story = memory.code.log(definition, root=root if git else None)
     else:
@@ -205,7 +205,7 @@ def check(
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
         message = f"{message}\n{files.read_replaced(message_file)}"
-    if _is_there(run):
+    if run.is_there:
         with run.memory(whole=True) as memory:
             report = memory.code.check(
                 root=root, staged=staged, commits=commits, message=message, depth=depth
@@ -243,8 +243,16 @@ def generate(
         typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
     ],
     judge: Annotated[
-        JudgeName, typer.Option(help="What decides whether more code is to be shown.")
-    ] = "names",
+        JudgeName | None, typer.Option(help="What decides whether more code is to be shown.")
+    ] = None,
+    detector: Annotated[
+        DetectorName | None,
+        typer.Option(help="What tells what a draft undoes: ours, CodeMEM's rule, both, none."),
+    ] = None,
+    context: Annotated[
+        ContextName | None,
+        typer.Option(help="The context memory, or without its selector, or as first retrieved."),
+    ] = None,
     root: Root = None,
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
@@ -255,7 +263,12 @@ def generate(
                 "`treering code index FOLDER` shows it the rest"
             )
         result = memory.code.generate(
-            stdin.argument(instruction), definition=definition, root=root, judge=judge
+            stdin.argument(instruction),
+            definition=definition,
+            root=root,
+            judge=judge,
+            detector=detector,
+            context=context,
         )
     record = _plain(result.block) | {
         "regenerated": result.regenerated,
@@ -319,11 +332,6 @@ def forget(
         elif root is not None:
             files = memory.code.forget(root)
             run.out.emit({"files": files}, counted(files, "file forgotten", "files forgotten"))
-
-
-def _is_there(run: Run) -> bool:
-    """Whether there is a memory; without one there is still the history in git."""
-    return run.path is None or run.path.exists()
 
 
 def _plain(block: SessionBlock) -> dict[str, object]:

@@ -216,20 +216,20 @@ class RankingOptions:
     """How candidates are scored."""
 
     mode: Annotated[
-        Literal["hybrid", "lexical", "dense"],
+        Literal["hybrid", "lexical", "dense"] | None,
         typer.Option(
             help="How a text itself is scored: hybrid (words and meaning), lexical (BM25) or dense "
             "(cosine).",
             rich_help_panel=_RANKING,
         ),
-    ] = "hybrid"
+    ] = None
     relation: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Also count how well related fragments score. Relations: context, time, semantic, "
-            "session, speaker, topic, tree; may be repeated; 'none' for plain search. Default: "
-            "those that suit each kind of content.",
+            "session, speaker, message, topic, tree; may be repeated; 'none' for plain search. "
+            "Default: those that suit each kind of content.",
             rich_help_panel=_RANKING,
         ),
     ] = None

@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from treering.chat import DEFAULT, PolicyName
+from treering.chat import PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
+from treering.search.compression.contract import LEAST_RATE, CompressorName
 
 commands = typer.Typer()
 
@@ -37,7 +38,7 @@ def search(
     query: Query,
     ranking: RankingOptions,
     where: Filters,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many hits.")] = 10,
+    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="How many hits.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
     ] = False,
@@ -45,8 +46,8 @@ def search(
         bool, typer.Option("--whole", help="Show the whole text of each hit, not the best lines.")
     ] = False,
     level: Annotated[
-        Level, typer.Option(help="Texts, summaries of the tree, or all among each other.")
-    ] = "texts",
+        Level | None, typer.Option(help="Texts, summaries of the tree, or all among each other.")
+    ] = None,
 ) -> None:
     """Find the fragments that answer a query best."""
     from treering.cli import snippets  # it counts terms, for which help need not wait
@@ -72,6 +73,22 @@ def context(
     where: Filters,
     budget: Budget = 1000,
     altitude: MixedOrNot = "texts",
+    compress: Annotated[
+        float | None,
+        typer.Option(
+            min=LEAST_RATE,
+            max=1.0,
+            metavar="SHARE",
+            help="Shorten the passages to this share of their tokens, so that more of them fit.",
+        ),
+    ] = None,
+    compressor: Annotated[
+        CompressorName,
+        typer.Option(
+            help="What tells which words say least: how often they stand there, or the "
+            "probabilities of a local model."
+        ),
+    ] = "words",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:
@@ -79,6 +96,8 @@ def context(
             stdin.argument(query),
             budget=budget,
             altitude=altitude,
+            compress=compress,
+            compressor=compressor,
             **ranking.chosen(),
             **where.of(memory),
         )
@@ -131,8 +150,8 @@ def chat(
     run: Run,
     source: Annotated[str, typer.Option(help="The conversation to go on with.")] = "chat",
     policy: Annotated[
-        PolicyName, typer.Option(help="What the model sees besides the message.")
-    ] = DEFAULT,
+        PolicyName | None, typer.Option(help="What the model sees besides the message.")
+    ] = None,
     budget: Prompt = 2000,
     speaker: Annotated[
         str | None,
