@@ -134,8 +134,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "mine",
-        r"(?P<lead>^|, |; )(?:the|a|an) (?P<thing>[\w' -]{3,40}?) is (?:now |finally |all |"
-        r"officially )*mine\b",
+        r"(?P<lead>^|, |; )(?:the|a|an) (?!last\b|first\b|next\b)(?P<thing>[\w' -]{3,40}?) is "
+        r"(?:now |finally |all |officially )*mine\b",
         r"\g<lead>I have the \g<thing>",
         "The little red Fiat 500 is all mine",
         "I have the little red Fiat 500",
@@ -263,7 +263,7 @@ PARAPHRASES: Final = (
     Paraphrase(
         "cancelled canceled sold scrapped returned",
         r"^(?P<thing>(?!I |we |my |our |the |he |she |it |they )(?-i:[a-z]+ )??"
-        r"(?!meeting|class|lesson|flight|trip|appointment|party|game|match|event|show|"
+        r"(?!meeting|gig|concert|class|lesson|flight|trip|appointment|party|game|match|event|show|"
         r"train|call|order)(?-i:[a-z]+)) "
         r"(?P<did>cancell?ed|sold|scrapped|returned)(?=[.,;]|$)",
         r"I \g<did> my \g<thing>",
