@@ -147,7 +147,7 @@ class Intake:
         if sync:
             raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
-            raise UnknownName(f"{path} is neither a file nor a folder")
+            raise InputError(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
             name = source or self._name_of(path.resolve())
             return self._file(path, name, files.digest(path, envelope), envelope, documents)
