@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
-from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat import quoting
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
+from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -67,10 +67,15 @@ from treering.search.searcher import (
     check_queries,
     known_until,
 )
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.erase import matching, retry
 from treering.views.facts.view import FactView
+from treering.views.memos.choose import NotoPlace
 from treering.views.memos.view import MemoView
+from treering.views.memos.write import Wording
 from treering.views.registry import Alpha, Views, space_embedder
+from treering.views.settings import SpaceSettings, settings_of
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -307,15 +312,18 @@ class Memory:
         self,
         query: str,
         *,
-        k: int = 10,
-        mode: Mode = "hybrid",
+        k: int | None = None,
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        level: Level = "texts",
+        level: Level | None = None,
         min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
+
+        What is left out of ``k``, ``mode`` and ``level`` is as ``configure`` set it for the space:
+        10, ``hybrid`` and ``texts`` where it did not.
 
         ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
@@ -344,18 +352,21 @@ class Memory:
         self,
         queries: Sequence[str],
         *,
-        k: int = 10,
-        mode: Mode = "hybrid",
+        k: int | None = None,
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        level: Level = "texts",
+        level: Level | None = None,
         min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
-        check_choice("level", level, LEVELS)
+        if level is not None:
+            check_choice("level", level, LEVELS)
         check_confidence(min_confidence)
-        chosen = self._views.catch_up_and_plan(relations, alpha, tree=level != "texts")
+        chosen, default = self._views.catch_up_and_plan(relations, alpha, level=level)
+        k, mode = default.k if k is None else k, mode or default.mode
+        level = level or default.level
         if level == "texts":
             best = self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
         else:
@@ -367,7 +378,7 @@ class Memory:
         query: str,
         *,
         budget: int = 1000,
-        mode: Mode = "hybrid",
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
@@ -390,9 +401,10 @@ class Memory:
         check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
         mixed = altitude == "mixed"
-        chosen = self._views.catch_up_and_plan(relations, alpha, tree=mixed)
+        chosen, default = self._views.catch_up_and_plan(relations, alpha, mixed=mixed)
         passages = self.tree._context if mixed else self._views.searcher.context
         condition = to_filter(where)
+        mode = mode or default.mode
         return passages(query, condition, mode, chosen, budget, count_tokens, min_confidence)
 
     def brief(
@@ -433,7 +445,7 @@ class Memory:
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         speaker: str | None = None,
@@ -442,7 +454,8 @@ class Memory:
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
-        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
+        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own;
+        by default that of ``configure``, which is ``auto`` where it was not set.
         ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
         message, of whom it then states facts; without one it is the user.
 
@@ -452,25 +465,29 @@ class Memory:
         Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        return self._conversations.reply(message, policy, source, budget, speaker=speaker)
+        return self._conversations.reply(
+            message, chat_policy(self, policy), source, budget, speaker=speaker
+        )
 
     def chat_stream(
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         speaker: str | None = None,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
-        return self._conversations.stream(message, policy, source, budget, speaker=speaker)
+        return self._conversations.stream(
+            message, chat_policy(self, policy), source, budget, speaker=speaker
+        )
 
     def chat_prompt(
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
@@ -479,7 +496,9 @@ class Memory:
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
-        return self._conversations.prompt(message, policy, source, budget, count_tokens)
+        return self._conversations.prompt(
+            message, chat_policy(self, policy), source, budget, count_tokens
+        )
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """The entries that meet a filter, in the order they were added, with what is known against
@@ -572,6 +591,68 @@ class Memory:
     def facts(self) -> FactView:
         """What was stated of people and things, and what later statements superseded."""
         return self._views.facts
+
+    def configure(
+        self,
+        preset: str | None = None,
+        *,
+        fragment: str | None = None,
+        mode: Mode | None = None,
+        level: Level | None = None,
+        k: int | None = None,
+        policy: str | None = None,
+        wording: Wording | None = None,
+        noto: NotoPlace | None = None,
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
+        alike: str | None = None,
+        block_alpha: float | None = None,
+        unit: Unit | None = None,
+    ) -> SpaceSettings:
+        """Set what calls do that are not told otherwise, for this space; return all settings.
+
+        ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
+        ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
+        ``memochat``, ``codemem``, or as it was, ``default``. Other values come on top of it:
+
+        ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
+        ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
+        ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
+        chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
+        ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
+        cosine (``0.95``) or more than a share of all pairs of recorded ones (``99%``).
+        ``block_alpha``: the weight of the code relation in what it retrieves, 0 for BM25 alone.
+        ``unit``: of ``code.index``.
+
+        With nothing given, nothing is changed.
+
+        What the new settings derive otherwise is made again by ``settle()``: see
+        ``stats().outdated``. The tree is grown again when it is next used.
+
+        Raises UnknownName for a preset or policy that is not there, InputError for a bad value, or
+        a preset for content of another kind than the space holds; nothing is changed then.
+        """
+        if policy is not None:
+            policy_of(policy)
+        return self._views.configure(
+            preset,
+            {
+                "fragment": fragment,
+                "mode": mode,
+                "level": level,
+                "k": k,
+                "policy": policy,
+                "wording": wording,
+                "noto": noto,
+                "judge": judge,
+                "detector": detector,
+                "context": context,
+                "alike": alike,
+                "block_alpha": block_alpha,
+                "unit": unit,
+            },
+        )
 
     def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.
@@ -677,6 +758,11 @@ class Memory:
         with self._space.read() as reader:
             reader.ensure_there()
             yield reader
+
+
+def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:
+    """The policy of a chat, by default that of the space. Raises UnknownName."""
+    return policy_of(settings_of(memory._space).policy if policy is None else policy)
 
 
 def conversations(memory: Memory) -> Conversations:

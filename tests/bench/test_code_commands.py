@@ -16,6 +16,7 @@ from tests.code.working import commit, repository
 from treering.bench.coding import completion_trial as completion
 from treering.bench.coding import sessions
 from treering.bench.coding.sessions import CodingDialogue, ProjectSources
+from treering.llm.scripted import ScriptedLLM
 
 PASSES = "def test_one():\n    assert Cart().total() == 0"
 FAILS = "def test_two():\n    assert Cart().total() == 1"
@@ -99,6 +100,41 @@ def test_sessions_compare_the_whole_conversation_with_code_memory(
     assert (told["found"], told["usable"]) == (1, 1)
     assert told["full"]["IA"] == 1.0
     assert told["memory"]["dialogues"] == 1
+    assert told["memory"]["judge"] == "names"
+    assert "judge" not in told["full"]
+
+
+WRONG = WRITTEN.replace("0", "1")
+
+
+def test_feedback_is_given_until_the_tests_pass(tmp_path: Path, sources: Path) -> None:
+    llm = ScriptedLLM([WRONG, WRONG, WRITTEN])
+    only = coding(tmp_path, sources, [PASSES], [FAILS])
+    told = sessions.session_figures(
+        ProjectSources(sources), [only], llm, 5, lambda *_: None, ("full",), feedback=True
+    )
+    assert told["full"]["pass@1 by round"] == [0, 0, 1, 1, 1]
+    said = [request.messages[-1].content.splitlines()[0] for request in llm.requests]
+    assert said[1:] == [sessions.FEEDBACK] * 2
+    assert llm.left == 0
+
+
+def test_the_papers_parts_can_be_left_out_and_are_named_beside_the_figures(
+    tmp_path: Path, sources: Path
+) -> None:
+    keep = json.dumps({"mode": "KEEP", "action": "", "target_context": []})
+    llm = ScriptedLLM(lambda request: keep if "ADD" in request.text else WRITTEN)
+    only = coding(tmp_path, sources, [PASSES])
+    ways = ("codemem", "codemem-ctxmem", "codemem-ctxast", "codemem-sessast")
+    told = sessions.session_figures(ProjectSources(sources), [only], llm, 1, lambda *_: None, ways)
+    parts = {way: (told[way]["detector"], told[way]["context"]) for way in ways}
+    assert parts == {
+        "codemem": ("printed", "selected"),
+        "codemem-ctxmem": ("printed", "static"),
+        "codemem-ctxast": ("printed", "added"),
+        "codemem-sessast": ("none", "selected"),
+    }
+    assert {told[way]["judge"] for way in ways} == {"llm"}
 
 
 def json_line(code: str) -> str:
@@ -119,7 +155,7 @@ def test_completion_asks_with_and_without_fragments(
     data = write(tmp_path / "function_2k.jsonl", lines({"prompt": "", "metadata": about}))
     arguments = ("--data", data, "--sources", sources, "--json")
     told = bench.object("code", "completion", *bench.model("total = 0\nx\nx"), *arguments)
-    assert {told[way]["tasks"] for way in completion.WAYS} == {1}
+    assert {told[way]["tasks"] for way in completion.DEFAULT_WAYS} == {1}
     nothing = bench("code", "completion", *bench.model(""), *arguments, "--minutes", 0)
     assert nothing.exit_code == 0  # all three replies are kept
 

@@ -222,3 +222,29 @@ def test_question_cache_gives_the_models_own_vectors(again: int) -> None:
     for _ in range(again):
         assert (cached.embed(["a b", "c"], query=True) == model.embed(["a b", "c"])).all()
     assert (cached.name, cached.dimension) == ("bag-of-words", 64)
+
+
+def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path: Path) -> None:
+    searched: list[int] = []
+
+    def counting(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
+        passages = space.search(question)
+        searched.append(len(passages))
+        return passages
+
+    def measured(preset: str | None, file: str) -> None:
+        bench = Benchmark("locomo", "ours", Loader(), DataSource("https://x", "ours", "none"))
+        decided = settings(evidence_level(), "bag-of-words", None, None, None, preset)
+        with Results(tmp_path / file, this_run("locomo", "0" * 64, 0, decided)) as results:
+            assert results.run.settings.get("preset") == preset
+            run_benchmark(
+                bench, DATA, [RetrievalPolicy("counting", counting)], evidence_level(), results,
+                QuestionCache(BagOfWords()), preset=preset,
+            )  # fmt: skip
+
+    measured("memtree-chat", "tree.jsonl")
+    assert set(searched) == {3}
+    measured(None, "plain.jsonl")
+    assert max(searched) > 3
+    with pytest.raises(InputError, match="'memtree' is for text, and this benchmark is of chats"):
+        measured("memtree", "texts.jsonl")

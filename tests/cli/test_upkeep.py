@@ -298,3 +298,21 @@ def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_rem
     assert identity not in rest.read_text("utf-8")
     assert treering("forget", identity, "--yes").exit_code == 0
     assert treering("doctor").exit_code == 0
+
+
+def test_configure_shows_and_sets_what_the_space_does(treering: Treering) -> None:
+    treering("add", "-", stdin="The boat leaks.")
+    shown = treering("configure", "memtree", "--k", "4", "--json")
+    assert shown.exit_code == 0, shown.output
+    settings = json.loads(shown.stdout)
+    assert (settings["preset"], settings["k"], settings["level"]) == ("own", 4, "all")
+    assert "route content" in treering("configure").stdout
+
+
+def test_configure_refuses_a_preset_that_is_not_there_and_makes_no_file(
+    treering: Treering, tmp_path: Path
+) -> None:
+    refused = treering("configure", "memtrees")
+    assert refused.exit_code == 2
+    assert "no preset 'memtrees'" in refused.stderr
+    assert list(tmp_path.glob("*.db")) == []

@@ -225,3 +225,130 @@ def test_a_definition_that_cannot_be_placed_is_refused(file: Path) -> None:
 )
 def test_the_code_of_a_reply_is_its_longest_fenced_block(reply: str, code: str) -> None:
     assert code_of(reply) == code
+
+
+def test_the_papers_detector_asks_only_whether_statements_are_taken_back(file: Path) -> None:
+    # The draft loses the guard: eq. 9 has it, as Δ_del of now meets Δ_add of the second round.
+    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(GUARDED))
+    memory, llm = opened(file, *script)
+    with memory:
+        for instruction in ASKED[:2]:
+            memory.code.generate(instruction, definition="m.py::half", detector="printed")
+        written = memory.code.generate(ASKED[2], definition="m.py::half", detector="printed")
+    assert written.regenerated
+    assert (
+        f"undoes this earlier instruction, which still holds: {ASKED[1]}" in llm.requests[-1].text
+    )
+    assert 'Missing: raise ValueError("n is negative")' in llm.requests[-1].text
+
+
+def test_what_was_removed_and_is_there_again_is_told_as_the_rule_finds_it(file: Path) -> None:
+    printing = "def half(n):\n    print(n)\n    return n / 2\n"
+    script = (fenced(printing), "note", fenced(PLAIN), "note", fenced(printing), fenced(PLAIN))
+    memory, llm = opened(file, *script)
+    asked = (ASKED[0], "Print nothing.", "Say what it is for.")
+    with memory:
+        memory.configure("codemem", judge="names")
+        for instruction in asked:
+            memory.code.generate(instruction, definition="m.py::half")
+    assert llm.left == 0
+    assert "There again: print(n)" in llm.requests[-1].text
+
+
+def test_without_a_detector_a_draft_stays(file: Path) -> None:
+    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN))
+    memory, llm = opened(file, *script)
+    with memory:
+        memory.configure(detector="none")
+        rounds = [memory.code.generate(asked, definition="m.py::half") for asked in ASKED]
+    assert llm.left == 0
+    assert rounds[2].code == PLAIN.rstrip("\n")
+    assert not rounds[2].undone
+
+
+def test_both_detectors_name_a_round_once(file: Path) -> None:
+    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(PLAIN))
+    memory, _ = opened(file, *script)
+    with memory:
+        for asked in ASKED[:2]:
+            memory.code.generate(asked, definition="m.py::half")
+        written = memory.code.generate(ASKED[2], definition="m.py::half", detector="both")
+    named = [loss.instruction for loss in written.undone]
+    assert len(named) == len(set(named))
+    assert ASKED[1] in named
+
+
+def test_codemem_asks_its_judge_with_the_keys(file: Path, root: Path) -> None:
+    total = "def total(self):\n    return vat(sum(map(price, self.items)))\n"
+    add = json.dumps({"mode": "ADD", "action": "look up", "target_context": ["vat"]})
+    memory, llm = opened(file, add, fenced(total))
+    with memory:
+        memory.code.index(root)
+        memory.configure("codemem")
+        written = memory.code.generate("Sum up with vat.", definition="shop/cart.py::Cart.total")
+    assert written.judgement.mode == "ADD"
+    assert "Sum up with vat." in llm.requests[0].text
+
+
+@pytest.mark.parametrize(
+    ("context", "modes"),
+    [("static", ["ADD", "KEEP"]), ("added", ["ADD", "KEEP"]), ("selected", ["ADD", "ADD"])],
+)
+def test_parts_of_the_context_memory_can_be_left_out(
+    file: Path, root: Path, context: str, modes: list[str]
+) -> None:
+    bare = "def total(self):\n    return 0\n"
+    memory, _ = opened(file, fenced(bare), "note", fenced(bare))
+    with memory:
+        memory.code.index(root)
+        memory.configure(context=context, detector="none")  # type: ignore[arg-type]
+        rounds = [
+            memory.code.generate(asked, definition="shop/cart.py::Cart.total")
+            for asked in ("Sum up with vat.", "Sum up with price.")
+        ]
+    assert [written.judgement.mode for written in rounds] == modes
+    shown = [{block.qualified for block in written.context} for written in rounds]
+    if context == "static":  # what the second instruction names is not looked up
+        assert shown[0] == shown[1]
+    if context == "added":  # nothing is dropped, though the code calls nothing of it
+        assert shown[0] <= shown[1]
+
+
+def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
+    memory, _ = opened(file)
+    with memory, pytest.raises(InputError, match="detector is 'dog'; it can be scored, printed"):
+        memory.code.generate(
+            "Write.",
+            definition="m.py::half",
+            detector="dog",  # type: ignore[arg-type]
+        )
+
+
+def test_instructions_of_one_intent_are_told_by_the_embedders_own_similarities(file: Path) -> None:
+    asked = [f"Handle case {n} of halving numbers." for n in range(6)]
+    codes = [PLAIN.replace("n / 2", f"n / 2 + {n} - {n}") for n in range(6)]
+    script = [fenced(codes[0])]
+    for code in codes[1:]:
+        script += ["note", fenced(code)]
+    memory, _ = opened(file, *script)
+    with memory:
+        memory.configure(detector="none", alike="1")
+        rounds = [memory.code.generate(text, definition="m.py::half") for text in asked[:5]]
+        assert [len(written.memory) for written in rounds] == [0, 1, 1, 1, 1]
+        memory.configure(alike="5%")  # nearly every pair of instructions is more alike than that
+        written = memory.code.generate(asked[5], definition="m.py::half")
+    assert len(written.memory) > 3
+
+
+def test_codemem_retrieves_by_bm25_alone(file: Path, root: Path) -> None:
+    memory, _ = opened(file)
+    with memory:
+        memory.code.index(root)
+        query = "Sum up with vat."
+        related = memory.code.blocks(query)
+        memory.configure("codemem")
+        plain = memory.code.blocks(query)
+        by_bm25 = memory.code.search(query, k=20, alpha=0)
+        names = dict.fromkeys(hit.definition for hit in by_bm25 if hit.definition)
+        assert [block.qualified for block in plain] == [*names][: len(plain)]
+        assert {block.qualified for block in related}

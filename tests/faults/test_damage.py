@@ -221,7 +221,16 @@ def _texts(copy: Path) -> set[bytes]:
 @pytest.mark.parametrize(
     ("change", "use"),
     [
-        ("UPDATE term_list SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE block_rows SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        (
+            "UPDATE block_rows SET data = zeroblob(length(data))",
+            lambda memory: memory.search("Lisbon"),
+        ),
+        ("DELETE FROM block_rows", lambda memory: memory.search("Lisbon")),
+        ("UPDATE block_postings SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector_block_data SET data = x'0102'", lambda memory: memory.search("Lisbon")),
+        ("UPDATE block SET used = slots + 1", lambda memory: memory.search("Lisbon")),
+        ("UPDATE vector_block SET size = 'far'", lambda memory: memory.search("Lisbon")),
         ("UPDATE fragment SET start = 999", lambda memory: memory.search("Lisbon")),
         ("UPDATE fragment SET stop = 'far'", lambda memory: memory.search("Lisbon")),
         ("UPDATE vector_data SET data = x'0102'", lambda memory: memory.search("Lisbon")),

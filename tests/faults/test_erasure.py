@@ -18,6 +18,7 @@ from tests.embedders import HashingEmbedder
 from tests.faults.forgetter import Life, opened
 from tests.faults.processes import ROOT
 from treering import Memory
+from treering.embed.quantised import quantised
 from treering.views.fragments.build import embedded_text
 
 PIECE = 12
@@ -32,11 +33,15 @@ def of_texts(texts: Iterable[str]) -> set[bytes]:
 
 
 def of_vectors(texts: Iterable[str]) -> set[bytes]:
-    """Pieces of the vectors of short texts, which are one fragment each, as they are stored."""
+    """Pieces of the vectors of short texts, which are one fragment each, as they are stored: as
+    floats, and in eight bits.
+    """
     short = [embedded_text(text, "Ana") for text in texts if len(text) < 200]
     vectors = HashingEmbedder().embed(short)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return set().union(*({row.tobytes()[8:40]} for row in unit.astype("<f4")), set())
+    codes, _ = quantised(unit.astype("<f4"))
+    floats = {row.tobytes()[8:40] for row in unit.astype("<f4")}
+    return floats | {row.tobytes() for row in codes}
 
 
 def in_files(path: Path) -> bytes:

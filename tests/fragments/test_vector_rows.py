@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from treering.arrays import Floats
 from treering.embed.quantised import quantised, restored
+from treering.search.vectors import Block
 from treering.views.fragments.vector_rows import VectorRows
 
 WIDTH = 4
@@ -31,7 +32,7 @@ def units(count: int, rng: np.random.Generator) -> Floats:
 def append(rows: VectorRows, vectors: Floats) -> None:
     first = len(rows)
     rows.extend(len(vectors))
-    rows.place(np.arange(first, len(rows)), vectors)
+    rows.place(np.arange(first, len(rows)), Block(vectors, None))
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -55,7 +56,7 @@ def test_blocks_equal_the_plain_matrix(
             chosen = np.array(sorted(n for n in what if n < len(naive)), dtype=np.int64)
             if name == "place":
                 vectors = units(len(chosen), rng)
-                rows.place(chosen, vectors)
+                rows.place(chosen, Block(vectors, None))
                 naive[chosen] = vectors
             else:
                 rows.remove(chosen)

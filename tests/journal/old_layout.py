@@ -1,13 +1,26 @@
-"""A file as releases before version 14 wrote it: texts and vectors in rows that SQLite moves."""
+"""A file as earlier releases wrote it.
+
+Before version 19 each fragment had rows of its own for its terms and its vector; before version 14
+SQLite moved those rows, and those of texts.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+from treering.journal import blocks, vector_blocks
+from treering.journal.space import all_models
+from treering.journal.sqlite import SqliteDatabase
 
 VERSION = 13
+LISTED_VERSION = 18
+LISTED = ("fragment", "vector", "term_list")
+BLOCKS = ("block", "block_rows", "block_postings", "vector_block", "vector_block_data")
 OLD = ("source", "entry", "fragment", "vector")
 NEW = ("body", "label", "term_list", "vector_data", "work_error", "storage")
 LATER = ("serve_closed", "reply_shown", "supersession", "intake_slice", "intake")
@@ -26,7 +39,8 @@ ROWS = {
 
 
 def write_back(path: Path) -> None:
-    """Give a file that nobody has open the old layout."""
+    """Give a file that nobody has open the layout of version 13."""
+    write_back_to_lists(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA legacy_alter_table=ON")
         connection.execute("BEGIN")
@@ -39,7 +53,7 @@ def write_back(path: Path) -> None:
             connection.execute(f"DROP INDEX {index}")
         for table in OLD:
             connection.execute(f"ALTER TABLE {table} RENAME TO new_{table}")
-        for statement in _statements():
+        for statement in _statements("0001_journal.sql", OLD):
             connection.execute(statement)
         for table in OLD:
             connection.execute(f"INSERT INTO {table} {ROWS[table]}")
@@ -50,10 +64,46 @@ def write_back(path: Path) -> None:
         connection.execute("COMMIT")
 
 
-def _statements() -> list[str]:
+def write_back_to_lists(path: Path) -> None:
+    """Give a file that nobody has open the layout of version 18."""
+    fragments, vectors = _stored(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA legacy_alter_table=ON")
+        connection.execute("BEGIN")
+        for table in ("fragment", *BLOCKS):
+            connection.execute(f"DROP TABLE {table}")
+        for statement in _statements("0014_heap.sql", LISTED):
+            connection.execute(statement)
+        for *columns, data in fragments:
+            cursor = connection.execute("INSERT INTO term_list (data) VALUES (?)", (data,))
+            connection.execute(
+                "INSERT INTO fragment VALUES (?, ?, ?, ?, ?, ?)", (*columns, cursor.lastrowid)
+            )
+        connection.executemany("INSERT INTO vector VALUES (?, ?, ?, ?)", vectors)
+        connection.execute("DELETE FROM storage WHERE name = 'vectors'")
+        connection.execute(f"PRAGMA user_version={LISTED_VERSION}")
+        connection.execute("COMMIT")
+
+
+def _stored(path: Path) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, Any, int]]]:
+    """The rows of fragments, each with its terms, and those of vectors."""
+    with closing(SqliteDatabase(path)) as database, database.read() as reader:
+        rows = list(reader.rows("SELECT id, space, entry, start, stop, block, slot FROM fragment"))
+        terms = blocks.terms_at(reader, [(int(row[5]), int(row[6])) for row in rows])
+        vectors = [
+            (number, model.id, space, fragment)
+            for model in all_models(reader)
+            for (space,) in list(reader.rows("SELECT id FROM space"))
+            for number, fragment in vector_blocks.next_after(reader, space, model, 0, 1_000)
+        ]
+    fragments = [(*row[:-2], of_row.tobytes()) for row, of_row in zip(rows, terms, strict=True)]
+    return fragments, vectors
+
+
+def _statements(migration: str, tables: Sequence[str]) -> list[str]:
     """What made the old tables and their indexes."""
-    script = resources.files("treering.journal").joinpath("migrations/0001_journal.sql")
-    starts = [f"CREATE TABLE {table} (" for table in OLD]
-    starts += [f"INDEX {table}_by" for table in OLD]
+    script = resources.files("treering.journal").joinpath(f"migrations/{migration}")
+    starts = [f"TABLE {table} (" for table in tables]
+    starts += [f"{index} {table}_by" for table in tables for index in ("INDEX", "UNIQUE INDEX")]
     statements = script.read_text("utf-8").split(";")
-    return [text for text in statements if any(start in text for start in starts)]
+    return [text for text in statements if any(f"CREATE {start}" in text for start in starts)]

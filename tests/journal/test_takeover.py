@@ -1,4 +1,4 @@
-"""Files of the layout before version 14 are taken over in steps that may be cut off."""
+"""Files of the layouts before versions 14 and 19 are taken over in steps that may be cut off."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.journal.old_layout import write_back
+from tests.journal.old_layout import write_back, write_back_to_lists
 from treering import Memory
 from treering.errors import JournalFull
 from treering.journal import takeover
 from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite import SqliteDatabase
+from treering.search.terms import terms
 
 SECRET = "The spare key lies under the third flowerpot"
 
@@ -114,3 +116,97 @@ def test_a_takeover_that_is_cut_off_is_gone_on_with(
 def taken_over(reader: Reader) -> int:
     row = reader.row("SELECT count(*) FROM entry")
     return int(row[0]) if row else 0
+
+
+QUESTIONS = ("bees", "line 7 of many", "Who keeps a garden?")
+
+
+def answers(memory: Memory) -> list[tuple[str, float]]:
+    return [(hit.text, hit.score) for question in QUESTIONS for hit in memory.search(question)]
+
+
+@pytest.fixture
+def listed(path: Path, open_memory: Open) -> dict[str, list[tuple[str, float]]]:
+    """What two spaces answer whose file has the layout of version 18 now."""
+    with open_memory() as memory, open_memory(space="other") as other:
+        for n in range(20):
+            said = [
+                {"role": "user", "name": name, "content": f"Line {n} of many.", "session": f"{n}"}
+                for name in ("Ana", "Ben")
+            ]
+            memory.add(said, source="talk", session="monday")
+            other.add(f"Ben keeps {n} bees.", source=f"notes/{n}")
+        memory.add(SECRET, source="secrets")
+        other.forget(source="notes/3")
+        before = {"default": answers(memory), "other": answers(other)}
+    write_back_to_lists(path)
+    return before
+
+
+def test_a_file_with_rows_for_each_fragment_answers_the_same_from_blocks(
+    listed: dict[str, list[tuple[str, float]]], open_memory: Open, path: Path
+) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    other = open_memory(space="other", embedder=embedder)
+    assert embedder.texts == []
+    assert {"default": answers(memory), "other": answers(other)} == listed
+    assert (memory.check(), memory.stats().pending, other.stats().pending) == ([], {}, {})
+    traces = [SECRET.encode(), *(term.tobytes() for term in terms(SECRET)[:, 0])]
+    assert all(trace in path.read_bytes() for trace in traces)
+    assert memory.forget(source="secrets").scrubbed
+    assert not any(trace in path.read_bytes() for trace in traces)
+    other.add("A garden of Ana's.", source="notes/new")
+    assert other.search("garden", k=1)[0].source == "notes/new"
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_putting_fragments_into_blocks_goes_on_where_it_was_cut_off(
+    listed: dict[str, list[tuple[str, float]]],
+    open_memory: Open,
+    path: Path,
+    steps: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    move, taken = takeover._move, 0
+
+    def cut_off(writer: Writer, table: str, key: str) -> bool:
+        nonlocal taken
+        taken += 1
+        if taken > steps:
+            raise JournalFull("no space left")
+        return move(writer, table, key)
+
+    monkeypatch.setattr(takeover, "BATCH_ROWS", 13)
+    monkeypatch.setattr(takeover, "NEWS_S", 0.0)
+    with monkeypatch.context() as broken:
+        broken.setattr(takeover, "_move", cut_off)
+        with pytest.raises(JournalFull), closing(SqliteDatabase(path)):
+            pass
+    with caplog.at_level(logging.WARNING):
+        memory = open_memory()
+    assert "is taken over: fragment, 100 %" in caplog.text
+    assert answers(memory) == listed["default"]
+    with memory._database.read() as reader:
+        assert not takeover.is_due(reader)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE term_list SET data = x'0102' WHERE id < 9",
+        "DELETE FROM term_list WHERE id < 9",
+        "UPDATE vector_data SET data = x'0102' WHERE id < 9",
+        "DELETE FROM vector_data WHERE id < 9",
+    ],
+)
+def test_what_is_damaged_is_left_out_and_made_anew(
+    listed: dict[str, list[tuple[str, float]]], open_memory: Open, path: Path, damage: str
+) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(damage).rowcount
+        connection.commit()
+    memory = open_memory()
+    assert memory.settle().pending == {}
+    assert np.allclose([s for _, s in answers(memory)], [s for _, s in listed["default"]])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,11 @@ from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
 from treering import Memory
 from treering.arrays import Floats
+from treering.embed.quantised import quantised
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
+from treering.journal.space import SpaceReader
+from treering.records import Filter
+from treering.search.terms import terms
 from treering.views import erase
 
 SECRET = "The spare key lies under the third flowerpot"
@@ -60,7 +65,7 @@ def test_a_forgotten_text_is_nowhere(memory: Memory, path: Path) -> None:
         assert trace.encode() not in bytes_of(path)
         assert trace not in tables_of(path)
     assert [hit.text for hit in memory.search("spare key flowerpot")] == ["Ana moved to Porto."]
-    assert (count(path, "fragment"), count(path, "vector"), count(path, "work")) == (1, 1, 0)
+    assert (count(path, "fragment"), count(path, "vector_block"), count(path, "work")) == (1, 1, 0)
     with pytest.raises(UnknownName):
         memory.get(entry)
     assert memory.check() == []
@@ -92,15 +97,35 @@ def test_forgotten_code_is_nowhere(memory: Memory, path: Path, tmp_path: Path, c
             assert trace.encode() not in bytes_of(path)
 
 
+def test_what_is_named_is_found_without_reading_all_there_is(memory: Memory) -> None:
+    ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(40)]).ids
+    given: list[int] = []
+
+    class Counting(SpaceReader):
+        def rows(self, sql: str, params: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+            for row in super().rows(sql, params):
+                given.append(1)
+                yield row
+
+    with memory._database.read() as reader:
+        counting = Counting(reader, memory._space.name)
+        assert len(erase.matching(counting, ids[3:5], Filter())) == 2
+        assert erase.matching(counting, ids[3:5], Filter(source="elsewhere")) == []
+    assert len(given) < 10
+
+
 def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: Path) -> None:
     memory.add("Ana moved to Porto.", source="diary")
     entry = memory.add(SECRET).ids[0]
     with closing(sqlite3.connect(path)) as connection:
         vector = connection.execute("SELECT data FROM vector_data ORDER BY id DESC").fetchone()[0]
-        terms = connection.execute("SELECT data FROM term_list ORDER BY id DESC").fetchone()[0]
+    codes, _ = quantised(np.frombuffer(vector, dtype="<f4")[None])
+    hashes = [term.tobytes() for term in terms(SECRET)[:, 0]]
+    assert all(trace in bytes_of(path) for trace in (codes.tobytes(), *hashes))
     memory.forget(entry)
     assert vector[:64] not in bytes_of(path)
-    assert terms not in bytes_of(path)
+    assert codes.tobytes()[:64] not in bytes_of(path)
+    assert not any(trace in bytes_of(path) for trace in hashes)
 
 
 @examples(6)  # each rewrites its file many times

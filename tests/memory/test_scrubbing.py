@@ -122,12 +122,16 @@ def test_settling_gives_back_the_room_of_what_was_erased(
     assert [entry.text for entry in memory.entries()] == ["Ana moved to Porto.", "Ben keeps bees."]
 
 
+@pytest.mark.parametrize("opened", ["once", "by each"])
 def test_tenants_that_forget_at_once_share_one_scrubbing(
-    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch, opened: str
 ) -> None:
     first = open_memory()
     tenants = [
-        Memory(first._database, f"tenant {n}", first._views.embedder, None) for n in range(8)
+        open_memory(space=f"tenant {n}")
+        if opened == "by each"
+        else Memory(first._database, f"tenant {n}", first._views.embedder, None)
+        for n in range(8)
     ]
     secrets = [memory.add(f"{SECRET} {n}").ids[0] for n, memory in enumerate(tenants)]
     emptied: list[sqlite3.Connection] = []

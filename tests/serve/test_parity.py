@@ -34,6 +34,7 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
         (entries.PinRequest, Memory.pin, {"entry_id"}),
         (entries.SupersedeRequest, Memory.supersede, set()),
         (upkeep.RebuildRequest, Memory.rebuild, set()),
+        (upkeep.ConfigureRequest, Memory.configure, set()),
         (chat.ChatRequest, Memory.chat, {"stream"}),
         (chat.ChatPromptRequest, Memory.chat_prompt, set()),
         (tree.TreeSearchRequest, TreeView.search, set()),

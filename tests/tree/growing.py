@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.views.tree.rows import Rows
-from treering.views.tree.shape import Route, Settings, Tree
+from treering.views.tree.settings import Route, Settings
+from treering.views.tree.shape import Tree
 from treering.views.tree.threshold import Threshold
 
 Matrix = NDArray[np.float32]

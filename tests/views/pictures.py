@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from treering import Memory
+from treering.journal import blocks
+from treering.journal.space import SpaceReader
 from treering.views.contract import View
+from treering.views.fragments import store
 
 NUMBERS = {
     "statement": {"id"},  # given anew when a row is made anew
     "code_change": {"id"},
-    "vector": {"id"},
-    "fragment": {"terms"},
-}
-
-BESIDE = {
-    "vector": "SELECT v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id",
-    "fragment": "SELECT v.id, t.data FROM fragment v LEFT JOIN term_list t ON t.id = v.terms",
+    "fragment": {"block", "slot"},
 }
 
 
@@ -39,12 +36,37 @@ def rows(memory: Memory, table: str) -> list[tuple[Any, ...]]:
 
 
 def content(memory: Memory, table: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, and what they refer to that holds nothing but their content."""
-    if table not in BESIDE:
+    """The rows of a table; of fragments also the terms and vectors, which stand in blocks."""
+    if table != "fragment":
         return rows(memory, table)
+    return [*rows(memory, table), *terms(memory), *vectors(memory)]
+
+
+def terms(memory: Memory) -> list[tuple[int, bytes]]:
+    """The terms of every fragment."""
     with memory._space.read() as reader:
-        beside = reader.rows(f"{BESIDE[table]} WHERE v.space = ?", (reader.id,))
-        return [*rows(memory, table), *sorted(tuple(row) for row in beside)]
+        places = places_of_fragments(reader)
+        stored = blocks.terms_at(reader, list(places.values()))
+        return [(f, of.tobytes()) for f, of in zip(places, stored, strict=True)]
+
+
+def vectors(memory: Memory) -> list[tuple[int, int, bytes]]:
+    """Model, fragment and vector of every fragment that is embedded, as floats."""
+    with memory._space.read() as reader:
+        fragments = list(places_of_fragments(reader))
+        return [
+            (model.id, fragment, vector.tobytes())
+            for model in reader.state.models
+            for fragment, vector in store.vectors_of(reader, model, fragments).items()
+        ]
+
+
+def places_of_fragments(reader: SpaceReader) -> dict[int, tuple[int, int]]:
+    """Block and slot of every fragment."""
+    rows = reader.rows(
+        "SELECT id, block, slot FROM fragment WHERE space = ? ORDER BY id", (reader.id,)
+    )
+    return {int(row[0]): (int(row[1]), int(row[2])) for row in rows}
 
 
 def picture(memory: Memory, name: str) -> Any:

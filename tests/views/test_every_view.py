@@ -150,7 +150,7 @@ def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
 ) -> None:
     expected = [(hit.text, hit.score) for hit in full.search("servicing sailmakers in Lagos")]
     with full._space.write() as writer:
-        writer.execute("UPDATE term_list SET data = zeroblob(length(data))")
+        writer.execute("UPDATE block_postings SET data = zeroblob(length(data))")
         writer.execute("UPDATE view SET version = '0.otherstemmer' WHERE name = 'fragments'")
     full.close()
     memory = open_memory()
@@ -173,7 +173,7 @@ def test_a_rebuild_keeps_vectors_that_are_sound_and_makes_the_others_anew(
     before = picture(full, "fragments")
     with full._space.write() as writer:
         writer.execute("UPDATE vector_data SET data = zeroblob(12) WHERE id = 1")
-        writer.execute("DELETE FROM vector WHERE fragment = 2")
+        writer.execute("DELETE FROM vector_data WHERE id = 2")
     full.close()
     embedder = HashingEmbedder()
     memory = open_memory(embedder=embedder)

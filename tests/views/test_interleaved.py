@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.views.conftest import fill
-from tests.views.pictures import picture, rows, views
+from tests.views.pictures import picture, rows, vectors, views
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import JournalCorrupt
@@ -61,7 +61,7 @@ def test_an_entry_replaced_while_it_is_embedded_is_stored_once_with_its_new_text
     memory.add("Ana moved to Porto.")
     memory.settle()
     assert texts_of_fragments(memory) == [text]
-    assert len(rows(memory, "fragment")) == len(rows(memory, "vector")) == 1
+    assert len(rows(memory, "fragment")) == len(vectors(memory)) == 1
     assert memory.stats().pending.keys() <= {"tree"}
 
 
@@ -71,7 +71,7 @@ def test_an_entry_forgotten_while_it_is_embedded_leaves_nothing(
     memory, other = both
     meanwhile.work = lambda: other.forget(source="notes")
     memory.add("Ana moved to Porto.")
-    assert rows(memory, "fragment") == rows(memory, "vector") == []
+    assert rows(memory, "fragment") == vectors(memory) == []
     assert memory.check() == []
 
 
@@ -81,7 +81,7 @@ def test_of_two_who_read_the_same_entry_one_stores(
     memory, other = both
     meanwhile.work = other.settle
     memory.add([{"role": "user", "name": "Ana", "content": "I live in Porto."}])
-    assert len(rows(memory, "fragment")) == len(rows(memory, "vector")) == 1
+    assert len(rows(memory, "fragment")) == len(vectors(memory)) == 1
     assert len(rows(memory, "statement")) == 1
 
 
@@ -95,7 +95,8 @@ def test_an_entry_replaced_before_a_rebuild_passes_it_stands_once(
         rebuild(other._space, view)
     memory._views.build()
     assert [hit.text for hit in memory.search("Porto")] == ["I live in PORTO."]
-    for table in ("fragment", "vector", "statement", "shout"):
+    assert len(vectors(memory)) == 1
+    for table in ("fragment", "statement", "shout"):
         assert len(rows(memory, table)) == 1, table
 
 
@@ -115,8 +116,8 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("fragments", "UPDATE term_list SET data = zeroblob(8)"),
-        ("fragments", "DELETE FROM vector"),
+        ("fragments", "UPDATE block_postings SET data = zeroblob(length(data))"),
+        ("fragments", "DELETE FROM vector_block"),
         ("facts", "UPDATE statement SET value = 'Nowhere'"),
         ("facts", "DELETE FROM superseded"),
         ("facts", "DELETE FROM statement"),

@@ -22,7 +22,7 @@ from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.rounds import Files
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.context_memory import Judge
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
@@ -43,9 +43,9 @@ class AsyncCode:
     ) -> CodeReceipt:
         """Take in the working tree at ``root``; only files whose content has changed are read anew.
 
-        ``unit`` is how files are cut (default ``blocks``) and ``embed`` whether fragments are
-        embedded for the modes ``hybrid`` and ``dense`` (default: no); both stay as they were on a
-        later call that leaves them out. Changing them rebuilds.
+        ``unit`` is how files are cut (default ``blocks``, or as ``Memory.configure`` set it) and
+        ``embed`` whether fragments are embedded for the modes ``hybrid`` and ``dense`` (default:
+        no); both stay as they were on a later call that leaves them out. Changing them rebuilds.
 
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
@@ -160,7 +160,9 @@ class AsyncCode:
         *,
         definition: str,
         root: str | Path | None = None,
-        judge: JudgeName = "names",
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
         budget: int = CONTEXT_BUDGET,
     ) -> GeneratedCode:
         """One round with the language model on a definition (CodeMEM, figure 2).
@@ -171,15 +173,26 @@ class AsyncCode:
         No file is changed and nothing is run.
 
         ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
-        repository, where several are indexed; with none indexed there is no context. ``judge``
-        decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
-        ``budget`` is the tokens of code shown.
+        repository, where several are indexed; with none indexed there is no context. ``budget`` is
+        the tokens of code shown.
+
+        ``judge`` decides when more code is needed: by ``names``, which costs nothing, or the
+        ``llm``. ``detector`` tells what a draft undoes: ours, ``scored``, the paper's rule,
+        ``printed``, ``both`` or ``none``. ``context`` is ``selected``, or without parts of the
+        context memory: ``added`` drops nothing, ``static`` is what the first round retrieved.
+        What is left out is as ``Memory.configure`` set it, else the first of each.
 
         Raises InputError, UnknownName, LLMError.
         """
         return await asyncio.to_thread(
             lambda: self._view().generate(
-                instruction, definition=definition, root=root, judge=judge, budget=budget
+                instruction,
+                definition=definition,
+                root=root,
+                judge=judge,
+                detector=detector,
+                context=context,
+                budget=budget,
             )
         )
 

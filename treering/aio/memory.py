@@ -14,7 +14,6 @@ from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
 from treering.aio.paging import paged
 from treering.aio.tree import AsyncTree
-from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.answer import Answer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
@@ -44,7 +43,12 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
+from treering.views.memos.choose import NotoPlace
+from treering.views.memos.write import Wording
 from treering.views.registry import Alpha
+from treering.views.settings import SpaceSettings
 
 
 class AsyncMemory:
@@ -231,15 +235,18 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        k: int = 10,
-        mode: Mode = "hybrid",
+        k: int | None = None,
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        level: Level = "texts",
+        level: Level | None = None,
         min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
+
+        What is left out of ``k``, ``mode`` and ``level`` is as ``configure`` set it for the space:
+        10, ``hybrid`` and ``texts`` where it did not.
 
         ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
@@ -270,11 +277,11 @@ class AsyncMemory:
         self,
         queries: Sequence[str],
         *,
-        k: int = 10,
-        mode: Mode = "hybrid",
+        k: int | None = None,
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        level: Level = "texts",
+        level: Level | None = None,
         min_confidence: float = 0.0,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
@@ -297,7 +304,7 @@ class AsyncMemory:
         query: str,
         *,
         budget: int = 1000,
-        mode: Mode = "hybrid",
+        mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
@@ -363,7 +370,7 @@ class AsyncMemory:
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         speaker: str | None = None,
@@ -372,7 +379,8 @@ class AsyncMemory:
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
-        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own.
+        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own;
+        by default that of ``configure``, which is ``auto`` where it was not set.
         ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
         message, of whom it then states facts; without one it is the user.
 
@@ -392,7 +400,7 @@ class AsyncMemory:
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         speaker: str | None = None,
@@ -410,7 +418,7 @@ class AsyncMemory:
         self,
         message: str,
         *,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy | None = None,
         source: str = "chat",
         budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
@@ -485,6 +493,66 @@ class AsyncMemory:
     def facts(self) -> AsyncFacts:
         """What was stated of people and things, and what later statements superseded."""
         return AsyncFacts(lambda: self._memory.facts)
+
+    async def configure(
+        self,
+        preset: str | None = None,
+        *,
+        fragment: str | None = None,
+        mode: Mode | None = None,
+        level: Level | None = None,
+        k: int | None = None,
+        policy: str | None = None,
+        wording: Wording | None = None,
+        noto: NotoPlace | None = None,
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
+        alike: str | None = None,
+        block_alpha: float | None = None,
+        unit: Unit | None = None,
+    ) -> SpaceSettings:
+        """Set what calls do that are not told otherwise, for this space; return all settings.
+
+        ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
+        ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
+        ``memochat``, ``codemem``, or as it was, ``default``. Other values come on top of it:
+
+        ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
+        ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
+        ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
+        chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
+        ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
+        cosine (``0.95``) or more than a share of all pairs of recorded ones (``99%``).
+        ``block_alpha``: the weight of the code relation in what it retrieves, 0 for BM25 alone.
+        ``unit``: of ``code.index``.
+
+        With nothing given, nothing is changed.
+
+        What the new settings derive otherwise is made again by ``settle()``: see
+        ``stats().outdated``. The tree is grown again when it is next used.
+
+        Raises UnknownName for a preset or policy that is not there, InputError for a bad value, or
+        a preset for content of another kind than the space holds; nothing is changed then.
+        """
+        return await asyncio.to_thread(
+            lambda: self._memory.configure(
+                preset,
+                fragment=fragment,
+                mode=mode,
+                level=level,
+                k=k,
+                policy=policy,
+                wording=wording,
+                noto=noto,
+                judge=judge,
+                detector=detector,
+                context=context,
+                alike=alike,
+                block_alpha=block_alpha,
+                unit=unit,
+            )
+        )
 
     async def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.

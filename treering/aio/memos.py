@@ -140,14 +140,15 @@ class AsyncMemos:
         progress: Progress | None = None,
         *,
         source: str | None = None,
-        wording: Wording = "plain",
+        wording: Wording | None = None,
         upgrade: bool = False,
     ) -> None:
         """Have the language model write the lines that are due, of all conversations or of one.
 
         Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
-        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
-        the paper's, as ``printed`` or with its slip ``mended``. ``upgrade`` also asks again about
+        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours,
+        ``plain``, or the paper's, as ``printed`` or with its slip ``mended``; by default as
+        ``Memory.configure`` set it. ``upgrade`` also asks again about
         lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
         stay queued.
         """

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from treering.records import Progress
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA, Method
-from treering.views.tree.shape import ROOT, Route, Settings
+from treering.views.tree.settings import Receiver, Route, Settings
+from treering.views.tree.shape import ROOT
 from treering.views.tree.threshold import Form
 from treering.views.tree.view import Format, Quality, TreeStats, TreeView
 
@@ -36,16 +37,27 @@ class AsyncTree:
         max_depth: int | None = None,
         form: Form | None = None,
         route: Route | None = None,
+        receiver: Receiver | None = None,
+        summary_tokens: int | None = None,
+        deeper_tokens: int | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
-        those of ``Threshold``: a lower base gives a deeper tree. ``route`` is that of
-        ``Settings``. All summaries become pending work. Raises InputError.
+        those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
+        ``summary_tokens`` and ``deeper_tokens`` are those of ``Settings``. All summaries become
+        pending work. Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
-                base=base, rate=rate, max_depth=max_depth, form=form, route=route
+                base=base,
+                rate=rate,
+                max_depth=max_depth,
+                form=form,
+                route=route,
+                receiver=receiver,
+                summary_tokens=summary_tokens,
+                deeper_tokens=deeper_tokens,
             )
         )
 

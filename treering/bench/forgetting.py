@@ -26,11 +26,11 @@ from typing import Any
 
 from treering.bench.read import json_lines
 from treering.bench.undone.fitting import Stage, fit, fitted, trained_on
-from treering.bench.undone.paper import conflicts
 from treering.bench.undone.trial import Laboratory, Trial, inputs
 from treering.errors import InputError
 from treering.views.code.guard.detector import Case, text_cases, verdict
 from treering.views.code.guard.evidence import Version
+from treering.views.code.guard.printed import conflicts
 from treering.views.code.guard.scorer import OF_RULES, Scorer
 from treering.views.code.guard.wording import read_instruction
 from treering.views.code.parse.parts import read_definition

@@ -93,6 +93,7 @@ def run_benchmark(
     limit: int | None = None,
     sample: int | None = None,
     summaries: LLM | None = None,
+    preset: str | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
@@ -100,7 +101,8 @@ def run_benchmark(
     ``limit`` takes the first questions that count, ``sample`` some of all of them. What ``results``
     already holds is not done again; a task with nothing left to do is not even remembered.
     ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
-    former are extracted.
+    former are extracted. ``preset`` is that of ``Memory.configure``: policies that do not say
+    otherwise, such as ``treering``, search as it says, and so many hits as it says.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.
@@ -113,7 +115,7 @@ def run_benchmark(
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, progress, done, total) as space:
+            with _remembered(task, embedder, summaries, preset, progress, done, total) as space:
                 for question, due in left:
                     for policy in due:
                         results.add(level.measure(policy, space, question))
@@ -171,12 +173,14 @@ def settings(
     budget: int | None,
     how: AnswerSettings | None,
     summaries: LLM | None = None,
+    preset: str | None = None,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
     if how is not None:
         chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
         chosen |= {"judge": how.judge.model} if how.judge else {}
+    chosen |= {"preset": preset} if preset else {}
     return chosen | ({"summaries": summaries.model} if summaries else {})
 
 
@@ -185,6 +189,7 @@ def _remembered(
     task: Task,
     embedder: Embedder,
     summaries: LLM | None,
+    preset: str | None,
     progress: Progress | None,
     done: int,
     total: int,
@@ -196,6 +201,8 @@ def _remembered(
         Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
         TaskSpace(memory, task, embedder) as space,
     ):
+        if preset is not None:
+            space.configure(preset)
         space.remember()
         yield space
 

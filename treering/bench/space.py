@@ -19,6 +19,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit, Kind
 from treering.views.fragments.build import embedded_text
+from treering.views.presets import preset_of
 
 DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
@@ -61,6 +62,7 @@ class TaskSpace:
         self._values: dict[str, Any] = {}
         self._quoted: dict[int, tuple[str, ...]] = {}
         self._opened = ExitStack()
+        self._depth = DEPTH
 
     def __enter__(self) -> Self:
         return self
@@ -80,6 +82,19 @@ class TaskSpace:
         value: T = self._values[name]
         return value
 
+    def configure(self, preset: str) -> None:
+        """Let the memory do as a preset says; called before anything is remembered.
+
+        Raises UnknownName, and InputError if the preset is for content of another kind.
+        """
+        kinds = preset_of(preset).kinds
+        if self.kind not in kinds:
+            raise InputError(
+                f"the preset {preset!r} is for {' and '.join(kinds)}, and this benchmark is of "
+                f"{self.kind}s"
+            )
+        self._depth = self._memory.configure(preset).k
+
     def remember(self) -> None:
         """Add every document of the task, one source each."""
         for document in self.task.documents:
@@ -94,11 +109,12 @@ class TaskSpace:
 
         Where it asks for summaries or memos, the memory has made them all before.
         """
-        if "level" in how:
+        if how.get("level", self._memory.configure().level) != "texts":
             self._summarise()
         if "topic" in how.get("relations", ()):
             self.once("memos", lambda _: self._memoise())
-        return [self._passage(hit) for hit in self._memory.search(question.text, k=DEPTH, **how)]
+        hits = self._memory.search(question.text, k=self._depth, **how)
+        return [self._passage(hit) for hit in hits]
 
     def scored(self, question: TaskQuestion) -> list[ScoredPassage]:
         """Every fragment with its raw scores for a question, in reading order.
@@ -106,7 +122,9 @@ class TaskSpace:
         Kept for the last question, which several baselines ask one after the other.
         """
         if self._last is None or self._last[0] != question:
-            hits = self._memory.search(question.text, k=self._fragments, relations=())
+            hits = self._memory.search(
+                question.text, k=self._fragments, mode="hybrid", relations=(), level="texts"
+            )
             in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
             self._last = question, in_order
         return self._last[1]

@@ -30,6 +30,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import open_llm
+from treering.views.presets import preset_of
 
 DEFAULT_BUDGET = 1000  # tokens of context for an answer
 RETRIEVAL = "retrieval"
@@ -54,6 +55,7 @@ class RunOptions:
     summaries: str | None = None
     sources: Path | None = None
     temperature: float | None = None
+    preset: str | None = None
     seed: int = 0
 
 
@@ -93,6 +95,8 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
         _refuse(f"{chosen.name} without --llm", budget=options.budget, **asked)
     budget = DEFAULT_BUDGET if options.budget is None else options.budget
     model = open_embedder(options.embedder)
+    if options.preset is not None:
+        preset_of(options.preset)  # raises before any model is opened
     with ExitStack() as opened:
         how = _answering(opened, chosen, options)
         level = answer_level(how, budget) if how else evidence_level()
@@ -100,7 +104,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
         writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(options.policies, options.seed, rater, writer)
-        decided = settings(level, model.name, budget, how, writer)
+        decided = settings(level, model.name, budget, how, writer, options.preset)
         path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
@@ -113,6 +117,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
             limit=options.limit,
             sample=options.sample,
             summaries=writer,
+            preset=options.preset,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -129,6 +134,7 @@ def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None
 def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
     asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
     policy = None if options.policies == (DEFAULT,) else options.policies
+    asked |= {"preset": options.preset}
     _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
     rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
@@ -152,7 +158,7 @@ def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown
 
 def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
-    _refuse(chosen.name, sample=options.sample, **asked)
+    _refuse(chosen.name, sample=options.sample, preset=options.preset, **asked)
     picking = code_policies(options.policies)
     beside = options.data if options.data.is_dir() else options.data.parent
     sources = options.sources or beside / SOURCES
@@ -180,7 +186,8 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
 
 def _replay(chosen: Replay, options: RunOptions) -> RunReport:
     unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
-    _refuse(chosen.name, sample=options.sample, summaries=options.summaries, **unused)
+    unused |= {"summaries": options.summaries, "preset": options.preset}
+    _refuse(chosen.name, sample=options.sample, **unused)
     header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
     figures = chosen.replay(options.data, options.policies, options.limit)
     head = _head(chosen, REPLAY, header)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 PolicyName = Literal["auto", "window", "fragments", "tree", "memo"]
-DEFAULT: Final[PolicyName] = "auto"

@@ -25,7 +25,7 @@ from treering.views.code.parse.delta import CodeStatement
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.rounds import story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
@@ -243,8 +243,16 @@ def generate(
         typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
     ],
     judge: Annotated[
-        JudgeName, typer.Option(help="What decides whether more code is to be shown.")
-    ] = "names",
+        JudgeName | None, typer.Option(help="What decides whether more code is to be shown.")
+    ] = None,
+    detector: Annotated[
+        DetectorName | None,
+        typer.Option(help="What tells what a draft undoes: ours, CodeMEM's rule, both, none."),
+    ] = None,
+    context: Annotated[
+        ContextName | None,
+        typer.Option(help="The context memory, or without its selector, or as first retrieved."),
+    ] = None,
     root: Root = None,
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
@@ -255,7 +263,12 @@ def generate(
                 "`treering code index FOLDER` shows it the rest"
             )
         result = memory.code.generate(
-            stdin.argument(instruction), definition=definition, root=root, judge=judge
+            stdin.argument(instruction),
+            definition=definition,
+            root=root,
+            judge=judge,
+            detector=detector,
+            context=context,
         )
     record = _plain(result.block) | {
         "regenerated": result.regenerated,

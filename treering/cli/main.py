@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import treering
-from treering.cli import agents, doctor, facts, recall, taking_in, upkeep
+from treering.cli import agents, configure, doctor, facts, recall, taking_in, upkeep
 from treering.cli.options import Globals, environment, spelled_out
 from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
@@ -22,7 +22,9 @@ _EPILOG = (
 
 
 class _Treering(Root):
-    apps = tuple(module.commands for module in (taking_in, recall, facts, upkeep, doctor, agents))
+    apps = tuple(
+        module.commands for module in (taking_in, recall, facts, upkeep, configure, doctor, agents)
+    )
 
 
 app = typer.Typer(

@@ -216,13 +216,13 @@ class RankingOptions:
     """How candidates are scored."""
 
     mode: Annotated[
-        Literal["hybrid", "lexical", "dense"],
+        Literal["hybrid", "lexical", "dense"] | None,
         typer.Option(
             help="How a text itself is scored: hybrid (words and meaning), lexical (BM25) or dense "
             "(cosine).",
             rich_help_panel=_RANKING,
         ),
-    ] = "hybrid"
+    ] = None
     relation: Annotated[
         list[str] | None,
         typer.Option(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from treering.chat import DEFAULT, PolicyName
+from treering.chat import PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
@@ -37,7 +37,7 @@ def search(
     query: Query,
     ranking: RankingOptions,
     where: Filters,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many hits.")] = 10,
+    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="How many hits.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
     ] = False,
@@ -45,8 +45,8 @@ def search(
         bool, typer.Option("--whole", help="Show the whole text of each hit, not the best lines.")
     ] = False,
     level: Annotated[
-        Level, typer.Option(help="Texts, summaries of the tree, or all among each other.")
-    ] = "texts",
+        Level | None, typer.Option(help="Texts, summaries of the tree, or all among each other.")
+    ] = None,
 ) -> None:
     """Find the fragments that answer a query best."""
     from treering.cli import snippets  # it counts terms, for which help need not wait
@@ -131,8 +131,8 @@ def chat(
     run: Run,
     source: Annotated[str, typer.Option(help="The conversation to go on with.")] = "chat",
     policy: Annotated[
-        PolicyName, typer.Option(help="What the model sees besides the message.")
-    ] = DEFAULT,
+        PolicyName | None, typer.Option(help="What the model sees besides the message.")
+    ] = None,
     budget: Prompt = 2000,
     speaker: Annotated[
         str | None,

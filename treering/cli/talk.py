@@ -38,7 +38,7 @@ class Talk:
     run: Run
     memory: Memory
     source: str
-    policy: PolicyName
+    policy: PolicyName | None
     budget: int
     speaker: str | None = None
     _last: ChatStream | None = field(default=None, init=False)

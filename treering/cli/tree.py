@@ -123,18 +123,38 @@ def replant(
     ] = None,
     max_depth: Annotated[int | None, typer.Option(min=1, help="Levels at most.")] = None,
     form: Annotated[
-        Literal["scaled", "printed"] | None,
-        typer.Option(help="The threshold of the paper's appendix, or that of its main text."),
+        Literal["scaled", "current", "printed"] | None,
+        typer.Option(
+            help="The threshold of the paper's appendix, by --max-depth or the depth that the "
+            "tree has by now, or that of the main text."
+        ),
     ] = None,
     route: Annotated[
         Literal["leaves", "content"] | None,
         typer.Option(help="Compare texts with the leaves below a summary, or with its own text."),
     ] = None,
+    receiver: Annotated[
+        Literal["merged", "kept"] | None,
+        typer.Option(help="Whether the node that gets a new leaf takes it into its own text."),
+    ] = None,
+    summary_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Tokens of a topmost summary; 0 for no limit.")
+    ] = None,
+    deeper_tokens: Annotated[
+        int | None, typer.Option(min=0, help="As many more for each level below.")
+    ] = None,
 ) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
         settings = memory.tree.replant(
-            base=base, rate=rate, max_depth=max_depth, form=form, route=route
+            base=base,
+            rate=rate,
+            max_depth=max_depth,
+            form=form,
+            route=route,
+            receiver=receiver,
+            summary_tokens=summary_tokens,
+            deeper_tokens=deeper_tokens,
         )
         pending = memory.tree.stats().pending
     run.out.emit(settings, f"{pending} summaries are pending; `treering settle` makes them")

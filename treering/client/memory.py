@@ -202,6 +202,7 @@ class RemoteMemory(Memory):
         refuse_options(origin, since, project)
         return self._connection.upload(Receipt, "/import", lines)
 
+    configure = calls.post(Memory.configure, "/configure")
     spaces = calls.get(Memory.spaces, "/spaces")
 
     def _begin_space(self, name: str, create: bool | None) -> None:

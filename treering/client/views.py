@@ -24,7 +24,7 @@ from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.rounds import Files
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.facts.view import FactView
 from treering.views.memos.record import Memo
@@ -192,11 +192,13 @@ class RemoteCode(CodeMemory):
         *,
         definition: str,
         root: str | Path | None = None,
-        judge: JudgeName = "names",
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
         budget: int = CONTEXT_BUDGET,
     ) -> GeneratedCode:
         wanted = {"instruction": instruction, "definition": definition} | _at(root)
-        wanted |= {"judge": judge, "budget": budget}
+        wanted |= {"judge": judge, "detector": detector, "context": context, "budget": budget}
         return self._connection.post(GeneratedCode, "/code/generate", wanted)
 
     @override

@@ -13,7 +13,8 @@ class Embedder(Protocol):
     """Turns texts into vectors. Must be usable from several threads at once.
 
     ``name`` identifies the model and how to open it again (see ``open_embedder``): vectors of two
-    embedders with equal names must be comparable.
+    embedders with equal names must be comparable. A model may say with an attribute ``reads`` how
+    many characters of a text it reads; longer fragments are then embedded in parts of so many.
     """
 
     @property

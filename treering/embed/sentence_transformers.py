@@ -16,6 +16,10 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of("sentence-transformers", "sentence-transformers") from missing
 
 
+READS_TOKENS = 256
+"""Of a model that does not say."""
+
+
 class SentenceTransformerEmbedder:
     """A model by name or folder. Models that know a ``query`` prompt get it for queries."""
 
@@ -28,6 +32,8 @@ class SentenceTransformerEmbedder:
             raise EmbeddingError(f"cannot load {model!r}: {error}") from error
         self._running = threading.Lock()  # a torch module is not safe to run from two threads
         self.name = f"sentence-transformers:{model}"
+        # A token has about four characters and a little; one that does not fit is not read.
+        self.reads = 4 * int(self._model.max_seq_length or READS_TOKENS)
 
     @property
     def dimension(self) -> int:

@@ -24,12 +24,11 @@ from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
-from treering.search.relations import settings as fitted
 from treering.text import check_text
+from treering.views import settings as space_settings
 from treering.views.erase import Eraser
 from treering.views.facts import store as facts
 from treering.views.memos import changes
-from treering.views.tree import planting
 
 log = logging.getLogger("treering")
 
@@ -135,8 +134,7 @@ class Intake:
         stream = iter(lines)
         header = exchange.read_header(stream)
         settings = header.settings
-        fitted.load(settings)  # refuses what a later search would stumble over
-        planting.load(settings)
+        space_settings.read(settings)  # refuses what a later search would stumble over
         plan = Plan(keeps=header.keeps, settings=settings)
         return self._take_in(_restored(stream, header.keeps), plan)
 

@@ -19,6 +19,9 @@ from treering.journal.dialect import Dialect
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
 
+Patch = tuple[int, bytes]
+"""Bytes of a value that are overwritten: where they begin in it, and what stands there then."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
@@ -55,6 +58,10 @@ class Reader(Protocol):
         """The first row of a query, or None."""
         ...
 
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
+        ...
+
     def tables(self) -> list[StoredTable]:
         """All tables by name, those of views of other packages among them."""
         ...
@@ -73,6 +80,13 @@ class Writer(Reader, Protocol):
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
+        ...
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """Overwrite parts of a large value where it stands; it keeps its size.
+
+        Raises JournalCorrupt if it is missing or too short.
+        """
         ...
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:

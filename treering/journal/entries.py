@@ -354,9 +354,14 @@ def after(cursor: str | None) -> int:
     return int(cursor)
 
 
-def matching(reader: Reader, space: int, condition: Filter) -> Iterator[int]:
-    """The sequence numbers of the entries that meet a filter."""
+def matching(
+    reader: Reader, space: int, condition: Filter, seqs: Collection[int] | None = None
+) -> Iterator[int]:
+    """The sequence numbers of the entries that meet a filter: of ``seqs``, or of all."""
     where, params = compile_filter(condition, reader.dialect)
+    if seqs is not None:
+        where += " AND e.seq IN (SELECT value FROM json_each(?))"
+        params = [*params, json.dumps(list(seqs))]
     rows = reader.rows(
         f"SELECT e.seq {stored.FROM} WHERE e.space = ?{where} ORDER BY e.seq",
         (space, *params),

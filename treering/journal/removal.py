@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from treering.journal import staged, storage
+from treering.journal import staged, storage, vector_blocks
 from treering.journal.contract import Reader, StoredTable, Writer
-from treering.journal.space import UNNAMED
+from treering.journal.space import UNNAMED, all_models
 
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     """Delete all rows of a space, by its number and its name; return how many went, by table."""
     storage.blank_space(writer, space)
+    for model in all_models(writer):
+        vector_blocks.drop(writer, space, model)
     _drop_staged(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
     writer.defer_references()

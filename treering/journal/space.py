@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from treering.errors import DimensionMismatch, UnknownName
-from treering.journal.contract import Database, Reader, Row, StoredTable, Value, Writer
+from treering.journal.contract import Database, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import Dialect
 
 NOWHERE = 0
@@ -125,6 +125,10 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.row(sql, params)
 
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """See ``Reader``."""
+        return self._reader.part(table, column, identity, start, size)
+
     @property
     def dialect(self) -> Dialect:
         """See ``Reader``."""
@@ -170,6 +174,10 @@ class SpaceWriter(SpaceReader):
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         self._writer.many(sql, params)
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """See ``Writer``."""
+        self._writer.patch(table, column, identity, patches)
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
@@ -264,6 +272,12 @@ def read_state(reader: Reader, name: str) -> SpaceState:
 def _model(columns: Row) -> EmbeddingModel | None:
     identity, name, dimension = columns
     return None if identity is None else EmbeddingModel(int(identity), str(name), int(dimension))
+
+
+def all_models(reader: Reader) -> list[EmbeddingModel]:
+    """The models of all spaces."""
+    rows = reader.rows("SELECT id, name, dimension FROM model ORDER BY id")
+    return [EmbeddingModel(int(row[0]), str(row[1]), int(row[2])) for row in rows]
 
 
 def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from treering import forks
 from treering.errors import (
@@ -26,7 +26,7 @@ from treering.errors import (
     JournalVersionError,
 )
 from treering.journal import failures, first_look, opened, scrub, storage, takeover
-from treering.journal.contract import ForeignKey, Reader, Row, StoredTable, Value, Writer
+from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, not_lockable, translated
 
@@ -72,6 +72,23 @@ class _Transaction:
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         with translated(self._path):
             self._connection.executemany(sql, params)
+
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, identity, readonly=True) as value,
+        ):
+            if value is None:
+                return b""
+            value.seek(min(start, len(value)))
+            return value.read(size)
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
+        ):
+            scrub.overwrite(value, patches)
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
@@ -120,11 +137,9 @@ class SqliteDatabase:
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._idle = threading.Condition()  # protects _connections, _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
-        self._writing = threading.RLock()  # threads queue here instead of polling the file
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
-        self._scrubs = scrub.ScrubQueue()
         _databases.add(self)
         try:
             with self._entered():
@@ -158,7 +173,7 @@ class SqliteDatabase:
     def write(self) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
-        with self._writing, self._entered():
+        with self._queues.writing, self._entered():
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
@@ -182,7 +197,7 @@ class SqliteDatabase:
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
-        return self._scrubs.erasing()
+        return self._queues.scrubs.erasing()
 
     def scrub(
         self,
@@ -196,7 +211,7 @@ class SqliteDatabase:
         A rewrite is done at once if the file is small, else if ``patient``.
         """
         self._take_lost_locks_again()
-        return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
+        return self._queues.scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
@@ -336,7 +351,7 @@ class SqliteDatabase:
         way; if one was, they are left as they are for ever, and the file is refused.
         """
         is_usable = forks.was_quiet() or not self._inside
-        self._writing, self._idle = threading.RLock(), threading.Condition()
+        self._idle = threading.Condition()
         self._inside.clear()
         if is_usable:
             self._drop_connections()
@@ -414,6 +429,7 @@ class SqliteDatabase:
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
+        self._queues = _queues_of(self._inode)
         with self._lockable() as inode:
             opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
@@ -455,9 +471,11 @@ class SqliteDatabase:
         """Move what a file of an older layout holds, and rewrite the file once."""
         with self.read() as reader:
             is_due = takeover.is_due(reader)
+            is_rewritten = takeover.needs_rewriting(reader)
         if is_due:
-            # What is dropped need not be zeroed: the rewritten file is without it.
-            with self._changed(foreign_keys="OFF", secure_delete="OFF"):
+            # A file that is rewritten then is without what is dropped, which need not be zeroed.
+            secure = "OFF" if is_rewritten else "ON"
+            with self._changed(foreign_keys="OFF", secure_delete=secure):
                 takeover.run(self, self.url)
             with self.read() as reader:
                 is_due = storage.is_rewrite_due(reader)
@@ -471,7 +489,7 @@ class SqliteDatabase:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy."""
         with self.write() as writer:
             storage.drop_blanked(writer)
-        with self._writing, self._entered():
+        with self._queues.writing, self._entered():
             self._ensure_in_place()
             with translated(self._path):
                 self._connection().execute("VACUUM")
@@ -481,7 +499,7 @@ class SqliteDatabase:
         deadline = time.monotonic() + wait_s
         while True:
             with (
-                self._writing,
+                self._queues.writing,
                 self._entered(),
                 self._changed(busy_timeout=scrub.WAIT_S * 1000),
                 translated(self._path),
@@ -510,6 +528,30 @@ class SqliteDatabase:
     def _files(self) -> list[Path]:
         names = (self._file, Path(f"{self._file}-wal"))
         return [file for file in names if file.is_file()]
+
+
+class _Queues:
+    """What all databases of one file share in a process: threads queue here, and do not poll it."""
+
+    def __init__(self) -> None:
+        self.scrubs = scrub.ScrubQueue()
+        self._begin()
+        forks.renew_in_child(self, _Queues._begin)
+
+    def _begin(self) -> None:
+        self.writing = threading.RLock()
+
+
+_queues: WeakValueDictionary[opened.Inode, _Queues] = WeakValueDictionary()
+_finding = threading.Lock()  # protects _queues
+
+
+def _queues_of(inode: opened.Inode) -> _Queues:
+    with _finding:
+        queues = _queues.get(inode)
+        if queues is None:
+            queues = _queues[inode] = _Queues()
+        return queues
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()

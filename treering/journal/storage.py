@@ -17,8 +17,9 @@ _USED: Final = {
     "body": "SELECT body FROM entry",
     "label": "SELECT name FROM source UNION SELECT path FROM source WHERE path IS NOT NULL"
     " UNION SELECT document FROM source WHERE document IS NOT NULL",
-    "term_list": "SELECT terms FROM fragment",
-    "vector_data": "SELECT id FROM vector",
+    "block_rows": "SELECT id FROM block",
+    "block_postings": "SELECT postings FROM block",
+    "vector_block_data": "SELECT id FROM vector_block",
     "intake_slice": "SELECT id FROM intake_slice WHERE NOT taken",
 }
 """The rows in use of each table whose rows are blanked instead of deleted."""
@@ -28,12 +29,13 @@ _OF_SPACE: Final = {
         ("text", "speaker", "role", "session", "metadata"),
         "SELECT body FROM entry WHERE space = ?",
     ),
-    "term_list": (("data",), "SELECT terms FROM fragment WHERE space = ?"),
-    "vector_data": (("data",), "SELECT id FROM vector WHERE space = ?"),
+    "block_rows": (("data",), "SELECT id FROM block WHERE space = ?"),
+    "block_postings": (("data",), "SELECT postings FROM block WHERE space = ?"),
 }
 """The columns of such a table that are blanked, and the rows that a space has in it."""
 
 _BLANKED: Final = "blanked"
+_VECTORS: Final = "vectors"
 _REWRITE: Final = "rewrite"
 
 
@@ -61,8 +63,17 @@ def drop_blanked(writer: Writer) -> None:
     """Delete the blanked rows; the file is to be rewritten then, as others may have moved."""
     for table, used in _USED.items():
         writer.execute(f"DELETE FROM {table} WHERE id NOT IN ({used})")
+    # One without a direction goes too: that it is all zeros is known from its scale.
+    writer.execute("DELETE FROM vector_data WHERE data = zeroblob(length(data))")
     _set(writer, _BLANKED, 0)
     set_rewrite_due(writer)
+
+
+def vector_numbers(writer: Writer, size: int) -> range:
+    """Numbers for new vectors, above all that were ever given away."""
+    last = _value(writer, _VECTORS)
+    _set(writer, _VECTORS, last + size)
+    return range(last + 1, last + size + 1)
 
 
 def queue_scrub(writer: Writer, space: int) -> None:

@@ -4,6 +4,9 @@ Until version 14 texts and vectors stood in rows that SQLite moves about, which 
 behind. Opening such a file moves what users wrote into tables whose rows stay where they are. A
 process that is interrupted leaves the rest to the next one that opens the file; nothing is embedded
 again. At the end the old rows are dropped, and the file is to be rewritten once.
+
+Until version 19 each fragment, its terms and its vector had rows of their own. They are put into
+blocks (``into_blocks``); the vectors themselves stay where they are.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import logging
 import time
 from typing import Final
 
-from treering.journal import labels, storage
+from treering.journal import into_blocks, labels, storage
 from treering.journal.contract import Database, Reader, Writer
 
 log = logging.getLogger("treering")
@@ -24,7 +27,19 @@ NEWS_S: Final = 5.0
 """Time between two messages of how far it has come."""
 
 _KEYS: Final = {"old_source": "id", "old_entry": "seq", "old_fragment": "id", "old_vector": "id"}
-"""The old tables, parents first, each with its key; a new table's name lacks the ``old_``."""
+"""The old tables, parents first, each with its key."""
+
+_NEW: Final = {
+    "old_source": "source",
+    "old_entry": "entry",
+    "old_fragment": "listed_fragment",
+    "old_vector": "listed_vector",
+    "listed_fragment": "fragment",
+}
+"""The tables that rows are moved to."""
+
+_LISTED: Final = ("listed_vector", "listed_fragment", "term_list")
+"""Tables of version 14 to 18, whose rows go into blocks."""
 
 _MOVES: Final = {
     "old_entry": (
@@ -35,20 +50,25 @@ _MOVES: Final = {
     ),
     "old_fragment": (
         "INSERT INTO term_list (id, data) SELECT id, terms FROM old_fragment",
-        "INSERT INTO fragment (id, space, entry, start, stop, terms)"
+        "INSERT INTO listed_fragment (id, space, entry, start, stop, terms)"
         " SELECT id, space, entry, start, stop, id FROM old_fragment",
     ),
     "old_vector": (
         "INSERT INTO vector_data (id, data) SELECT id, data FROM old_vector",
-        "INSERT INTO vector (id, model, space, fragment)"
+        "INSERT INTO listed_vector (id, model, space, fragment)"
         " SELECT id, model, space, fragment FROM old_vector",
     ),
 }
 
 
 def is_due(reader: Reader) -> bool:
-    """Whether rows of the old layout are left."""
-    return _has_old(reader)
+    """Whether rows of an old layout are left."""
+    return _has(reader, "old_entry") or _has(reader, "listed_fragment")
+
+
+def needs_rewriting(reader: Reader) -> bool:
+    """Whether the file is to be rewritten when the rows are moved."""
+    return _has(reader, "old_entry")
 
 
 def run(database: Database, name: str) -> None:
@@ -56,36 +76,67 @@ def run(database: Database, name: str) -> None:
 
     Raises JournalFull, JournalBusy, JournalCorrupt; what was moved before stays moved.
     """
-    last_news = time.monotonic()
-    for table, key in _KEYS.items():
+    with database.write() as writer:
+        if _drop_empty(writer):  # a new file: nothing is to be moved
+            return
+    news = _News(name)
+    for table, key in (*_KEYS.items(), ("listed_fragment", "id")):
         while True:
             with database.write() as writer:
-                if not _has_old(writer):  # another process has ended it
-                    return
+                if not _has(writer, table):  # another process has ended it, or it is not so old
+                    break
                 if not _move(writer, table, key):
+                    _end_of(writer, table)
                     break
                 percent = _percent(writer, table, key)
-            if time.monotonic() - last_news > NEWS_S:
-                last_news = time.monotonic()
-                log.warning(
-                    "%s is taken over: %s, %d %%", name, table.removeprefix("old_"), percent
-                )
-    with database.write() as writer:
-        if _has_old(writer):
-            has_rows = writer.row("SELECT 1 FROM old_source LIMIT 1") is not None
-            for table in reversed(_KEYS):
-                writer.execute(f"DROP TABLE {table}")
-            if has_rows:
-                storage.set_rewrite_due(writer)
+            news.tell(_NEW[table], percent)
 
 
-def _has_old(reader: Reader) -> bool:
-    return reader.row("SELECT 1 FROM sqlite_schema WHERE name = 'old_entry'") is not None
+class _News:
+    """Messages of how far a takeover has come, now and then."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._last = time.monotonic()
+
+    def tell(self, table: str, percent: int) -> None:
+        if time.monotonic() - self._last > NEWS_S:
+            self._last = time.monotonic()
+            log.warning(
+                "%s is taken over: %s, %d %%", self._name, table.removeprefix("listed_"), percent
+            )
+
+
+def _drop_empty(writer: Writer) -> bool:
+    """Drop the tables of old layouts if they hold nothing."""
+    tables = [table for table in (*reversed(_KEYS), *_LISTED) if _has(writer, table)]
+    if any(writer.row(f"SELECT 1 FROM {table} LIMIT 1") is not None for table in tables):
+        return False
+    for table in tables:
+        writer.execute(f"DROP TABLE {table}")
+    return True
+
+
+def _end_of(writer: Writer, table: str) -> None:
+    """Drop the tables of a layout once the last of them is moved."""
+    if table == "old_vector":
+        has_rows = writer.row("SELECT 1 FROM old_source LIMIT 1") is not None
+        for old in reversed(_KEYS):
+            writer.execute(f"DROP TABLE {old}")
+        if has_rows:
+            storage.set_rewrite_due(writer)
+    if table == "listed_fragment":
+        for listed in _LISTED:
+            writer.execute(f"DROP TABLE {listed}")
+
+
+def _has(reader: Reader, table: str) -> bool:
+    return reader.row("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)) is not None
 
 
 def _move(writer: Writer, table: str, key: str) -> bool:
     """Move the next rows of a table. False if none are left."""
-    first = _end(writer, table.removeprefix("old_"), key)
+    first = _end(writer, _NEW[table], key)
     bounds = writer.row(
         f"SELECT max({key}) FROM (SELECT {key} FROM {table} WHERE {key} > ?"
         f" ORDER BY {key} LIMIT {BATCH_ROWS})",
@@ -95,6 +146,8 @@ def _move(writer: Writer, table: str, key: str) -> bool:
         return False
     if table == "old_source":
         _move_sources(writer, first, int(bounds[0]))
+    elif table == "listed_fragment":
+        into_blocks.move(writer, first, int(bounds[0]))
     else:
         for statement in _MOVES[table]:
             writer.execute(f"{statement} WHERE {key} > ? AND {key} <= ?", (first, bounds[0]))
@@ -123,7 +176,7 @@ def _move_sources(writer: Writer, first: int, last: int) -> None:
 
 def _percent(reader: Reader, table: str, key: str) -> int:
     end = _end(reader, table, key)
-    return 100 * _end(reader, table.removeprefix("old_"), key) // end if end else 100
+    return 100 * _end(reader, _NEW[table], key) // end if end else 100
 
 
 def _end(reader: Reader, table: str, key: str) -> int:

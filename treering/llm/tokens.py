@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from itertools import accumulate
 
 _WEIGHTS: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile(r"[A-Za-z]+"), 1.1),  # a word with the space before it
@@ -26,6 +28,15 @@ _WEIGHTS: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"), 0.7),  # Chinese, Japanese, Korean
     (re.compile(r"[^\w\s\x00-\x7f]"), 1.5),  # combining vowels, emoji, typographic marks
 )
+
+
+def tokens_upto(text: str) -> Sequence[float]:
+    """The estimate for the text up to each of its characters, one more than there are."""
+    weights = [0.0] * len(text)
+    for shape, weight in _WEIGHTS:
+        for match in shape.finditer(text):
+            weights[match.start()] += weight
+    return [*accumulate(weights, initial=0.0)]
 
 
 def estimate_tokens(text: str) -> int:

@@ -163,8 +163,9 @@ def stop_words() -> frozenset[str]:
     Snowball's list. It keeps "may", a month; lists three times as long cost 1 to 2 points of
     recall.
     """
-    file = resources.files("treering.search").joinpath("stop_words.txt")
-    return frozenset(file.read_text("utf-8").split())
+    return frozenset(
+        resources.files("treering.search").joinpath("stop_words.txt").read_text("utf-8").split()
+    )
 
 
 def language_by_script(word: str, language: str) -> str:

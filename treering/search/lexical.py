@@ -19,7 +19,7 @@ from treering.search.terms import Terms
 K1 = 1.2
 B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
 MERGE_RATIO = 2  # a run is merged into one at most this much larger: O(log N) runs, O(N log N) work
-SEALED = 1 << 18
+SEALED = 1 << 17
 """Postings from which a run is merged no more: no single addition sorts more than some of these."""
 
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
@@ -48,12 +48,13 @@ class PostingRun:
     ) -> PostingRun:
         """Postings in any order, those of one term by row, as a run."""
         order = _argsort32(terms)
-        return cls._sorted(terms[order], rows[order], counts[order])
+        return cls.in_order(terms[order], rows[order], counts[order])
 
     @classmethod
-    def _sorted(
+    def in_order(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
     ) -> PostingRun:
+        """Postings that are sorted by term, and those of one term by row, as a run."""
         first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
         starts = np.append(first, len(terms)).astype(np.int64)
         return cls(terms[first], starts, rows, counts)
@@ -75,7 +76,7 @@ class PostingRun:
         """The postings of the rows that are ``alive``, under their new ``number``."""
         keep = alive[self.rows]
         rows = number[self.rows[keep]]
-        return self._sorted(self.flat_terms()[keep], rows, self.counts[keep])
+        return self.in_order(self.flat_terms()[keep], rows, self.counts[keep])
 
 
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
@@ -222,10 +223,10 @@ class Lexical:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
         counts: dict[int, int] = dict(text.tolist())
         norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
+        shared = query[np.isin(query[:, 0], text[:, 0]), 0]
         return sum(
-            self._looked_up(term)[0] * counts[term] * (K1 + 1) / (counts[term] + norm)
-            for term in query[:, 0].tolist()
-            if term in counts
+            idf * counts[term] * (K1 + 1) / (counts[term] + norm)
+            for term, (idf, _) in zip(shared.tolist(), self._looked_up(shared), strict=True)
         )
 
     def _average(self) -> float:
@@ -236,24 +237,28 @@ class Lexical:
         """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
         slot = int(self._slots(np.array([row]))[0])
         held = total = 0.0
-        for term in query[:, 0].tolist():
-            idf, places = self._looked_up(term)
+        for idf, places in self._looked_up(query[:, 0]):
             total += idf
             held += idf * any(_holds(rows, slot) for rows in places)
         return held / total if total else 0.0
 
-    def _looked_up(self, term: int) -> tuple[float, list[Slots]]:
-        """The idf of a term and the slots that hold it, kept for the other hits of a search."""
-        entry = self._terms_seen.get(term)
-        if entry is None:
-            asked = np.array([term], dtype=np.uint32)
-            places = [run.rows[run.postings(asked)[0]] for run in self._runs]
-            frequency = sum(self._frequency(rows) for rows in places)
-            entry = float(self._idf(frequency)), [rows for rows in places if len(rows)]
-            if len(self._terms_seen) >= TERMS_SEEN:
-                self._terms_seen.clear()
-            self._terms_seen[term] = entry
-        return entry
+    def _looked_up(self, terms: NDArray[np.uint32]) -> list[tuple[float, list[Slots]]]:
+        """The idf of terms and the slots that hold them, kept for the other hits of a search."""
+        looked_for = terms.tolist()
+        seen = [self._terms_seen.get(term) for term in looked_for]
+        entries = [entry for entry in seen if entry is not None]
+        if len(entries) == len(looked_for):
+            return entries
+        places: list[list[Slots]] = [[] for _ in looked_for]
+        for run in self._runs:
+            for of_term, where in zip(places, run.postings(terms), strict=True):
+                if where.stop > where.start:
+                    of_term.append(run.rows[where])
+        entries = [(float(self._idf(sum(map(self._frequency, rows)))), rows) for rows in places]
+        if len(self._terms_seen) >= TERMS_SEEN:
+            self._terms_seen.clear()
+        self._terms_seen.update(zip(looked_for, entries, strict=True))
+        return entries
 
     def _idf(self, frequency: int) -> np.float32:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""

@@ -183,9 +183,11 @@ class Searcher:
     ) -> Callable[[NDArray[np.int64]], Floats] | None:
         """What reads the vectors of rows as they were embedded; None if the snapshot has them."""
         model, matrix = snapshot.state.model, snapshot.items.vectors
+        numbers = snapshot.vector_number
         if model is None or not isinstance(matrix, VectorBlocks) or matrix.is_exact:
             return None
-        return lambda rows: self._corpus.exact(reader, model, snapshot.fragment[rows])
+        assert numbers is not None  # the database has vectors of eight bits together with them
+        return lambda rows: self._corpus.exact(reader, model, numbers[rows])
 
     def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
         """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""

@@ -35,6 +35,7 @@ class Snapshot:
     kinds: tuple[Kind, ...]  # those that occur
     version: int  # no two snapshots of this process share it
     state: SpaceState
+    vector_number: Codes | None = None  # by which ``exact`` finds the vectors; 0 for zeros
     change: RowChange | None = None  # how it came from an earlier one, if it did
     named: Labels | None = None  # codes in ``names`` of the sessions that have a name
     names: Names = field(default_factory=Names)
@@ -51,8 +52,8 @@ class FragmentSource(Protocol):
         """A read transaction and the fragments as of it; None while the space has none."""
         ...
 
-    def exact(self, reader: SpaceReader, model: EmbeddingModel, fragments: Codes) -> Floats:
-        """The vectors of fragments as they were embedded; zeros for one that has none."""
+    def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
+        """Vectors by their numbers, as they were embedded; zeros for number 0."""
         ...
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:

@@ -44,24 +44,31 @@ class Block:
             return rows
         return restored(rows, self.scale[which])
 
+    def between(self, start: int, stop: int) -> Block:
+        """Some rows that follow each other; they share their room with this block's."""
+        scale = None if self.scale is None else self.scale[start:stop]
+        return Block(self.rows[start:stop], scale)
+
     def without(self, gone: Codes) -> Block:
         """This block without some rows, which ascend."""
         scale = None if self.scale is None else without(self.scale, gone)
         return Block(without(self.rows, gone), scale)
 
-    def placed(self, places: Codes, vectors: Floats) -> Block:
+    def placed(self, places: Codes, vectors: Block) -> Block:
         """This block with other vectors at some places."""
         scale = None if self.scale is None else self.scale.copy()
         block = Block(self.rows.copy(), scale)
         block.put(places, vectors)
         return block
 
-    def put(self, places: Codes, vectors: Floats) -> None:
+    def put(self, places: Codes | slice, vectors: Block) -> None:
         """Write vectors at some places, which nobody may have read yet."""
         if self.scale is None:
-            self.rows[places] = vectors
+            self.rows[places] = vectors.floats()
+        elif vectors.scale is None:
+            self.rows[places], self.scale[places] = quantised(vectors.rows)
         else:
-            self.rows[places], self.scale[places] = quantised(vectors)
+            self.rows[places], self.scale[places] = vectors.rows, vectors.scale
 
 
 class VectorBlocks:

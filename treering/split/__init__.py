@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from treering.records import Kind
 from treering.split.lines import windows
-from treering.split.text import Span, spans
+from treering.split.size import FragmentSize, Lengths
+from treering.split.text import MAX_FRAGMENT_CHARS, Span, spans
 
-__all__ = ["SPLIT_VERSION", "Span", "split"]
+__all__ = ["SPLIT_VERSION", "FragmentSize", "Lengths", "Span", "split"]
 
 SPLIT_VERSION = 1
 """Raised with every change of where texts are cut: what was cut otherwise is then cut anew."""
 
 
-def split(text: str, kind: Kind) -> list[Span]:
-    """The fragments of an entry as character spans; white space alone makes no fragment."""
-    cuts = windows(text) if kind == "code" else spans(text)
+def split(
+    text: str, kind: Kind, limit: int = MAX_FRAGMENT_CHARS, lengths: Lengths | None = None
+) -> list[Span]:
+    """The fragments of an entry as character spans; white space alone makes no fragment.
+
+    ``limit`` is in characters, or in what ``lengths`` counts. Code has windows of lines.
+    """
+    upto = None if lengths is None else lengths(text)
+    cuts = windows(text) if kind == "code" else spans(text, limit, upto)
     return [(start, stop) for start, stop in cuts if not text[start:stop].isspace()]

@@ -6,7 +6,8 @@ Fragments are spans: they cover the text without gap or overlap, so joined they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 Span = tuple[int, int]
 
@@ -20,15 +21,19 @@ _WORD = re.compile(r"\s+")
 _BORDERS = (_PARAGRAPH, _SENTENCE, _WORD)
 
 
-def spans(text: str, limit: int = MAX_FRAGMENT_CHARS) -> list[Span]:
+def spans(
+    text: str, limit: int = MAX_FRAGMENT_CHARS, upto: Sequence[float] | None = None
+) -> list[Span]:
     """Cut a text into spans of at most ``limit`` characters, at the most natural places.
 
     A paragraph that fits is never cut; one that does not is cut between sentences, a sentence
-    between words, a word (or a line without spaces) anywhere.
+    between words, a word (or a line without spaces) anywhere. ``upto`` gives lengths in something
+    else than characters: that of the text up to each character.
     """
-    if len(text) <= limit:
+    lengths = range(len(text) + 1) if upto is None else upto
+    if lengths[-1] <= limit:
         return [(0, len(text))] if text else []
-    return list(_cut(text, 0, len(text), limit, level=0))
+    return list(_cut(text, (0, len(text)), limit, lengths, level=0))
 
 
 def sentences(text: str) -> list[str]:
@@ -37,25 +42,34 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in pieces if sentence]
 
 
-def _cut(text: str, start: int, stop: int, limit: int, level: int) -> Iterator[Span]:
+def _cut(text: str, span: Span, limit: int, upto: Sequence[float], level: int) -> Iterator[Span]:
     """Merge the pieces of one level while they fit; cut a piece that does not a level deeper."""
+    start, stop = span
     if level == len(_BORDERS):
-        yield from ((at, min(at + limit, stop)) for at in range(start, stop, limit))
+        yield from _anywhere(start, stop, limit, upto)
         return
     open_from = start
     for piece_start, piece_stop in _pieces(text, start, stop, _BORDERS[level]):
-        if piece_stop - open_from <= limit:
+        if upto[piece_stop] - upto[open_from] <= limit:
             continue
         if piece_start > open_from:
             yield (open_from, piece_start)
         open_from = piece_start
-        if piece_stop - piece_start > limit:
+        if upto[piece_stop] - upto[piece_start] > limit:
             # The last part stays open: the next piece may still fit behind it.
-            *whole, last = _cut(text, piece_start, piece_stop, limit, level + 1)
+            *whole, last = _cut(text, (piece_start, piece_stop), limit, upto, level + 1)
             yield from whole
             open_from = last[0]
     if open_from < stop:
         yield (open_from, stop)
+
+
+def _anywhere(start: int, stop: int, limit: int, upto: Sequence[float]) -> Iterator[Span]:
+    """As long spans as fit, of one character at least."""
+    while start < stop:
+        end = bisect_right(upto, upto[start] + limit, start + 1, stop + 1) - 1
+        yield (start, max(end, start + 1))
+        start = max(end, start + 1)
 
 
 def _pieces(text: str, start: int, stop: int, border: re.Pattern[str]) -> Iterator[Span]:

@@ -275,8 +275,6 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
 
     Raises UnknownName for an id that is not there.
     """
-    seqs = list(entries.matching(reader, reader.id, condition))
-    if not entry_ids:
-        return seqs
     named = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
-    return [seq for seq in seqs if seq in named]
+    among = named if entry_ids else None  # what is named must not cost reading all there are
+    return list(entries.matching(reader, reader.id, condition, among))

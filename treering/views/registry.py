@@ -29,7 +29,7 @@ from treering.journal import entries, ledger, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.plugins import plugins
-from treering.records import Entry, Filter, Hit, Progress, Stats
+from treering.records import Entry, Filter, Hit, Level, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
@@ -38,6 +38,7 @@ from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.registry import Chosen, Named, Plan, plan
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
+from treering.views import presets, settings
 from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
 from treering.views.contract import Resources, View, ViewFactory, attributed
@@ -52,6 +53,8 @@ from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
 from treering.views.rebuild import rebuild
+from treering.views.settings import SpaceSettings
+from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
 from treering.views.tree.search import with_tree
 from treering.views.tree.view import TreeView
@@ -193,18 +196,30 @@ class Views:
         self._index(fresh)
 
     def catch_up_and_plan(
-        self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False
-    ) -> Plan:
-        """``catch_up`` and ``plan`` in one read transaction. Raises UnknownName."""
+        self,
+        relations: Chosen | None,
+        alpha: Alpha | None,
+        *,
+        level: Level | None = "texts",
+        mixed: bool = False,
+    ) -> tuple[Plan, SpaceSettings]:
+        """``catch_up`` and ``plan`` in one read transaction, with the settings of the space.
+
+        The tree relation is among the defaults where the ``level`` has summaries, or passages are
+        of ``mixed`` altitudes. A level of None is that of the settings. Raises UnknownName.
+        """
         with self._space.read() as reader:
             reader.ensure_there()
-            fresh, defaults = self._fresh(reader), self._defaults(reader)
+            stored = ledger.settings(reader, reader.id)
+            fresh, defaults = self._fresh(reader), fitted.load(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
         if expired:
             self.erase_expired()
         self._index(fresh)
-        return self._plan(defaults, relations, alpha, tree=tree)
+        now = settings.choices_of(stored)
+        tree = mixed or (level or now.level) != "texts"
+        return self._plan(defaults, relations, alpha, tree=tree), now
 
     def erase_expired(self) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
@@ -354,7 +369,8 @@ class Views:
     def _plan(
         self, defaults: Plan, relations: Chosen | None, alpha: Alpha | None, *, tree: bool
     ) -> Plan:
-        if relations is None and tree:
+        # Settings without any relation, as a preset may give them, get none of the tree either.
+        if relations is None and tree and any(defaults.values()):
             defaults = with_tree(defaults, self.tree._relation())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(chosen) for chosen in relations]
@@ -382,6 +398,29 @@ class Views:
             before = ledger.settings(writer, writer.id)
             ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
         return reports
+
+    def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
+        """The settings of the space, changed if anything is given. What is derived otherwise by
+        the new ones is made again by the next ``settle``; the tree grows again when it is used.
+
+        Raises UnknownName, InputError; nothing is changed then.
+        """
+        given = {name: value for name, value in choices.items() if value is not None}
+        with self._space.read() as reader:
+            stored = ledger.settings(reader, reader.id)
+        if preset is None and not given:
+            return presets.read(stored)
+        presets.configured(stored, preset, given)  # raises before a space is begun
+        with self._space.write() as writer:
+            if preset is not None:
+                presets.check_fit(preset, writer, writer.id)
+            stored = ledger.settings(writer, writer.id)
+            changed = presets.configured(stored, preset, given)
+            before, after = presets.read(stored), presets.read(changed)
+            ledger.save_settings(writer, writer.id, changed)
+            if before.tree != after.tree:
+                tree_store.fell(writer, writer.id)
+        return after
 
     # ------------------------------------------------------------------ inside
 
@@ -447,8 +486,8 @@ class Views:
             )
         if other := ", ".join(name for name in due if name not in begun):
             log.warning(
-                "another version of treering derived %s of space %r; settle() or `treering "
-                "rebuild` derives it again",
+                "another version of treering derived %s of space %r, or other settings did; "
+                "settle() or `treering rebuild` derives it again",
                 other,
                 self._space.name,
             )

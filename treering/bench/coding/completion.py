@@ -70,11 +70,14 @@ def complete(
     budget: int,
     count_tokens: Callable[[str], int],
     steps: int = 1,
+    prediction: str = "",
 ) -> str:
-    """RepoCoder: retrieve and generate ``steps`` times, each step with the last answer's lines."""
+    """RepoCoder: retrieve and generate ``steps`` times, each step with the last answer's lines.
+
+    ``prediction`` is what the first query ends with: the oracle's is the true code.
+    """
     if steps < 1:
         raise InputError(f"steps is {steps}; it must be at least 1")
-    prediction = ""
     for _ in range(steps):
         hits = retrieve(query_of(prefix, prediction))[:FRAGMENTS]
         prediction = model(completion_prompt(hits, prefix, budget, count_tokens))

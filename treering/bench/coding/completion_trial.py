@@ -1,22 +1,25 @@
-"""RepoEval with a language model: does what is retrieved help to write the body that stood there?
+"""RepoEval with a language model: does what is retrieved help to write the code that stood there?
 
 The prompt is RepoCoder's (FragRel's prompt 2) within a budget of tokens, the fragments are windows
-of 20 lines; ``file`` has no fragments, ``bm25`` has FragRel's baseline, ``relation`` adds the code
-relation. The tasks are taken at even steps from those whose code is found in the sources, a folder
-for each project. EM and edit similarity compare the true body with as many of the reply's first
-lines.
+of 20 lines. ``file`` has no fragments, ``bm25`` has FragRel's baseline, ``relation`` adds the code
+relation; with ``+second`` they are retrieved once more by what was written (RepoCoder's second
+step), with ``+oracle`` by the true code. Tasks of bodies are RepoEval's, taken at even steps from
+those whose code is found in the sources; tasks of lines and API calls are drawn from the sources
+themselves (``line_tasks``). EM and edit similarity compare the true code with as many of the
+reply's first lines.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from treering.bench.coding.completion import FRAGMENTS, completion_prompt
+from treering.bench.coding.completion import FRAGMENTS, complete
+from treering.bench.coding.line_tasks import TaskLevel
 from treering.bench.coding.sources import Projects
 from treering.bench.coding.task import CodeTask, OmittedTask
 from treering.bench.metrics.answers import edit_similarity
@@ -28,15 +31,48 @@ from treering.llm.contract import LLM, Message
 from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex
 from treering.views.code.write.generate import code_of
 
-ASKED = (
-    "Continue this file with the body of its last function. Reply with the body's code only, "
-    "indented as it stands in the file."
-)
-MAX_TOKENS = 256
+ASKED: Mapping[TaskLevel, str] = {
+    "body": "Continue this file with the body of its last function. Reply with the body's code "
+    "only, indented as it stands in the file.",
+    "line": "Continue this file with its next line. Reply with that line of code only.",
+    "api": "Continue this file with its next line. Reply with that line of code only.",
+}
+"""What a chat model is told; a base model just goes on."""
+MAX_TOKENS: Mapping[TaskLevel, int] = {"body": 256, "line": 100, "api": 100}
 SHOWN_LINES = 40
 """Lines before the hole that the prompt shows whatever is retrieved."""
-WAYS: dict[str, float | None] = {"file": None, "bm25": 0.0, "relation": ALPHA}
-"""The weight of the code relation; None without fragments."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionWay:
+    """How fragments are retrieved; ``alpha`` weighs the code relation, None for no fragments."""
+
+    alpha: float | None = None
+    steps: int = 1
+    oracle: bool = False
+
+
+WAYS: Mapping[str, CompletionWay] = {
+    "file": CompletionWay(),
+    "bm25": CompletionWay(0.0),
+    "relation": CompletionWay(ALPHA),
+    "bm25+second": CompletionWay(0.0, steps=2),
+    "relation+second": CompletionWay(ALPHA, steps=2),
+    "bm25+oracle": CompletionWay(0.0, oracle=True),
+    "relation+oracle": CompletionWay(ALPHA, oracle=True),
+}
+DEFAULT_WAYS = ("file", "bm25", "relation")
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionSetup:
+    """What every task is written with. ``raw`` is for a base model: it is told nothing."""
+
+    llm: LLM
+    budget: int
+    ways: Sequence[str] = DEFAULT_WAYS
+    level: TaskLevel = "body"
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +95,9 @@ def sample(data: Path, sources: Path, tasks: int) -> Iterator[tuple[CodeTask, st
         yield task, prefix, body
 
 
-def retrieved(index: CodeIndex, task: CodeTask, alpha: float) -> list[CodeHit]:
+def retrieved(index: CodeIndex, task: CodeTask, alpha: float, query: str) -> list[CodeHit]:
     """The best fragments, without those that the prompt holds anyway just before the hole."""
-    hits = index.search(task.query, k=2 * FRAGMENTS, alpha=alpha)
+    hits = index.search(query, k=2 * FRAGMENTS, alpha=alpha)
     elsewhere = [hit for hit in hits if hit.path != task.path
                  or not task.line - SHOWN_LINES <= hit.last_line
                  or hit.first_line > task.line]  # fmt: skip
@@ -80,8 +116,7 @@ def score(reply: str, body: str, tokens: int) -> CompletionScore:
 def measure(
     tasks: Sequence[tuple[CodeTask, str, str]],
     projects: Projects,
-    llm: LLM,
-    budget: int,
+    setup: CompletionSetup,
     progress: Progress,
 ) -> dict[str, list[CompletionScore]]:
     """Every way on every task; a task counts when all its ways are done.
@@ -89,12 +124,12 @@ def measure(
     A model whose time is up ends the measurement.
     """
     scores: dict[str, list[CompletionScore]] = defaultdict(list)
-    for done, (task, prefix, body) in enumerate(tasks, 1):
+    for done, (task, prefix, truth) in enumerate(tasks, 1):
         try:
             with projects.with_hole(task) as index:
                 of_task = {
-                    way: _completed(index, task, prefix, body, alpha, llm, budget)
-                    for way, alpha in WAYS.items()
+                    way: _completed(index, task, prefix, truth, WAYS[way], setup)
+                    for way in setup.ways
                 }
         except LLMUnavailable:
             break
@@ -108,16 +143,41 @@ def _completed(
     index: CodeIndex,
     task: CodeTask,
     prefix: str,
-    body: str,
-    alpha: float | None,
-    llm: LLM,
-    budget: int,
+    truth: str,
+    way: CompletionWay,
+    setup: CompletionSetup,
 ) -> CompletionScore:
-    hits = [] if alpha is None else retrieved(index, task, alpha)
-    prompt = completion_prompt(hits, prefix, budget, llm.count_tokens)
-    asked = [Message("system", ASKED), Message("user", prompt)]
-    reply = llm.complete(asked, max_tokens=MAX_TOKENS, temperature=0.0)
-    return score(code_of(reply.text), body, reply.usage.prompt_tokens)
+    """One task, one way. ``tokens`` are those of the last prompt."""
+    tokens = 0
+
+    def retrieve(query: str) -> Sequence[CodeHit]:
+        return [] if way.alpha is None else retrieved(index, task, way.alpha, query)
+
+    def write(prompt: str) -> str:
+        nonlocal tokens
+        reply = setup.llm.complete(
+            _messages(prompt, setup),
+            max_tokens=MAX_TOKENS[setup.level],
+            temperature=0.0,
+        )
+        tokens = reply.usage.prompt_tokens
+        return reply.text if setup.raw else code_of(reply.text)
+
+    written = complete(
+        prefix,
+        retrieve,
+        write,
+        budget=setup.budget,
+        count_tokens=setup.llm.count_tokens,
+        steps=way.steps,
+        prediction=truth if way.oracle else "",
+    )
+    return score(written, truth, tokens)
+
+
+def _messages(prompt: str, setup: CompletionSetup) -> list[Message]:
+    told = [] if setup.raw else [Message("system", ASKED[setup.level])]
+    return [*told, Message("user", prompt)]
 
 
 def figures(scores: dict[str, list[CompletionScore]]) -> dict[str, Any]:

@@ -1,13 +1,18 @@
 """CodeIF-Bench L-2 with a language model: whole conversation against code memory.
 
-``full`` shows the model the whole conversation, ``memory`` is ``memory.code.generate``; both get
-the same blocks of the repository for the first instruction. After every round the unit tests of
-all instructions so far are run in a process of its own: IA is the share of rounds whose own test
-passes, CA the mean share of all tests so far, IFR the share of tests passed before that fail now,
-pass@1 the share of dialogues that end with all of them passing. Recall and precision are of the
-gold dependencies among the blocks of the repository whose code each round was shown.
+``full`` shows the model the whole conversation, ``memory`` is ``memory.code.generate`` as it is,
+``codemem`` the same as its paper prints it, and ``codemem-ctxmem``, ``-ctxast``, ``-sessast`` that
+without a part (5.2); all get the same blocks of the repository for the first instruction. After
+every round the unit tests of all instructions so far are run in a process of its own: IA is the
+share of rounds whose own test passes, CA the mean share of all tests so far, IFR the share of tests
+passed before that fail now, pass@1 the share of dialogues that end with all of them passing. Recall
+and precision are of the gold dependencies among the blocks of the repository whose code each round
+was shown.
 Tests that need fixtures which the data does not hold are left out, and so are dialogues whose
 project cannot be imported here; both are counted.
+
+With feedback it is the protocol of CoderEval (4.1): the first instruction alone, and after each
+round whose tests fail the sentence ``FEEDBACK``; what counts is the share solved by each round.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
@@ -109,6 +115,8 @@ class PlayedDialogue:
 
     outcomes: list[list[bool]] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    parts: dict[str, str] = field(default_factory=dict)
+    """The judge, detector and context memory of code memory; empty for others."""
     context: list[tuple[float, float] | None] = field(default_factory=list)
     """Recall and precision of gold dependencies among the blocks shown; None where there are no
     dependencies, or no reply."""
@@ -211,8 +219,9 @@ def full_conversation(memory: Memory, llm: LLM, dialogue: CodingDialogue) -> Wri
     return write
 
 
-def code_memory(memory: Memory, _llm: LLM, dialogue: CodingDialogue) -> Write:
-    """``memory.code.generate``."""
+def code_memory(memory: Memory, _llm: LLM, dialogue: CodingDialogue, **parts: str) -> Write:
+    """``memory.code.generate``; ``parts`` are arguments of ``memory.configure``."""
+    memory.configure(**parts)  # type: ignore[arg-type]
 
     def write(instruction: str) -> WrittenRound:
         generated = memory.code.generate(
@@ -226,13 +235,34 @@ def code_memory(memory: Memory, _llm: LLM, dialogue: CodingDialogue) -> Write:
 WAYS: dict[str, Callable[[Memory, LLM, CodingDialogue], Write]] = {
     "full": full_conversation,
     "memory": code_memory,
+    "codemem": partial(code_memory, preset="codemem"),
+    "codemem-ctxmem": partial(code_memory, preset="codemem", context="static"),
+    "codemem-ctxast": partial(code_memory, preset="codemem", context="added"),
+    "codemem-sessast": partial(code_memory, preset="codemem", detector="none"),
 }
+DEFAULT_WAYS = ("full", "memory")
+
+FEEDBACK = "Your answer is incorrect. Please regenerate."
+"""What the user says of code that fails (CodeMEM, appendix C)."""
+
+
+def with_feedback(dialogue: CodingDialogue, rounds: int) -> CodingDialogue:
+    """The first instruction of a dialogue, and feedback in all rounds after it."""
+    asked = (dialogue.instructions[0], *[FEEDBACK] * (rounds - 1))
+    return replace(dialogue, instructions=asked, tests=(dialogue.tests[0],) * rounds)
 
 
 def play_dialogue(
-    sources: ProjectSources, dialogue: CodingDialogue, llm: LLM, way: str, rounds: int
+    sources: ProjectSources,
+    dialogue: CodingDialogue,
+    llm: LLM,
+    way: str,
+    rounds: int,
+    *,
+    until_solved: bool = False,
 ) -> PlayedDialogue:
-    """One dialogue. Raises LLMUnavailable, also when the model's time is up."""
+    """One dialogue, or its rounds ``until_solved``. Raises LLMUnavailable, also when the model's
+    time is up."""
     played = PlayedDialogue()
     with tempfile.TemporaryDirectory(prefix="treering-bench-") as folder:
         root = Path(folder) / dialogue.project
@@ -241,6 +271,11 @@ def play_dialogue(
         with Memory.open(Path(folder) / "memory.db", llm=llm) as memory:
             memory.code.index(root)
             write = WAYS[way](memory, llm, dialogue)
+            if way != "full":
+                now = memory.configure()
+                played.parts |= {
+                    "judge": now.judge, "detector": now.detector, "context": now.context
+                }  # fmt: skip
             for at, instruction in enumerate(dialogue.instructions[:rounds]):
                 context = None
                 try:
@@ -252,6 +287,8 @@ def play_dialogue(
                 played.outcomes.append(_passed(sources, dialogue, text, at + 1))
                 played.tokens.append(tokens)
                 played.context.append(context)
+                if until_solved and all(played.outcomes[-1]):
+                    break
     return played
 
 
@@ -291,6 +328,7 @@ def report(played: Sequence[PlayedDialogue]) -> dict[str, Any]:
     passed = [all(rounds.outcomes[-1]) for rounds in played]
     return {
         "dialogues": len(played),
+        **played[0].parts,
         "rounds": len(figures),
         "IA": round(fmean(figure.ia for figure in figures), 4),
         "CA": round(fmean(figure.ca for figure in figures), 4),
@@ -302,12 +340,30 @@ def report(played: Sequence[PlayedDialogue]) -> dict[str, Any]:
     }
 
 
+def feedback_report(played: Sequence[PlayedDialogue], rounds: int) -> dict[str, Any]:
+    """The share of tasks that are solved by each round (Pass@1)."""
+    solved = [len(task.outcomes) if all(task.outcomes[-1]) else None for task in played]
+    by_round = [
+        sum(at is not None and at <= number for at in solved) / len(solved)
+        for number in range(1, rounds + 1)
+    ]
+    return {
+        "tasks": len(played),
+        **played[0].parts,
+        "pass@1 by round": [round(share, 4) for share in by_round],
+        "prompt tokens a round": round(fmean(t for task in played for t in task.tokens)),
+    }
+
+
 def session_figures(
     sources: ProjectSources,
     ready: Sequence[CodingDialogue],
     llm: LLM,
     rounds: int,
     progress: Progress,
+    ways: Sequence[str] = DEFAULT_WAYS,
+    *,
+    feedback: bool = False,
 ) -> dict[str, Any]:
     """What came of dialogues, by way; those that were cut short by the model's time do not count.
 
@@ -315,13 +371,18 @@ def session_figures(
     """
     if not ready:
         raise InputError("no dialogue can be run here: its project, or what that needs, is missing")
-    played: dict[str, list[PlayedDialogue]] = {way: [] for way in WAYS}
+    played: dict[str, list[PlayedDialogue]] = {way: [] for way in ways}
     for done, dialogue in enumerate(ready, 1):
+        asked = with_feedback(dialogue, rounds) if feedback else dialogue
         try:
-            both = {way: play_dialogue(sources, dialogue, llm, way, rounds) for way in WAYS}
+            every = {
+                way: play_dialogue(sources, asked, llm, way, rounds, until_solved=feedback)
+                for way in ways
+            }
         except LLMUnavailable:
             break
-        for way, of_dialogue in both.items():
+        for way, of_dialogue in every.items():
             played[way].append(of_dialogue)
         progress(done, len(ready), dialogue.qualified)
-    return {way: report(of_way) for way, of_way in played.items() if of_way}
+    summarise = partial(feedback_report, rounds=rounds) if feedback else report
+    return {way: summarise(of_way) for way, of_way in played.items() if of_way}

@@ -65,7 +65,7 @@ class Projects:
 
     def _index(self, project: str) -> CodeIndex:
         if project not in self._indexes:
-            files = _files(self._sources / project)
+            files = project_files(self._sources / project)
             indexed = {file.path: self._indexed(file.path, file.text) for file in files}
             self._indexes[project] = CodeIndex(self._unit)
             self._indexes[project].update(indexed)
@@ -83,10 +83,10 @@ class Projects:
 @cache
 def defined_names(sources: Path, project: str) -> frozenset[str]:
     """The names that the files of a project define."""
-    return frozenset().union(*(definitions(file.text) for file in _files(sources / project)))
+    return frozenset().union(*(definitions(file.text) for file in project_files(sources / project)))
 
 
-def _files(root: Path) -> Iterator[SourceFile]:
+def project_files(root: Path) -> Iterator[SourceFile]:
     """The Python files of a project without its tests."""
     for file in scan(root):
         if isinstance(file, Skipped) or _TESTS.search(file.path):

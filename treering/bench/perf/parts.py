@@ -37,7 +37,8 @@ from treering.search.snapshot import Snapshot
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.source_files import SourceFile, scan
-from treering.views.tree.shape import Settings, Tree
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import Tree
 from treering.views.tree.threshold import Threshold
 
 DIMENSION = 384  # of the bundled model

@@ -19,8 +19,8 @@ from treering.bench.metrics.evidence import RetrievedPassage
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.space import DEPTH, ScoredPassage, TaskSpace
 from treering.bench.task import TaskQuestion
-from treering.views.tree.aggregate import SUMMARY_TOKENS
 from treering.views.tree.extract import central_sentences
+from treering.views.tree.settings import SUMMARY_TOKENS
 
 CLUSTER = 7  # texts a cluster, as RAPTOR's trees have
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from treering.bench.perf.parts import mixture
 from treering.bench.plots import legend_beside, save
-from treering.views.tree.shape import ROOT, Settings, Tree
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.threshold import Threshold
 
 if TYPE_CHECKING:

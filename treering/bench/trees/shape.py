@@ -20,13 +20,13 @@ from treering.bench.read import json_items, json_lines, only_file
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
-from treering.views.tree.aggregate import SUMMARY_TOKENS
 from treering.views.tree.diagnose import depths, odd_one_out, shape
 from treering.views.tree.extract import central_sentences
 from treering.views.tree.family import direction
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import revenue, separation
-from treering.views.tree.shape import Insertion, Route, Settings, Tree
+from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
+from treering.views.tree.shape import Insertion, Tree
 from treering.views.tree.threshold import Threshold
 
 BASES = (0.1, 0.4, 0.8)

@@ -25,7 +25,7 @@ from treering.errors import InputError
 from treering.llm.contract import Message
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.memory import Memory
-from treering.views.tree.aggregate import SUMMARY_TOKENS
+from treering.views.tree.settings import SUMMARY_TOKENS
 from treering.views.tree.settle import CALLS_IN_FLIGHT
 
 SUMMARY_CHARS = 4 * SUMMARY_TOKENS

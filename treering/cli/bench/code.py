@@ -12,10 +12,18 @@ from treering.bench.coding import completion_trial as completing
 from treering.bench.coding import guard as guarding
 from treering.bench.coding import sessions as playing
 from treering.bench.coding import speed as timing
+from treering.bench.coding.line_tasks import TaskLevel, drawn_tasks
 from treering.bench.coding.sources import Projects
 from treering.bench.coding.training import fitted_weights, write_weights
 from treering.bench.read import read_as
-from treering.cli.bench.options import DataPath, FigureOptions, ModelOptions, progress_bar
+from treering.cli.bench.options import (
+    DataPath,
+    FigureOptions,
+    ModelOptions,
+    Seed,
+    chosen_among,
+    progress_bar,
+)
 from treering.cli.options import command
 from treering.errors import InputError, MissingExtra
 from treering.views.code.rounds.history import DEPTH
@@ -29,21 +37,47 @@ SourcesPath = Annotated[Path, typer.Option("--sources", help="A folder with a fo
 
 @command(app)
 def completion(
-    data: DataPath,
     sources: SourcesPath,
     model: ModelOptions,
     figures: FigureOptions,
-    tasks: Annotated[int, typer.Option(min=1, help="So many tasks, at even steps.")] = 12,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="RepoEval's file of functions, for bodies.")
+    ] = None,
+    level: Annotated[
+        TaskLevel,
+        typer.Option(help="Bodies of RepoEval, or lines or API calls drawn from the sources."),
+    ] = "body",
+    way: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="file, bm25, relation, and with +second (RepoCoder's second step) or +oracle; "
+            "may be repeated. Default: the first three."
+        ),
+    ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="A base model goes on by llama.cpp's /completion: --llm URL."),
+    ] = False,
+    tasks: Annotated[int, typer.Option(min=1, help="So many tasks.")] = 12,
     budget: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 1024,
+    seed: Seed = 0,
 ) -> None:
-    """RepoEval: does what is retrieved help a model to write the body that stood there?"""
-    drawn = read_as("repoeval", data, completing.sample(data, sources, tasks))
-    projects = Projects(sources, "windows", None)
-    with model.open(estimating=False) as llm, progress_bar("code completion") as progress:
-        scores = completing.measure(list(drawn), projects, llm, budget, progress)
+    """RepoEval: does what is retrieved help a model to write the code that stood there?"""
+    ways = chosen_among(way or [*completing.DEFAULT_WAYS], completing.WAYS)
+    if (level == "body") != (data is not None):
+        raise InputError("bodies are of RepoEval's file: --data goes with --level body, and only")
+    if data is not None:
+        drawn = list(read_as("repoeval", data, completing.sample(data, sources, tasks)))
+    else:
+        drawn = drawn_tasks(sources, level, tasks, seed)
+    opened = model.continuing() if raw else model.open(estimating=False)
+    with opened as llm, progress_bar("code completion") as progress:
+        how = completing.CompletionSetup(llm, budget, ways, level, raw)
+        projects = Projects(sources, "windows", None)
+        scores = completing.measure(drawn, projects, how, progress)
     if not scores:
         raise InputError(f"{data} holds no task whose code is in {sources}, or the time was up")
-    settings = {"model": llm.model, "budget": budget}
+    settings = {"model": llm.model, "budget": budget, "level": level, "raw": raw, "seed": seed}
     figures.show("code completion", completing.figures(scores), data, settings)
 
 
@@ -55,6 +89,21 @@ def sessions(
     figures: FigureOptions,
     dialogues: Annotated[int, typer.Option(min=1, help="The first so many that can be run.")] = 3,
     rounds: Annotated[int, typer.Option(min=1, help="The first so many rounds of each.")] = 5,
+    way: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="full, memory, codemem (as printed), and without a part of it codemem-ctxmem, "
+            "codemem-ctxast, codemem-sessast; may be repeated. Default: the first two."
+        ),
+    ] = None,
+    feedback: Annotated[
+        bool,
+        typer.Option(
+            "--feedback",
+            help="As CoderEval is played: one task, and after each round that fails its tests "
+            "the sentence that it is incorrect.",
+        ),
+    ] = False,
     site: Annotated[
         list[Path] | None,
         typer.Option(help="A folder with what a project needs; may be repeated."),
@@ -67,13 +116,21 @@ def sessions(
     """
     if find_spec("pytest") is None:
         raise MissingExtra.of("pytest", "bench")
+    ways = chosen_among(way or [*playing.DEFAULT_WAYS], playing.WAYS)
     place = playing.ProjectSources(sources, tuple(site or ()))
     published = list(read_as("codeif-bench", data, playing.dialogues(data, sources)))
     ready = [usable for dialogue in published if (usable := playing.usable(place, dialogue))]
     with model.open(estimating=False) as llm, progress_bar("code sessions") as progress:
-        measured = playing.session_figures(place, ready[:dialogues], llm, rounds, progress)
+        measured = playing.session_figures(
+            place, ready[:dialogues], llm, rounds, progress, ways, feedback=feedback
+        )
     counts = {"found": len(published), "usable": len(ready)}
-    figures.show("code sessions", counts | measured, data, {"model": llm.model, "rounds": rounds})
+    figures.show(
+        "code sessions",
+        counts | measured,
+        data,
+        {"model": llm.model, "rounds": rounds, "feedback": feedback},
+    )
 
 
 @command(app)

@@ -59,6 +59,12 @@ class ModelOptions:
         """The model; its tokens are estimated, so that all models are shown the same."""
         return kept_model(self.llm, self.replies, self.minutes, environ, estimating=estimating)
 
+    def continuing(self) -> AbstractContextManager[KeptReplies]:
+        """The base model at the address, which continues texts."""
+        from treering.bench.coding.continuing import ContinuingModel  # it needs an extra
+
+        return kept_model(ContinuingModel(self.llm), self.replies, self.minutes, estimating=False)
+
 
 @option_group
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,10 @@ Sources = Annotated[
     Path | None,
     typer.Option(help="Of a code benchmark: a folder a project. Default: beside --data."),
 ]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="Let the memory search and write as a paper prints it: `configure`."),
+]
 Temperature = Annotated[
     float | None,
     typer.Option(
@@ -88,6 +92,7 @@ def run(
     budget: ContextBudget = None,
     sources: Sources = None,
     temperature: Temperature = None,
+    preset: Preset = None,
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
     as_json: AsJson = False,
@@ -106,6 +111,7 @@ def run(
         summaries=summaries,
         sources=sources,
         temperature=temperature,
+        preset=preset,
         seed=seed,
     )
     try:

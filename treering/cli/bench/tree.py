@@ -42,7 +42,7 @@ from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering.llm.settings import open_llm
-from treering.views.tree.shape import Route
+from treering.views.tree.settings import Route
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="What the tree gives, its shape, its speed."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
 
@@ -19,6 +19,16 @@ class Weighted:
 
     relation: Relation
     alpha: float
+
+    def __str__(self) -> str:
+        """Such as ``context(w=0.3, within=document) @ 0.5``; a relation of others by its name."""
+        parameters = ""
+        if is_dataclass(self.relation):
+            values = asdict(self.relation)
+            named = (f"{name}={value}" for name, value in values.items() if name != "name")
+            parameters = ", ".join(named)
+        called = f"{self.relation.name}({parameters})" if parameters else self.relation.name
+        return f"{called} @ {self.alpha:g}"
 
 
 DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,15 +47,16 @@ def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[s
     before = {
         kind: relations for kind, relations in settings.get(KEY, {}).items() if kind not in reported
     }
-    accepted = {
-        report.kind: [
-            {**asdict(weighted.relation), "alpha": weighted.alpha}  # type: ignore[call-overload]
-            for weighted in report.chosen
-        ]
-        for report in reports
-        if report.kept
-    }
+    accepted = {report.kind: as_json(report.chosen) for report in reports if report.kept}
     return {**settings, KEY: before | accepted}
+
+
+def as_json(relations: Iterable[Weighted]) -> list[dict[str, Any]]:
+    """Weighted relations as the settings of a space hold them."""
+    return [
+        {**asdict(weighted.relation), "alpha": weighted.alpha}  # type: ignore[call-overload]
+        for weighted in relations
+    ]
 
 
 def load(settings: Mapping[str, Any]) -> Plan:

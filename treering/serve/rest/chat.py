@@ -13,16 +13,14 @@ from pydantic import Field
 from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
 
-from treering.chat import DEFAULT as DEFAULT_POLICY
 from treering.chat.answer import Answer
 from treering.chat.conversation import RoundRecord
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.http import encoded_event
-from treering.memory import Memory, conversations
+from treering.memory import Memory, chat_policy, conversations
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.router import router_of
@@ -44,7 +42,7 @@ class ChatRequest(Body):
     """One message of a conversation."""
 
     message: Query
-    policy: str = Field(DEFAULT_POLICY, description="What the model is shown besides the message.")
+    policy: str | None = Field(None, description="What the model is shown besides the message.")
     source: str = Field("chat", description="The conversation.")
     budget: Budget = 2000
     speaker: str | None = Field(None, description="Who says the message.")
@@ -69,7 +67,7 @@ class ChatPromptRequest(Body):
 )
 async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
-    policy = policy_of(asked.policy)
+    policy = await tenant.call(lambda: chat_policy(tenant.memory, asked.policy))
     if asked.stream:
         return await _streamed(asked, policy, tenant, once)
 

@@ -25,7 +25,7 @@ from treering.views.code.index.neighbours import Neighbourhood
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
 router = router_of("code", "/v1/code")
@@ -90,7 +90,9 @@ class CodeGenerateRequest(Body):
     instruction: Query
     definition: str
     root: PathText | None = None
-    judge: JudgeName = "names"
+    judge: JudgeName | None = None
+    detector: DetectorName | None = None
+    context: ContextName | None = None
     budget: Budget = CONTEXT_BUDGET
 
 

@@ -13,7 +13,7 @@ from treering.serve.rest.wire import Body, body_of
 from treering.serve.tenant import Asking, Tenant
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA
-from treering.views.tree.shape import Settings as TreeSettings
+from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.view import TreeStats, TreeView
 
 router = router_of("tree", "/v1/tree")

@@ -14,13 +14,15 @@ from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from treering.errors import AccessDenied, InputError, TextEncodingError
+from treering.memory import Memory
 from treering.records import Forgotten, Receipt, Stats
 from treering.serve.access import Access, caller_of
 from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body
+from treering.serve.rest.wire import Body, body_of
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
 from treering.serve.tenant import Asking, Tenant
+from treering.views.settings import SpaceSettings
 
 router = router_of("upkeep", "/v1")
 
@@ -37,6 +39,11 @@ class RebuildRequest(Body):
     """Which views to make again: all that can be, if none is named."""
 
     views: list[str] = Field([])
+
+
+@body_of(Memory.configure)
+class ConfigureRequest(Body):
+    """Settings of the space: a preset, other values on top of it, or nothing to be told them."""
 
 
 class PendingWork(BaseModel):
@@ -116,6 +123,12 @@ async def settle(
         return done
     response.status_code = HTTPStatus.ACCEPTED
     return await pending(request, tenant)
+
+
+@router.post("/configure")
+async def configure(body: ConfigureRequest, tenant: Asking) -> SpaceSettings:
+    """Set what calls do that are not told otherwise; return all settings of the space."""
+    return await tenant.change(lambda: tenant.memory.configure(**body.given()))
 
 
 @router.post("/rebuild")

@@ -49,10 +49,13 @@ from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
 from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import BilledModel, Coder, JudgeName
+from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
+from treering.views.code.write.coder import BilledModel, Coder
 from treering.views.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.views.code.write.deciding import decided, pair_similarities
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.erase import Eraser
+from treering.views.settings import settings_of
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
@@ -91,15 +94,17 @@ class CodeMemory:
     ) -> CodeReceipt:
         """Take in the working tree at ``root``; only files whose content has changed are read anew.
 
-        ``unit`` is how files are cut (default ``blocks``) and ``embed`` whether fragments are
-        embedded for the modes ``hybrid`` and ``dense`` (default: no); both stay as they were on a
-        later call that leaves them out. Changing them rebuilds.
+        ``unit`` is how files are cut (default ``blocks``, or as ``Memory.configure`` set it) and
+        ``embed`` whether fragments are embedded for the modes ``hybrid`` and ``dense`` (default:
+        no); both stay as they were on a later call that leaves them out. Changing them rebuilds.
 
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
         top = Path(root).resolve()
         with self._indexing, paused():
             repository = self._known(str(top))
+            if unit is None and repository is None:
+                unit = settings_of(self._space).unit
             want = IndexSettings.of(repository, unit, embed, self._embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if repository is not None and want.is_met_by(repository):
@@ -165,7 +170,8 @@ class CodeMemory:
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
-        return best_blocks(self._open(root)[1], query, k)
+        alpha = settings_of(self._space).block_alpha
+        return best_blocks(self._open(root)[1], query, k, alpha)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -176,7 +182,7 @@ class CodeMemory:
         """
         index = self._open(root)[1]
         names = {definition.name for _, definition in index.definitions()}
-        return self._context(judge or NameJudge(names.__contains__), root, index)
+        return self._context(judge or NameJudge(names.__contains__), "selected", root, index)
 
     def record(
         self,
@@ -216,7 +222,9 @@ class CodeMemory:
         *,
         definition: str,
         root: str | Path | None = None,
-        judge: JudgeName = "names",
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
         budget: int = CONTEXT_BUDGET,
     ) -> GeneratedCode:
         """One round with the language model on a definition (CodeMEM, figure 2).
@@ -227,18 +235,25 @@ class CodeMemory:
         No file is changed and nothing is run.
 
         ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
-        repository, where several are indexed; with none indexed there is no context. ``judge``
-        decides when more code is needed: by ``names``, which costs nothing, or the ``llm``.
-        ``budget`` is the tokens of code shown.
+        repository, where several are indexed; with none indexed there is no context. ``budget`` is
+        the tokens of code shown.
+
+        ``judge`` decides when more code is needed: by ``names``, which costs nothing, or the
+        ``llm``. ``detector`` tells what a draft undoes: ours, ``scored``, the paper's rule,
+        ``printed``, ``both`` or ``none``. ``context`` is ``selected``, or without parts of the
+        context memory: ``added`` drops nothing, ``static`` is what the first round retrieved.
+        What is left out is as ``Memory.configure`` set it, else the first of each.
 
         Raises InputError, UnknownName, LLMError.
         """
+        given = (judge, detector, context)
+        choices = decided(settings_of(self._space), *given, self._instruction_pairs)
         index, among = None, tuple[str, ...]()
         if root is not None or self.repositories():
             repository, index = self._open(root)
             among = identities(Path(repository.root))
         contexts = partial(self._context, root=root, index=index)
-        return self._coder.round(instruction, definition, judge, index, contexts, budget, among)
+        return self._coder.round(instruction, definition, choices, index, contexts, budget, among)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -316,11 +331,15 @@ class CodeMemory:
         )
 
     def _context(
-        self, judge: Judge, root: str | Path | None, index: CodeIndex | None
+        self,
+        judge: Judge,
+        kind: ContextName,
+        root: str | Path | None,
+        index: CodeIndex | None,
     ) -> ContextMemory:
         if index is None:
-            return ContextMemory(lambda _query, _k: (), judge)
-        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge)
+            return ContextMemory(lambda _query, _k: (), judge, kind=kind)
+        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge, kind=kind)
 
     def _similarity(self, first: str, other: str) -> float:
         """The cosine of two instructions."""
@@ -328,6 +347,13 @@ class CodeMemory:
             return 1.0
         vectors = checked(self._embedder, [first, other])
         return float(vectors[0] @ vectors[1])
+
+    def _instruction_pairs(self) -> Floats:
+        """The cosines of all pairs of recorded instructions."""
+        recorded_rounds = self._rounds.known().values()
+        return pair_similarities(
+            self._embedder, (r.block.instruction for rounds in recorded_rounds for r in rounds)
+        )
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""

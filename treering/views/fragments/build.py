@@ -16,7 +16,7 @@ from treering.arrays import Codes, Floats
 from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
-from treering.journal import work
+from treering.journal import ledger, work
 from treering.journal.entries import OWN_SOURCES
 from treering.journal.space import (
     EmbeddingModel,
@@ -26,18 +26,28 @@ from treering.journal.space import (
     SpaceWriter,
     register_model,
 )
+from treering.llm.tokens import tokens_upto
 from treering.records import Entry, Progress
 from treering.search.terms import Terms, dated, terms, terms_version
-from treering.split import SPLIT_VERSION, Span, split
+from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
+from treering.split.size import LengthUnit, words_upto
 from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
 from treering.views.fragments import store
+from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.settings import choices_of
 
 _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 SAMPLE = 64
 """Fragments that are compared to tell whether rows of unknown version are up to date."""
+
+_LENGTHS: Mapping[LengthUnit, Lengths | None] = {
+    "characters": None,
+    "words": words_upto,
+    "tokens": tokens_upto,
+}
 
 Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
@@ -61,7 +71,7 @@ class Fragments(View):
     """What is searched: pieces of entries, each with its terms and its vector."""
 
     name: ClassVar[str] = "fragments"
-    tables: ClassVar[tuple[str, ...]] = ("fragment", "vector")
+    tables: ClassVar[tuple[str, ...]] = ("fragment",)
 
     def __init__(self, space: Space, embedder: Callable[[], Embedder]) -> None:
         self._space = space
@@ -73,7 +83,19 @@ class Fragments(View):
     @property
     def version(self) -> str:
         """The version of splitting and of terms. The space records the model of the vectors."""
-        return f"{SPLIT_VERSION}.{terms_version()}"
+        size = self._size()
+        cut = "" if size == FragmentSize() else f".{size}"
+        return f"{SPLIT_VERSION}.{terms_version()}{cut}"
+
+    def _size(self) -> FragmentSize:
+        """How long the space's fragments may be."""
+        with self._space.read() as reader:
+            return _size(reader)
+
+    def _model(self, size: FragmentSize) -> Embedder:
+        """What embeds fragments: in parts, where they may be longer than a model reads."""
+        model = self._embedder()
+        return model if size == FragmentSize() else PartwiseEmbedder(model)
 
     # ------------------------------------------------------------------ following the journal
 
@@ -83,13 +105,15 @@ class Fragments(View):
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """See ``View``. An embedder that has failed is not asked again before ``begin``."""
-        pieces = self.rederive(entries)
+        with self._space.read() as reader:
+            size, models = _size(reader), reader.state.models
+        pieces = _cut(entries, size)
         texts = [
             embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
             for seq, cut in pieces.items()
             for piece in cut
         ]
-        vectors = self._vectors(texts) if texts else None
+        vectors = self._vectors(texts, size, models) if texts else None
         if vectors is None:
             return pieces
         rows = iter(vectors)
@@ -99,21 +123,14 @@ class Fragments(View):
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """As ``derive``, without vectors: a rebuild keeps the vectors whose text is unchanged."""
-        return {
-            seq: [
-                Piece((start, stop), _terms(entry, start, stop))
-                for start, stop in split(entry.text, entry.kind)
-            ]
-            for seq, entry in entries.items()
-            if not entry.source.startswith(OWN_SOURCES)
-        }
+        return _cut(entries, self._size())
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, list[Piece]]) -> None:
         """See ``View``."""
         pieces = [(seq, piece) for seq, cut in derived.items() for piece in cut]
         if not pieces:
             return
-        fragments = [store.insert(writer, seq, piece.span, piece.terms) for seq, piece in pieces]
+        fragments = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
         self._store_vectors(writer, fragments, [piece.vector for _, piece in pieces])
         writer.touch()
 
@@ -214,13 +231,13 @@ class Fragments(View):
                 writer.set_models(model, None)
                 store.enqueue_all(writer, model)
 
-    def _vectors(self, texts: Sequence[str]) -> Floats | None:
+    def _vectors(
+        self, texts: Sequence[str], size: FragmentSize, models: Sequence[EmbeddingModel]
+    ) -> Floats | None:
         """Unit vectors of texts, checked; None if the embedder fails, which is noted."""
         if self._refused is not None:
             return None
-        embedder = self._embedder()
-        with self._space.read() as reader:
-            models = reader.state.models
+        embedder = self._model(size)
         dimensions = {model.name: model.dimension for model in models}
         try:
             width = dimensions.get(embedder.name) or embedder.dimension
@@ -282,7 +299,7 @@ class Fragments(View):
         Raises EmbeddingError when it refuses every text: it is down, or misconfigured.
         """
         try:
-            return shaped(self._embedder(), texts, dimension)
+            return shaped(self._model(self._size()), texts, dimension)
         except EmbeddingError as error:
             if not self._works(dimension):
                 raise error from None
@@ -316,16 +333,18 @@ class Fragments(View):
         """
         cut_anew: dict[int, list[Piece]] = {}
         gone: list[int] = []
+        terms: dict[int, Terms] = {}
         for seq in seqs:
             pieces = derived.get(seq, [])
             stored = store.spans(writer, seq)
             if [(start, stop) for _, start, stop in stored] == [piece.span for piece in pieces]:
                 for (fragment, _, _), piece in zip(stored, pieces, strict=True):
-                    store.set_terms(writer, fragment, piece.terms)
-                store.drop_unsound(writer, [fragment for fragment, _, _ in stored])
+                    terms[fragment] = piece.terms
             else:
                 gone.append(seq)
                 cut_anew[seq] = pieces
+        store.renew(writer, terms)
+        store.drop_unsound(writer, list(terms))
         if gone:
             known = view_progress.states(writer, writer.id)
             for view in self.dependents:
@@ -361,6 +380,23 @@ def _store_queued(
     still = np.isin(fragments, list(ours))
     store.insert_vectors(writer, model, fragments[still].tolist(), vectors[still])
     writer.touch()
+
+
+def _size(reader: SpaceReader) -> FragmentSize:
+    """How long the space's fragments may be."""
+    return FragmentSize.of(choices_of(ledger.settings(reader, reader.id)).fragment)
+
+
+def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
+    """The pieces of entries, without vectors."""
+    return {
+        seq: [
+            Piece((start, stop), _terms(entry, start, stop))
+            for start, stop in split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
+        ]
+        for seq, entry in entries.items()
+        if not entry.source.startswith(OWN_SOURCES)
+    }
 
 
 def _terms(entry: Entry, start: int, stop: int) -> Terms:

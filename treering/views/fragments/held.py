@@ -96,9 +96,9 @@ class HeldTable:
             self._room.used(self, 0 if snapshot is None else len(snapshot))
             yield reader, snapshot
 
-    def exact(self, reader: SpaceReader, model: EmbeddingModel, fragments: Codes) -> Floats:
+    def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
-        return self._current().exact(reader, model, fragments)
+        return self._current().exact(reader, model, numbers)
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes
 from treering.search.lexical import PostingRun
+from treering.search.vectors import Block
 
 Ints = NDArray[np.int32]
 
@@ -43,9 +44,11 @@ class Segment:
 class EmbeddedRows:
     """Vectors of fragments, up to and with the one at ``mark``.
 
-    ``fragment`` are the ids, ``vectors`` float32 of shape (n, d).
+    ``fragment`` are the ids, ``number`` what the database finds the vectors by, 0 for zeros, and
+    ``vectors`` the rows, as floats or in eight bits.
     """
 
     mark: int
     fragment: Codes
-    vectors: Floats
+    number: Codes
+    vectors: Block

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.journal import damage, work
+from treering.journal import blocks, damage, storage, vector_blocks, work
+from treering.journal.blocks import Postings, Rows
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
-from treering.journal.space import EmbeddingModel, SpaceReader, SpaceState, SpaceWriter
+from treering.journal.space import (
+    EmbeddingModel,
+    SpaceReader,
+    SpaceState,
+    SpaceWriter,
+    all_models,
+)
 from treering.records import KINDS, Entry
-from treering.search.lexical import counted
+from treering.search.lexical import PostingRun
 from treering.search.names import Names
 from treering.search.terms import Terms
+from treering.search.vectors import Block
 from treering.split import Span
 from treering.views.fragments.segment import EmbeddedRows, Segment
 
@@ -25,62 +34,80 @@ UNIT_TOLERANCE = 1e-3
 LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
 
-LOAD_ROWS = 2_048  # rows turned into columns at a time: the Python objects stay few
 
-_KIND_CODES = {name: code for code, name in enumerate(KINDS)}
-
-
-def insert(writer: SpaceWriter, entry: int, span: Span, terms: Terms) -> int:
-    """Store a fragment; return its id."""
-    return writer.insert(
-        "INSERT INTO fragment (space, entry, start, stop, terms) VALUES (?, ?, ?, ?, ?)",
-        (writer.id, entry, *span, _put_terms(writer, terms)),
+def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> list[int]:
+    """Store fragments, given as entry, span and terms; return their ids."""
+    places = blocks.reserve(writer, writer.id, [len(terms) for _, _, terms in pieces])
+    fragments = [
+        writer.insert(
+            "INSERT INTO fragment (space, entry, start, stop, block, slot)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (writer.id, entry, *span, place.block, place.slot),
+        )
+        for (entry, span, _), place in zip(pieces, places, strict=True)
+    ]
+    rows = blocks.rows_of(
+        writer,
+        fragments,
+        [entry for entry, _, _ in pieces],
+        [span[0] for _, span, _ in pieces],
     )
+    blocks.fill(writer, writer.id, places, rows, [terms for _, _, terms in pieces])
+    return fragments
 
 
-def set_terms(writer: SpaceWriter, fragment: int, terms: Terms) -> None:
-    """Give a fragment other terms."""
-    row = writer.row(
-        "SELECT t.data FROM fragment f JOIN term_list t ON t.id = f.terms WHERE f.id = ?",
-        (fragment,),
-    )
-    if row is not None and row[0] == _packed(terms):
-        return
-    _blank_terms(writer, [fragment])
-    writer.execute(
-        "UPDATE fragment SET terms = ? WHERE id = ?", (_put_terms(writer, terms), fragment)
-    )
+def renew(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
+    """Give fragments, by id, terms anew, and what their entries say of them."""
+    by_block: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
+    for fragment, block, slot, entry, start in _placed(writer, "f.entry, f.start", list(terms)):
+        by_block[block].append((slot, fragment, entry, start))
+    for block, slots in by_block.items():
+        numbers, fragments, entries, starts = map(list, zip(*sorted(slots), strict=True))
+        rows = blocks.rows_of(writer, fragments, entries, starts)
+        blocks.rewrite(writer, block, numbers, rows, [terms[fragment] for fragment in fragments])
 
 
-def _put_terms(writer: SpaceWriter, terms: Terms) -> int:
-    return writer.insert("INSERT INTO term_list (data) VALUES (?)", (_packed(terms),))
+def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[Row]:
+    """Id, block, slot and some columns of fragments that are there."""
+    for start in range(0, len(fragments), PAGE):
+        chunk = fragments[start : start + PAGE]
+        marks = ", ".join("?" * len(chunk))
+        yield from reader.rows(
+            f"SELECT f.id, f.block, f.slot, {columns} FROM fragment f WHERE f.id IN ({marks})",
+            chunk,
+        )
 
 
-def _blank_terms(writer: SpaceWriter, fragments: Sequence[int]) -> None:
-    rows = (writer.row("SELECT terms FROM fragment WHERE id = ?", (id_,)) for id_ in fragments)
-    writer.blank("term_list", ("data",), [int(row[0]) for row in rows if row is not None])
-
-
-def _packed(terms: Terms) -> bytes:
-    return terms.astype("<u4").tobytes()
+def _places(reader: Reader, fragments: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Block and slot of fragments that are there, by id."""
+    return {int(row[0]): (int(row[1]), int(row[2])) for row in _placed(reader, "1", fragments)}
 
 
 def insert_vectors(
     writer: SpaceWriter, model: EmbeddingModel, fragments: Sequence[int], vectors: Floats
 ) -> None:
-    """Store one vector per fragment."""
-    data = vectors.astype("<f4", copy=False)
+    """Store one vector per fragment; those that have one keep it."""
+    places = _places(writer, fragments)
+    there = vector_blocks.number_at(writer, model, list(places.values()))
+    has = dict(zip(places, there, strict=True))
+    new = [at for at, fragment in enumerate(fragments) if has.get(fragment) == 0]
+    if not new:
+        return
+    data = vectors[new].astype("<f4", copy=False)
+    numbers = storage.vector_numbers(writer, len(new))
     writer.many(
-        "INSERT INTO vector (model, space, fragment) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        ((model.id, writer.id, fragment) for fragment in fragments),
+        "INSERT INTO vector_data (id, data) VALUES (?, ?)",
+        ((number, row.tobytes()) for number, row in zip(numbers, data, strict=True)),
     )
-    writer.many(
-        "INSERT INTO vector_data (id, data) SELECT id, ? FROM vector"
-        " WHERE fragment = ? AND model = ? ON CONFLICT DO NOTHING",
-        (
-            (row.tobytes(), fragment, model.id)
-            for fragment, row in zip(fragments, data, strict=True)
-        ),
+    ours = [fragments[at] for at in new]
+    vector_blocks.put(
+        writer,
+        writer.id,
+        model,
+        [places[fragment] for fragment in ours],
+        np.array(ours, dtype=np.int64),
+        np.array(numbers, dtype=np.int64),
+        data,
     )
 
 
@@ -103,92 +130,162 @@ def segments(reader: Reader, space: int, after: int, names: Names) -> Iterator[S
 
     Raises JournalCorrupt.
     """
-    rows = reader.rows(
-        "SELECT f.id, f.entry, f.start, e.source, e.position, e.at, b.speaker, b.session, e.kind,"
-        " t.data FROM fragment f JOIN entry e ON e.seq = f.entry"
-        " LEFT JOIN body b ON b.id = e.body LEFT JOIN term_list t ON t.id = f.terms"
-        " WHERE f.space = ? AND f.id > ? ORDER BY f.id",
-        (space, after),
-    )
-    while chunk := list(islice(rows, LOAD_ROWS)):
+    for block in blocks.after(reader, space, after):
+        first, rows = blocks.new_rows(reader, block, after)
+        postings = blocks.postings_of(reader, block, first, rows)
         # What is too large for a column raises too, where numpy would only warn.
         with damage.decoding("the search index"), np.errstate(invalid="raise"):
-            segment = _segment(chunk, names)
-        yield segment
+            if not first and np.count_nonzero(rows["fragment"]) != block.living:
+                raise ValueError("fragments are missing")
+            segment = _segment(reader, first, rows, postings, block.is_sorted, names)
+        if len(segment):
+            yield segment
 
 
-def _segment(rows: Sequence[Row], names: Names) -> Segment:
-    fragment, entry, start, source, position, at, speaker, session, kind, terms = zip(
-        *rows, strict=True
-    )
-    for name in {*speaker, *session} - {None}:
-        damage.checked(str, name)
-    sizes = np.array([len(blob) // 8 for blob in terms], dtype=np.int64)
-    flat = np.frombuffer(b"".join(terms), dtype="<u4").reshape(-1, 2)
-    postings, lengths = counted(flat, sizes)
+def _segment(
+    reader: Reader, first: int, rows: Rows, postings: Postings, is_sorted: bool, names: Names
+) -> Segment:
+    """The fragments of rows that begin at the slot ``first``; erased ones are left out."""
+    living = rows["fragment"] > 0
+    number = np.cumsum(living, dtype=np.int32) - np.int32(1)
+    slots = postings["slot"].astype(np.int64) - first
+    if not living[slots].all():
+        raise ValueError("terms of no fragment")
+    rows = rows if living.all() else rows[living]
     return Segment(
-        fragment=np.array(fragment, dtype=np.int64),
-        entry=np.array(entry, dtype=np.int64),
-        start=np.array(start, dtype=np.int32),
-        source=np.array(source, dtype=np.int32),
-        position=np.array(position, dtype=np.int32),
-        at=np.array([np.nan if stamp is None else stamp / 1e6 for stamp in at]),
-        speaker=np.array([names.speaker(name) for name in speaker], dtype=np.int32),
-        session=np.array(
-            [names.session(of, name) for of, name in zip(source, session, strict=True)],
-            dtype=np.int32,
-        ),
-        kind=np.array([_KIND_CODES[name] for name in kind], dtype=np.int8),
-        lengths=lengths,
-        postings=postings,
+        fragment=_ascending(rows["fragment"]),
+        entry=rows["entry"],
+        start=rows["start"],
+        source=_narrow(rows["source"]),
+        position=_narrow(rows["position"]),
+        at=np.where(rows["at"] == blocks.NEVER, np.nan, rows["at"] / 1e6),
+        speaker=_speakers(reader, rows, names),
+        session=names.sessions_of(rows["source"], rows["session"]),
+        kind=_kinds(rows["kind"]),
+        lengths=rows["length"],
+        postings=_run(postings, number[slots], is_sorted),
     )
 
 
-def vectors_since(reader: Reader, state: SpaceState, after: int) -> Iterator[EmbeddedRows]:
-    """What the space's model has embedded since the mark ``after``. Raises JournalCorrupt."""
+def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> PostingRun:
+    terms, counts = postings["term"].copy(), postings["count"].copy()
+    return (PostingRun.in_order if is_sorted else PostingRun.of)(terms, rows, counts)
+
+
+def _ascending(fragments: Codes) -> Codes:
+    if (np.diff(fragments) <= 0).any():
+        raise ValueError("fragments in no order")
+    return fragments
+
+
+def _narrow(values: Codes) -> NDArray[np.int32]:
+    if len(values) and not (values.min() >= 0 and values.max() < 1 << 31):
+        raise ValueError("too large a number")
+    return values.astype(np.int32)
+
+
+def _kinds(codes: NDArray[np.int8]) -> NDArray[np.int8]:
+    if len(codes) and not (codes.min() >= 0 and codes.max() < len(KINDS)):
+        raise ValueError("no kind")
+    return codes
+
+
+def _speakers(reader: Reader, rows: Rows, names: Names) -> NDArray[np.int32]:
+    """Codes of the speakers. The name of a new one is read from an entry of theirs."""
+    distinct, firsts, inverse = np.unique(rows["speaker"], return_index=True, return_inverse=True)
+    for at in np.argsort(firsts).tolist():
+        if names.lacks_speaker(int(distinct[at])):
+            row = reader.row(
+                "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body WHERE e.seq = ?",
+                (int(rows["entry"][firsts[at]]),),
+            )
+            names.add_speaker(int(distinct[at]), damage.checked(str, row[0] if row else None))
+    codes = np.array([names.speaker(int(code)) for code in distinct], dtype=np.int32)
+    return codes[inverse]
+
+
+def vectors_since(
+    reader: Reader, state: SpaceState, after: int, *, exact: bool
+) -> Iterator[EmbeddedRows]:
+    """What the space's model has embedded since the mark ``after``, as floats if ``exact``.
+
+    Raises JournalCorrupt.
+    """
     if state.model is None:
         return
-    rows = reader.rows(
-        "SELECT v.id, v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
-        " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id",
-        (state.id, state.model.id, after),
-    )
-    while chunk := list(islice(rows, LOAD_ROWS)):
-        identities, fragments, data = zip(*chunk, strict=True)
-        vectors = to_vectors(data, state.model.dimension)
-        yield EmbeddedRows(int(identities[-1]), np.array(fragments, dtype=np.int64), vectors)
+    for block in vector_blocks.after(reader, state.id, state.model, after):
+        vectors = vector_blocks.read(reader, block, after)
+        if not len(vectors.number):
+            continue
+        number = np.where(vectors.scale != 0, vectors.number, 0)
+        held = Block(vectors.codes, vectors.scale)
+        if exact:
+            held = Block(numbered(reader, state.model, number), None)
+        yield EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
 
 
-def exact(reader: Reader, model: EmbeddingModel, fragments: Codes) -> Floats:
-    """The vectors of fragments, shape (len(fragments), d); zeros for one that has none."""
-    vectors = np.zeros((len(fragments), model.dimension), dtype=np.float32)
-    place = {fragment: at for at, fragment in enumerate(fragments.tolist())}
-    ids = list(place)
-    for start in range(0, len(ids), PAGE):
-        chunk = ids[start : start + PAGE]
+def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
+    """Vectors by their numbers, shape (len(numbers), d); zeros for number 0.
+
+    Raises JournalCorrupt.
+    """
+    wanted = [number for number in numbers.tolist() if number]
+    data: dict[int, bytes] = {}
+    for start in range(0, len(wanted), PAGE):
+        chunk = wanted[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        rows = list(
-            reader.rows(
-                "SELECT v.fragment, d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
-                f" WHERE v.model = ? AND v.fragment IN ({marks})",
-                (model.id, *chunk),
-            )
-        )
-        places = [place[int(row[0])] for row in rows]
-        vectors[places] = to_vectors([row[1] for row in rows], model.dimension)
+        rows = reader.rows(f"SELECT id, data FROM vector_data WHERE id IN ({marks})", chunk)
+        data.update((row[0], row[1]) for row in rows)
+    vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
+    with damage.decoding("a stored vector"):
+        stored = to_vectors([data[number] for number in wanted], model.dimension)
+    vectors[numbers > 0] = stored
     return vectors
+
+
+def vectors_of(
+    reader: Reader, model: EmbeddingModel, fragments: Sequence[int]
+) -> dict[int, Floats]:
+    """The vectors of those fragments that the model has embedded, by fragment."""
+    places = _places(reader, fragments)
+    numbers = vector_blocks.number_at(reader, model, list(places.values()))
+    embedded = {f: n for f, n in zip(places, numbers, strict=True) if n}
+    directed = [
+        number if vector_blocks.has_direction(reader, model, *places[fragment]) else 0
+        for fragment, number in embedded.items()
+    ]
+    vectors = numbered(reader, model, np.array(directed, dtype=np.int64))
+    of_fragment = dict(zip(embedded, vectors, strict=True))
+    return {fragment: of_fragment[fragment] for fragment in fragments if fragment in of_fragment}
 
 
 def count(reader: Reader, space: int) -> int:
     """How many fragments a space has."""
-    row = reader.row("SELECT count(*) FROM fragment WHERE space = ?", (space,))
-    return int(row[0]) if row else 0
+    return blocks.count(reader, space)
 
 
 def count_vectors(reader: Reader, space: int, model: EmbeddingModel) -> int:
     """How many fragments of a space a model has embedded."""
-    row = reader.row("SELECT count(*) FROM vector WHERE space = ? AND model = ?", (space, model.id))
-    return int(row[0]) if row else 0
+    return vector_blocks.count(reader, space, model)
+
+
+def count_vectors_after(reader: Reader, space: int, model: EmbeddingModel, mark: int) -> int:
+    """How many fragments a model has embedded since a mark."""
+    return vector_blocks.count_after(reader, space, model, mark)
+
+
+def is_embedded_after(reader: Reader, space: int, model: EmbeddingModel, mark: int) -> bool:
+    """Whether a model has embedded any fragment since a mark."""
+    return bool(vector_blocks.next_after(reader, space, model, mark, 1))
+
+
+def embedded_after(
+    reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
+) -> tuple[int, dict[int, Floats]]:
+    """The new mark, and the vectors of the next fragments embedded since ``mark``, in order."""
+    pairs = vector_blocks.next_after(reader, space, model, mark, limit)
+    last = pairs[-1][0] if pairs else mark
+    return last, vectors_of(reader, model, [fragment for _, fragment in pairs])
 
 
 def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
@@ -253,66 +350,65 @@ def unfinished(reader: SpaceReader) -> int:
 
 def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
     """Delete the fragments of entries; return how many rows of each kind were deleted."""
-    gone = {"fragments": 0, "vectors": 0}
     space = writer.id
     work.forget_errors(writer, space)  # an endpoint may have quoted the text in one
-    models = [int(row[0]) for row in writer.rows("SELECT id FROM model")]
+    models = all_models(writer)
+    places: dict[int, tuple[int, int]] = {}
     for entry in entries:
-        for fragment, _, _ in spans(writer, entry):
-            gone["vectors"] += _drop_vectors(writer, "fragment = ?", (fragment,))
-            _blank_terms(writer, [fragment])
-            gone["fragments"] += writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
-            writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
-            writer.many(
-                "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
-                ((space, f"embed:{model}", fragment) for model in models),
-            )
+        rows = writer.rows("SELECT id, block, slot FROM fragment WHERE entry = ?", (entry,))
+        places.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
+    vectors = vector_blocks.erase(writer, models, places.values())
+    emptied = blocks.erase(writer, space, places.values())
+    vector_blocks.drop_beside(writer, models, emptied)
+    for fragment in places:
+        writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
+        writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
+    for model in models:
+        writer.many(
+            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+            ((space, model.work, fragment) for fragment in places),
+        )
     writer.touch()
-    return gone
+    return {"fragments": len(places), "vectors": vectors}
 
 
 def drop_vectors(writer: SpaceWriter, model: EmbeddingModel) -> None:
     """Delete the vectors of a model, and the work queued for it."""
-    _drop_vectors(writer, "space = ? AND model = ?", (writer.id, model.id))
+    vector_blocks.drop(writer, writer.id, model)
     work.drop(writer, writer.id, model.work)
-
-
-def _drop_vectors(writer: SpaceWriter, where: str, params: Sequence[int]) -> int:
-    """Overwrite and delete vectors; return how many."""
-    ids = [int(row[0]) for row in writer.rows(f"SELECT id FROM vector WHERE {where}", params)]
-    writer.blank("vector_data", ("data",), ids)
-    return writer.execute(f"DELETE FROM vector WHERE {where}", params)
 
 
 def enqueue_all(writer: SpaceWriter, model: EmbeddingModel) -> None:
     """Queue every fragment that a model has not embedded."""
-    writer.execute(
-        "INSERT INTO work (space, view, target) SELECT ?, ?, f.id FROM fragment f"
-        " WHERE f.space = ? AND NOT EXISTS"
-        " (SELECT 1 FROM vector v WHERE v.fragment = f.id AND v.model = ?)"
-        " ON CONFLICT DO NOTHING",
-        (writer.id, model.work, writer.id, model.id),
-    )
+    for block in blocks.after(writer, writer.id, 0):
+        fragments = blocks.read_rows(writer, block)["fragment"]
+        embedded = vector_blocks.embedded_in(writer, model, block.id)
+        rest = np.setdiff1d(fragments[fragments > 0], embedded)
+        work.enqueue(writer, writer.id, model.work, rest.tolist())
 
 
 def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
     """Delete the vectors of fragments that have a wrong size or not unit length."""
+    places = _places(writer, fragments)
     for model in writer.state.models:
-        for fragment in fragments:
-            row = writer.row(
-                "SELECT d.data FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
-                " WHERE v.fragment = ? AND v.model = ?",
-                (fragment, model.id),
-            )
-            if row is not None and not _is_sound(row[0], model.dimension):
-                _drop_vectors(writer, "fragment = ? AND model = ?", (fragment, model.id))
+        vector_blocks.drop_damaged(writer, model, {block for block, _ in places.values()})
+        numbers = vector_blocks.number_at(writer, model, list(places.values()))
+        for place, number in zip(places.values(), numbers, strict=True):
+            if number and not _is_sound(writer, model, place, number):
+                vector_blocks.erase(writer, [model], [place])
 
 
-def _is_sound(data: bytes | None, dimension: int) -> bool:
-    if data is None or len(data) != 4 * dimension:
+def _is_sound(reader: Reader, model: EmbeddingModel, place: tuple[int, int], number: int) -> bool:
+    """Whether a vector has unit length, or none at all, and the codes that stand for it."""
+    row = reader.row("SELECT data FROM vector_data WHERE id = ?", (number,))
+    if row is None and not vector_blocks.has_direction(reader, model, *place):
+        return True  # of a text that has no direction
+    if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * model.dimension:
         return False
-    length = float(np.linalg.norm(np.frombuffer(data, dtype="<f4")))
-    return abs(length - 1) < UNIT_TOLERANCE or length == 0  # of a text that has no direction
+    vector = np.frombuffer(row[0], dtype="<f4")
+    length = float(np.linalg.norm(vector))
+    is_unit = abs(length - 1) < UNIT_TOLERANCE or length == 0
+    return is_unit and vector_blocks.is_of(reader, model, place, vector)
 
 
 def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
@@ -333,13 +429,18 @@ def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
 
 def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
     """Whether an entry is stored as these fragments."""
-    rows = reader.rows(
-        "SELECT f.start, f.stop, t.data FROM fragment f JOIN term_list t ON t.id = f.terms"
-        " WHERE f.entry = ? ORDER BY f.id",
-        (entry,),
+    rows = list(
+        reader.rows(
+            "SELECT start, stop, block, slot FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+        )
     )
-    stored = [(int(row[0]), int(row[1]), bytes(row[2])) for row in rows]
-    return stored == [(*span, _packed(terms)) for span, terms in pieces]
+    if [(int(row[0]), int(row[1])) for row in rows] != [span for span, _ in pieces]:
+        return False
+    stored = blocks.terms_at(reader, [(int(row[2]), int(row[3])) for row in rows])
+    return all(
+        np.array_equal(of_slot, np.minimum(terms, [blocks.MOST_TERM, blocks.MAX_COUNT]))
+        for of_slot, (_, terms) in zip(stored, pieces, strict=True)
+    )
 
 
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:

@@ -68,9 +68,9 @@ class Table:
         """Start and stop of fragments in the texts of their entries, by id."""
         return store.locate(reader, fragments)
 
-    def exact(self, reader: SpaceReader, model: EmbeddingModel, fragments: Codes) -> Floats:
-        """The vectors of fragments as they were embedded; zeros for one that has none."""
-        return store.exact(reader, model, fragments)
+    def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
+        """See ``FragmentSource``."""
+        return store.numbered(reader, model, numbers)
 
     def _snapshot_of(self, reader: SpaceReader, state: SpaceState) -> Snapshot:
         if self._state is not None and state.revision < self._state.revision:
@@ -93,6 +93,7 @@ class Table:
         self._entry = Column(np.int64)
         self._speaker = Column(np.int32)
         self._embedded = Column(np.bool_)
+        self._vector_number = Column(np.int64)
         self._placed = PlacedColumns.empty()
         for column in self._columns():
             column.reserve(total)
@@ -113,6 +114,7 @@ class Table:
             self._entry,
             self._speaker,
             self._embedded,
+            self._vector_number,
             placed.source,
             placed.position,
             placed.start,
@@ -167,7 +169,8 @@ class Table:
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
         for segment in store.segments(reader, state.id, last, self._names):
             self._append(segment)
-        for rows in store.vectors_since(reader, state, self._last_vector):
+        before = self._last_vector
+        for rows in store.vectors_since(reader, state, before, exact=self._vectors.exact):
             self._place_vectors(rows)
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
@@ -180,6 +183,7 @@ class Table:
         self._entry.extend(segment.entry)
         self._speaker.extend(segment.speaker)
         self._embedded.extend(np.zeros(len(segment), dtype=np.bool_))
+        self._vector_number.extend(np.zeros(len(segment), dtype=np.int64))
         placed.source.extend(segment.source)
         placed.position.extend(segment.position)
         placed.start.extend(segment.start)
@@ -190,18 +194,18 @@ class Table:
         self._vectors.extend(len(segment))
 
     def _place_vectors(self, rows: EmbeddedRows) -> None:
-        order = np.argsort(rows.fragment, kind="stable")
-        fragments = rows.fragment[order]
         with damage.decoding("the search index"):
-            places = np.searchsorted(self._fragment.values, fragments)
-            if (self._fragment.values[places] != fragments).any():
+            places = np.searchsorted(self._fragment.values, rows.fragment)
+            if (self._fragment.values[places] != rows.fragment).any():
                 raise ValueError("a vector of no fragment")
-        self._vectors.place(places, rows.vectors[order])
+        self._vectors.place(places, rows.vectors)
         if len(places) and places[0] >= self._shown:
             self._embedded.values[places] = True
+            self._vector_number.values[places] = rows.number
         else:
             self._embedded.set(places, True)
-        self._last_vector = rows.mark
+            self._vector_number.set(places, rows.number)
+        self._last_vector = max(self._last_vector, rows.mark)
 
     def _frozen(self, state: SpaceState, change: RowChange | None) -> Snapshot:
         self._shown = len(self._fragment)
@@ -229,6 +233,7 @@ class Table:
             kinds=tuple(name for code, name in enumerate(KINDS) if (kind == code).any()),
             version=next(_versions),
             state=state,
+            vector_number=self._vector_number.values,
             change=change,
             named=placed.named.values,
             names=self._names,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
@@ -49,17 +49,17 @@ class VectorRows:
         for block in self._blocks:
             first = len(rows)
             rows.extend(len(block))
-            rows.place(np.arange(first, len(rows)), block.rows)
+            rows.place(np.arange(first, len(rows)), block)
         return rows
 
-    def place(self, rows: Codes, vectors: Floats) -> None:
+    def place(self, rows: Codes, vectors: Block) -> None:
         """Give rows, which ascend, their vectors."""
         for number, first, (low, high) in self._touched(rows):
             block, places = self._blocks[number], rows[low:high] - first
             if rows[low] >= self._shown:
-                block.put(places, vectors[low:high])
+                block.put(places, vectors.between(low, high))
             else:
-                self._replace(number, block.placed(places, vectors[low:high]))
+                self._replace(number, block.placed(places, vectors.between(low, high)))
 
     def remove(self, gone: Codes) -> None:
         """Drop some rows, given ascending; the later ones move up."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, get_args
 
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
@@ -24,6 +25,10 @@ QUERY_CHARS: Final = 2_000
 """Of a query. Its end is used, which holds the last turn and the new one."""
 
 REPLY_TOKENS: Final = 32
+
+NotoPlace = Literal["first", "random"]
+NOTO_PLACES: Final[tuple[NotoPlace, ...]] = get_args(NotoPlace)
+"""Where "None of the others" stands: as in the authors' repository, or as the paper says."""
 
 MOST_RANKED: Final = 50
 """Memos that search ranks for a choice. Fewer than these fit as options."""
@@ -48,9 +53,11 @@ class ModelChoice:
     writer: str = ""
 
 
-def options(memos: Sequence[Memo]) -> list[str]:
-    """The options as the model sees them, NOTO first."""
-    return [NONE_OF_THE_OTHERS, *(shown(memo.option)[:OPTION_CHARS] for memo in memos)]
+def options(memos: Sequence[Memo], noto_at: int = 0) -> list[str]:
+    """The options as the model sees them, NOTO at that place."""
+    shown_options = [shown(memo.option)[:OPTION_CHARS] for memo in memos]
+    shown_options.insert(noto_at, NONE_OF_THE_OTHERS)
+    return shown_options
 
 
 def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
@@ -63,9 +70,11 @@ def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
     return list(ranked)
 
 
-def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
+def ask(llm: LLM, query: str, memos: Sequence[Memo], noto: NotoPlace = "first") -> ModelChoice:
     """The memos among ``memos`` that the query is about, by the model. Raises LLMError."""
-    shown_options = options(memos)
+    # Drawn by the query: the same question meets the same options.
+    noto_at = 0 if noto == "first" else random.Random(query).randint(0, len(memos))
+    shown_options = options(memos, noto_at)
     prompt = load("memochat_choose").fill(
         count=str(len(shown_options)),
         query=shown(query[-QUERY_CHARS:]),
@@ -73,11 +82,12 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo]) -> ModelChoice:
     )
     reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
     numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
-    if numbers is not None and CHOSEN < len(memos) <= sum(n > 1 for n in numbers):
+    by_number = dict(zip((n for n in range(1, len(memos) + 2) if n != noto_at + 1), memos,
+                         strict=True))  # fmt: skip
+    if numbers is not None and CHOSEN < len(memos) <= sum(n in by_number for n in numbers):
         # A reply that names every option chooses nothing. Models of 1.5 billion parameters do so.
         numbers = None
-    # The first option is NOTO.
-    chosen = None if numbers is None else tuple(memos[n - 2] for n in numbers if n > 1)
+    chosen = None if numbers is None else tuple(by_number[n] for n in numbers if n in by_number)
     return ModelChoice(chosen, reply.usage, reply.model)
 
 

@@ -31,6 +31,7 @@ from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
 from treering.views.memos.store import StoredMemo
 from treering.views.memos.write import Wording
+from treering.views.settings import settings_of
 from treering.views.support import claims_of
 
 log = logging.getLogger("treering")
@@ -283,14 +284,15 @@ class MemoView:
         progress: Progress | None = None,
         *,
         source: str | None = None,
-        wording: Wording = "plain",
+        wording: Wording | None = None,
         upgrade: bool = False,
     ) -> None:
         """Have the language model write the lines that are due, of all conversations or of one.
 
         Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
-        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours, or
-        the paper's, as ``printed`` or with its slip ``mended``. ``upgrade`` also asks again about
+        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours,
+        ``plain``, or the paper's, as ``printed`` or with its slip ``mended``; by default as
+        ``Memory.configure`` set it. ``upgrade`` also asks again about
         lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
         stay queued.
         """
@@ -298,7 +300,8 @@ class MemoView:
             llm = self._llm()
         except LLMNotConfigured:
             return self._embed()
-        settler = MemoSettler(self._space, llm, self._embedder(), wording)
+        chosen = wording or settings_of(self._space).wording
+        settler = MemoSettler(self._space, llm, self._embedder(), chosen)
         settler.run(source, progress, upgrade=upgrade)
         return self._embed()
 
@@ -337,7 +340,8 @@ class MemoView:
         try:
             llm = self._llm()
             shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
-            choice = choose.ask(llm, query, sorted(shown, key=_first_said))
+            noto = settings_of(self._space).noto
+            choice = choose.ask(llm, query, sorted(shown, key=_first_said), noto)
         except LLMNotConfigured:
             return ModelChoice(None)
         except LLMError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from treering.errors import LLMReplyError, TextEncodingError
 from treering.llm.contract import LLM, Message, Reply, Usage
@@ -25,6 +25,8 @@ Wording = Literal["plain", "mended", "printed"]
 'start'; ``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
 on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
 of five replies; with our prompt it gave valid ranges at once in three of three."""
+
+WORDINGS: Final[tuple[Wording, ...]] = get_args(Wording)
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),

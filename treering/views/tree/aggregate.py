@@ -13,15 +13,18 @@ from treering.views.tree.extract import Count, central_sentences
 
 EXTRACTIVE: Final = "extractive"
 
-SUMMARY_TOKENS: Final = 128
-"""A summary's limit. The bundled embedder reads 256 tokens and represents short texts best; the
-paper's own topmost summaries have 200."""
+MEDIAN_TOKENS: Final = 200
+"""Of the paper's summaries at depth 1 (figure 4). Deeper ones are longer, as the texts below are
+few; sentences that are taken from them need not be."""
 
 CUT: Final = "length"
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s|$)|[。！？]|\n")
 
 PROMPT_SHARE: Final = 0.75
 """Of the context window, for the texts to merge; the rest is for the instructions and the reply."""
+
+REPLY_SHARE: Final = 0.2
+"""Of the context window, for a reply without another limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,13 @@ class Aggregator(Protocol):
         it is always made from the node's children."""
         ...
 
-    def aggregate(self, current: str | None, news: Sequence[str], entries: int) -> Aggregate:
+    def aggregate(
+        self, current: str | None, news: Sequence[str], entries: int, limit: int | None
+    ) -> Aggregate:
         """Merge ``news`` (at least one) into ``current``, a summary of ``entries`` texts.
 
-        Raises LLMError.
+        The result has at most ``limit`` tokens; None for as many as the maker gives it. Raises
+        LLMError.
         """
         ...
 
@@ -60,14 +66,20 @@ class ExtractiveAggregator:
     """The most central sentences: no model, no cost, the same for the same texts."""
 
     count: Count
-    limit: int = SUMMARY_TOKENS
     made_by: str = EXTRACTIVE
     incremental: bool = False
 
-    def aggregate(self, current: str | None, news: Sequence[str], entries: int) -> Aggregate:  # noqa: ARG002
-        """The central sentences of all texts together."""
+    def aggregate(
+        self,
+        current: str | None,
+        news: Sequence[str],
+        entries: int,  # noqa: ARG002
+        limit: int | None,
+    ) -> Aggregate:
+        """The central sentences of all texts together; without a limit those of the median."""
         texts = [*([current] if current else []), *news]
-        return Aggregate(central_sentences(texts, self.limit, self.count), self.made_by)
+        most = MEDIAN_TOKENS if limit is None else limit
+        return Aggregate(central_sentences(texts, most, self.count), self.made_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,6 @@ class LLMAggregator:
     """
 
     llm: LLM
-    limit: int = SUMMARY_TOKENS
     incremental: bool = True
 
     @property
@@ -86,12 +97,15 @@ class LLMAggregator:
         """The model's name."""
         return self.llm.model
 
-    def aggregate(self, current: str | None, news: Sequence[str], entries: int) -> Aggregate:
+    def aggregate(
+        self, current: str | None, news: Sequence[str], entries: int, limit: int | None
+    ) -> Aggregate:
         """One call of the prompt for all news that fit into it, then the next."""
         waiting = list(news)
         if current is None:
             current, entries = waiting.pop(0), 1
         usage = Usage()
+        most = int(self.llm.context_window * REPLY_SHARE) if limit is None else limit
         while waiting:
             batch = self._fitting(current, waiting)
             del waiting[: len(batch)]
@@ -99,7 +113,7 @@ class LLMAggregator:
                 n_children=str(entries), new_content="\n\n".join(batch), current_content=current
             )
             asked = [Message("user", prompt)]
-            reply = self.llm.complete(asked, max_tokens=self.limit, temperature=0.0)
+            reply = self.llm.complete(asked, max_tokens=most, temperature=0.0)
             current, usage = _whole(reply), usage + reply.usage
             entries += len(batch)
         return Aggregate(current, self.made_by, usage)

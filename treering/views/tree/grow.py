@@ -15,9 +15,11 @@ from treering.journal import damage, ledger, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
 from treering.search.snapshot import Snapshot
+from treering.views.fragments import store as fragments
 from treering.views.tree import planting, store
 from treering.views.tree.rows import Rows
-from treering.views.tree.shape import ROOT, Node, Settings, Tree
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import ROOT, Insertion, Node, Tree
 from treering.views.tree.store import NewLeaf, TreeState
 
 BATCH_VECTORS: Final = 1024
@@ -67,11 +69,8 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return 0
-            row = reader.row(
-                "SELECT count(*) FROM vector WHERE space = ? AND model = ? AND id > ?",
-                (state.id, state.model.id, _mark(reader, state.id, state.model)),
-            )
-            return int(row[0]) if row else 0
+            mark = _mark(reader, state.id, state.model)
+            return fragments.count_vectors_after(reader, state.id, state.model, mark)
 
     def is_grown(self) -> bool:
         """Whether the tree of the space has ever been grown."""
@@ -157,11 +156,9 @@ class Grower:
             state = reader.state
             if state.model is None:
                 return False
-            newer = reader.row(
-                "SELECT 1 FROM vector WHERE space = ? AND model = ? AND id > ? LIMIT 1",
-                (state.id, state.model.id, _mark(reader, state.id, state.model)),
-            )
-            return newer is not None or bool(work.queued(reader, state.id, store.ERASED, 1))
+            mark = _mark(reader, state.id, state.model)
+            newer = fragments.is_embedded_after(reader, state.id, state.model, mark)
+            return newer or bool(work.queued(reader, state.id, store.ERASED, 1))
 
     def _synced(
         self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
@@ -235,12 +232,19 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
         if number is None:
             inserted = tree.insert(leaf.vector)
             number = inserted.leaf
-            touched.update(inserted.path)
+            touched.update(_merging(tree, inserted))
             moved = (number, inserted.split, inserted.sibling)
             changed.update(node for node in moved if node is not None)
         store.put_leaf(writer, space, number, leaf, digest)
     store.put_nodes(writer, space, _sorted(tree, changed))
     work.enqueue(writer, space, store.SUMMARIES, sorted(touched))
+
+
+def _merging(tree: Tree, inserted: Insertion) -> Sequence[int]:
+    """The summaries that take in a new leaf: all above it, or as the settings say."""
+    if tree.settings.receiver == "merged" or inserted.split is not None:
+        return inserted.path  # an expanded leaf gets a text, though not another than it had
+    return inserted.path[:-1]
 
 
 def _take_out(writer: Writer, space: int, tree: Tree, leaf: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from treering.errors import InputError
-from treering.views.tree.shape import Settings
+from treering.views.tree.settings import Settings
 from treering.views.tree.threshold import Threshold
 
 KEY: Final = "tree"
@@ -27,6 +27,7 @@ def load(settings: Mapping[str, Any]) -> Settings:
     if stored is None:
         return Settings()
     try:
-        return Settings(Threshold(**stored["threshold"]), stored["route"])
+        others = {name: value for name, value in stored.items() if name != "threshold"}
+        return Settings(Threshold(**stored["threshold"]), **others)
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(f"the settings {stored!r} are none of a tree: {error}") from error

@@ -16,7 +16,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Progress, Spent
 from treering.views.support import SupportCheck, claims_of
 from treering.views.tree import store
-from treering.views.tree.aggregate import EXTRACTIVE, SUMMARY_TOKENS, Aggregate, Aggregator
+from treering.views.tree.aggregate import EXTRACTIVE, MEDIAN_TOKENS, Aggregate, Aggregator
 from treering.views.tree.extract import central_sentences
 from treering.views.tree.grow import Grower
 from treering.views.tree.shape import Tree
@@ -40,6 +40,7 @@ class _Job:
     current: str | None
     news: tuple[str, ...]
     entries: int
+    limit: int | None
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class SummarySettler:
         Of what a model writes the other sentences are dropped; if none is left, the most central
         sentences of the texts stand for them.
         """
-        made = self._aggregator.aggregate(job.current, job.news, job.entries)
+        made = self._aggregator.aggregate(job.current, job.news, job.entries, job.limit)
         if made.made_by == EXTRACTIVE:
             return made
         texts = [*([job.current] if job.current else []), *job.news]
@@ -122,7 +123,7 @@ class SummarySettler:
         supported = [claim for claim, is_so in zip(claims, verdicts, strict=True) if is_so]
         if supported:
             return replace(made, text=" ".join(supported))
-        central = central_sentences(texts, SUMMARY_TOKENS, estimate_tokens)
+        central = central_sentences(texts, job.limit or MEDIAN_TOKENS, estimate_tokens)
         return replace(made, text=central, made_by=EXTRACTIVE)
 
     def _queue(self) -> _Queue:
@@ -154,6 +155,8 @@ class SummarySettler:
             current, entries = None, 1
             if self._from_children(summary):
                 nodes = tree.central(number, MOST_TEXTS)
+                if summary.text is None and tree.settings.receiver == "kept":
+                    nodes = tree.children(number)[:1]  # the leaf that it was, as it stood
             else:
                 nodes = tree.arrived(number, summary.taken)
                 current = summary.text
@@ -161,7 +164,8 @@ class SummarySettler:
             news = _texts(reader, state.id, tree, nodes)
             if current is None and not news:
                 return None
-            return _Job(replace(summary, taken=tree.bound - 1), current, news, entries)
+            limit = tree.settings.summary_limit(tree.depth(number))
+            return _Job(replace(summary, taken=tree.bound - 1), current, news, entries, limit)
 
     def _take(self, done: dict[Future[Aggregate], _Job], queue: _Queue) -> list[LLMError]:
         """Store what was made, note what failed."""

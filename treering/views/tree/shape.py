@@ -7,8 +7,7 @@ of creation and never reused, so that a number is an identity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,33 +15,13 @@ from numpy.typing import NDArray
 from treering.errors import DimensionMismatch, InputError, UnknownName
 from treering.views.tree.family import FEW, Exact, Family, Vector, exact, mean
 from treering.views.tree.rows import Rows
-from treering.views.tree.threshold import Threshold
+from treering.views.tree.settings import Settings
 
 ROOT: Final = 0
 NOWHERE: Final = -1
 FIRST_NODES: Final = 64
 
 Ints = NDArray[np.int64]
-Route = Literal["content", "leaves"]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a tree grows.
-
-    ``route`` says what stands for a summary node when an insert compares itself with it.
-    ``"content"`` is the paper's algorithm: the embedding of its text, once it has one. ``"leaves"``
-    is the paper's theory (appendix B): the mean cosine to the leaves below it, exact at every
-    moment. The shape then depends on nothing but the leaves and their order, whatever a language
-    model does and whenever it does it; on real text the two give trees of nearly the same depths.
-    """
-
-    threshold: Threshold = field(default_factory=Threshold)
-    route: Route = "leaves"
-
-    def __post_init__(self) -> None:
-        if self.route not in ("content", "leaves"):
-            raise InputError(f"route is {self.route!r}; use 'content' or 'leaves'")
 
 
 class Insertion(NamedTuple):
@@ -104,6 +83,7 @@ class Tree:
         self._contents: dict[int, Vector] = {}
         self._next = ROOT + 1
         self._leaves = 0
+        self._deepest: int | None = 0  # None: to be looked for, since something was removed
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -153,6 +133,16 @@ class Tree:
     def depth(self, node: int) -> int:
         """0 for the root, 1 for its children."""
         return 0 if node == ROOT else len(self.path(node)) + 1
+
+    def deepest(self) -> int:
+        """The greatest depth of any node; 0 for an empty tree."""
+        if self._deepest is None:
+            depths = {ROOT: 0}
+            for node in self.walk():  # parents come first
+                if node != ROOT:
+                    depths[node] = depths[int(self._parent[node])] + 1
+            self._deepest = max(depths.values())
+        return self._deepest
 
     def place(self, node: int) -> tuple[int, ...]:
         """A key that sorts nodes as ``walk`` visits them."""
@@ -253,6 +243,8 @@ class Tree:
             split = descent[-1] = self._expand(end)
         self._attach(leaf, descent[-1])
         self._add(descent, exact(vector), leaves=1, newest=leaf)
+        if self._deepest is not None:
+            self._deepest = max(self._deepest, len(descent))
         return Insertion(leaf, tuple(descent[1:]), split, sibling)
 
     def remove(self, leaf: int) -> Removal:
@@ -262,6 +254,7 @@ class Tree:
         # The sum is taken while the leaf still has its vector.
         gone = self.total(leaf)
         self._detach(leaf)
+        self._deepest = None
         self._add((ROOT, *path), -gone, leaves=-1)
         del self.rows[leaf]
         self._parent[leaf] = NOWHERE
@@ -308,6 +301,7 @@ class Tree:
             if not node.leaf:
                 tree.rows[node.number] = np.zeros(dimension, dtype=np.float32)
             tree._attach(node.number, node.parent)
+        tree._deepest = None
         tree._restore_totals()
         return tree
 
@@ -322,7 +316,7 @@ class Tree:
             slot, similarity = family.nearest(vector, self.rows)
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
-            if similarity < self._thresholds[depth]:
+            if similarity < self._threshold(depth):
                 break
             node = family.members[slot]
             family = self._families.get(node)
@@ -331,6 +325,11 @@ class Tree:
                 break
             descent.append(node)
         return descent
+
+    def _threshold(self, depth: int) -> float:
+        if self.settings.threshold.form == "current":
+            return self.settings.threshold.at(depth, self.deepest())
+        return self._thresholds[depth]
 
     def _expand(self, leaf: int) -> int:
         """Put a summary node in a leaf's place, with the leaf as its first child."""

@@ -137,13 +137,9 @@ def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
 
 def leaf_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
     """The vector of every leaf by its number, from the first of its fragments."""
-    rows = reader.rows(
-        "SELECT l.number, d.data FROM leaf l JOIN vector v ON v.fragment = l.fragment"
-        " JOIN vector_data d ON d.id = v.id"
-        " WHERE l.space = ? AND v.model = ? ORDER BY l.fragment DESC",
-        (space, model.id),
-    )
-    return _by_number(rows, model.dimension)
+    leaves = dict(sorted(standing(reader, space), reverse=True))
+    vectors = fragments.vectors_of(reader, model, list(leaves))
+    return {number: vectors[f] for f, number in leaves.items() if f in vectors}
 
 
 def summary_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
@@ -168,24 +164,23 @@ def new_leaves(
     reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
 ) -> tuple[int, list[NewLeaf]]:
     """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
-    rows = reader.rows(
-        "SELECT v.id, v.fragment, d.data, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
-        # LEFT: what is missing is an error, not skipped, or the mark would stay where it is.
-        " FROM vector v LEFT JOIN vector_data d ON d.id = v.id"
-        " LEFT JOIN fragment f ON f.id = v.fragment LEFT JOIN entry e ON e.seq = f.entry"
-        " LEFT JOIN body b ON b.id = e.body"
-        " LEFT JOIN leaf l ON l.fragment = v.fragment"
-        " WHERE v.space = ? AND v.model = ? AND v.id > ? ORDER BY v.id LIMIT ?",
-        (space, model.id, mark, limit),
-    )
-    embedded = list(rows)
-    vectors = fragments.to_vectors([row[2] for row in embedded], model.dimension)
+    mark, vectors = fragments.embedded_after(reader, space, model, mark, limit)
+    rows: dict[int, Row] = {}
+    for chunk in _pages(vectors):
+        said = reader.rows(
+            "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
+            # LEFT: what is missing is an error, not skipped, or it would never be there.
+            " FROM fragment f LEFT JOIN entry e ON e.seq = f.entry"
+            " LEFT JOIN body b ON b.id = e.body LEFT JOIN leaf l ON l.fragment = f.id"
+            f" WHERE f.id IN ({_marks(chunk)})",
+            chunk,
+        )
+        rows.update((int(row[0]), row[1:]) for row in said)
     with damage.decoding("the text of a fragment"):
-        return int(embedded[-1][0]) if embedded else mark, [
-            NewLeaf(int(fragment), _embedded(text, start, stop, speaker), vector)
-            for (_, fragment, _, text, start, stop, speaker, kind, number), vector in zip(
-                embedded, vectors, strict=True
-            )
+        leaves = ((fragment, rows[fragment], vector) for fragment, vector in vectors.items())
+        return mark, [
+            NewLeaf(fragment, _embedded(text, start, stop, speaker), vector)
+            for fragment, (text, start, stop, speaker, kind, number), vector in leaves
             if number is None and kind != "code"
         ]
 

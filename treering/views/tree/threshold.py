@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from treering.errors import InputError
 
-Form = Literal["scaled", "printed"]
+Form = Literal["scaled", "current", "printed"]
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """θ(depth): the least cosine at which an insert descends from a node into its best child.
 
-    ``form="scaled"`` is A.1.3's ``base · e^(rate · depth / max_depth)``. ``form="printed"`` is the
+    ``form="scaled"`` is A.1.3's ``base · e^(rate · depth / max_depth)``. "The maximum depth of the
+    tree" can also be read as the depth that the tree has by now: that is ``form="current"``, which
+    begins strict and grows milder as the tree gets deeper. ``form="printed"`` is the
     main text's ``base · e^(rate · depth)``; with the paper's own 0.4 and 0.5 it passes 1 at depth
     2, so nothing ever gets below depth 3, against the depth of 13 that the paper reports.
 
@@ -36,12 +39,17 @@ class Threshold:
             raise InputError(f"the threshold's rate is {self.rate}; it must be finite, such as 0.5")
         if self.max_depth < 1:
             raise InputError(f"max_depth is {self.max_depth}; the least is 1, a flat tree")
-        if self.form not in ("scaled", "printed"):
-            raise InputError(f"the threshold's form is {self.form!r}; use 'scaled' or 'printed'")
+        if self.form not in FORMS:
+            raise InputError(f"the threshold's form is {self.form!r}; use {', '.join(FORMS)}")
 
-    def at(self, depth: int) -> float:
-        """θ for leaving a node of this depth downwards; the root has depth 0."""
+    def at(self, depth: int, deepest: int = 1) -> float:
+        """θ for leaving a node of this depth downwards; the root has depth 0.
+
+        ``deepest`` is the depth of the tree by now, which the form ``current`` asks for.
+        """
         exponent = self.rate * depth
         if self.form == "scaled":
             exponent /= self.max_depth
+        elif self.form == "current":
+            exponent /= max(deepest, 1)
         return self.base * math.exp(exponent)

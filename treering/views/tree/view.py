@@ -49,8 +49,9 @@ from treering.views.tree.search import (
     places,
     with_tree,
 )
+from treering.views.tree.settings import Receiver, Route, Settings
 from treering.views.tree.settle import ALL, SummarySettler
-from treering.views.tree.shape import ROOT, Route, Settings, Tree
+from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.threshold import Form
 
 Format = Literal["outline", "dot", "mermaid", "html", "json"]
@@ -125,17 +126,28 @@ class TreeView:
         max_depth: int | None = None,
         form: Form | None = None,
         route: Route | None = None,
+        receiver: Receiver | None = None,
+        summary_tokens: int | None = None,
+        deeper_tokens: int | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
-        those of ``Threshold``: a lower base gives a deeper tree. ``route`` is that of
-        ``Settings``. All summaries become pending work. Raises InputError.
+        those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
+        ``summary_tokens`` and ``deeper_tokens`` are those of ``Settings``. All summaries become
+        pending work. Raises InputError.
         """
         now = self.settings()
         chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
         given: dict[str, Any] = {n: value for n, value in chosen.items() if value is not None}
-        settings = Settings(replace(now.threshold, **given), route or now.route)
+        others = {
+            "route": route,
+            "receiver": receiver,
+            "summary_tokens": summary_tokens,
+            "deeper_tokens": deeper_tokens,
+        }
+        changed: dict[str, Any] = {n: value for n, value in others.items() if value is not None}
+        settings = replace(now, threshold=replace(now.threshold, **given), **changed)
         self._grower.replant(settings)
         return settings
 

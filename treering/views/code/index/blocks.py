@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treering.views.code.index.code_index import CodeHit, CodeIndex, IndexedFile
+from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex, IndexedFile
 from treering.views.code.parse.outline import CodeDefinition, DefinitionKind, ParsedFile
 
 
@@ -94,10 +94,13 @@ _HITS_PER_BLOCK = 4
 """Fragments looked at for each block wanted: several may be of one definition, or of none."""
 
 
-def best_blocks(index: CodeIndex, query: str, k: int) -> list[CodeBlock]:
-    """The definitions that hold the best fragments for a query, best first."""
+def best_blocks(index: CodeIndex, query: str, k: int, alpha: float = ALPHA) -> list[CodeBlock]:
+    """The definitions that hold the best fragments for a query, best first.
+
+    ``alpha`` weighs the code relation; with 0 they are the best by BM25 alone.
+    """
     blocks: dict[tuple[str, str], CodeBlock] = {}
-    for hit in index.search(query, k=_HITS_PER_BLOCK * k) if len(index) else []:
+    for hit in index.search(query, k=_HITS_PER_BLOCK * k, alpha=alpha) if len(index) else []:
         if hit.definition and (hit.path, hit.definition) not in blocks:
             block = block_of(index, hit)
             blocks[block.path, block.qualified] = block

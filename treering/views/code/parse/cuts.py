@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
 
 Unit = Literal["windows", "blocks"]
+UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 WINDOW_LINES = 20
 """S_w of FragRel, appendix B.2."""

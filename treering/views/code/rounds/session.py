@@ -57,14 +57,16 @@ class SessionBlock:
         return f"{self.path}::{self.definition}" if self.path else self.definition
 
 
-def linked(blocks: Sequence[SessionBlock], similarity: Similarity) -> tuple[SessionBlock, ...]:
+def linked(
+    blocks: Sequence[SessionBlock], similarity: Similarity, alike: float = SAME_INTENT
+) -> tuple[SessionBlock, ...]:
     """The working memory: the last block and those of like instruction before it (eq. 12, 13)."""
     if not blocks:
         return ()
     last = blocks[-1]
     asked = [block for block in blocks[:-1] if block.instruction and last.instruction]
-    alike = [m for m in asked if similarity(last.instruction, m.instruction) >= SAME_INTENT]
-    return (*alike, last)
+    near = [m for m in asked if similarity(last.instruction, m.instruction) >= alike]
+    return (*near, last)
 
 
 def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:

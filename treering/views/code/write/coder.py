@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
 
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM, Reply
@@ -18,16 +17,16 @@ from treering.views.code.parse.pieces import pieces
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import RepositoryNames, SessionBlock, Similarity
+from treering.views.code.write.choices import ContextName, JudgeName, WritingChoices
 from treering.views.code.write.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
 from treering.views.code.write.generate import (
     GeneratedCode,
+    RoundParts,
     WritingTarget,
     asking,
     repository_context,
     round_of,
 )
-
-JudgeName = Literal["names", "llm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +45,17 @@ class Coder:
         self._model = model
         self._similarity = similarity
         self._lock = threading.Lock()
-        self._contexts: dict[tuple[str, JudgeName, RepositoryNames], ContextMemory] = {}
+        self._contexts: dict[
+            tuple[str, JudgeName, ContextName, RepositoryNames], ContextMemory
+        ] = {}
 
     def round(
         self,
         instruction: str,
         definition: str,
-        judge: JudgeName,
+        choices: WritingChoices,
         index: CodeIndex | None,
-        contexts: Callable[[Judge], ContextMemory],
+        contexts: Callable[[Judge, ContextName], ContextMemory],
         budget: int,
         among: RepositoryNames,
     ) -> GeneratedCode:
@@ -69,14 +70,17 @@ class Coder:
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
         with self._lock:
-            here = (key, judge, among)
-            context = self._contexts.get(here) or contexts(self._judge(judge, index))
+            here = (key, choices.judge, choices.context, among)
+            context = self._contexts.get(here) or contexts(
+                self._judge(choices.judge, index), choices.context
+            )
             self._contexts[here] = context
         llm = self._model.llm()
         self._rounds.begin()
         ask = asking(llm, self._model.pay)
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
-        result = round_of(instruction, target, blocks, context, ask, self._similarity, shown)
+        parts = RoundParts(context, ask, self._similarity, shown, choices.detector, choices.alike)
+        result = round_of(instruction, target, blocks, parts)
         code_found = "" if sequences.get(key) else there
         block = self._rounds.add(replace(result.block, at=datetime.now(UTC)), code_found, among)
         if result.note:

@@ -13,6 +13,7 @@ from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.parser import parse
+from treering.views.code.write.choices import ContextName
 
 RETRIEVED = 5
 """Blocks merged in by ADD (section 4.2)."""
@@ -85,11 +86,21 @@ Retrieve = Callable[[str, int], Sequence[CodeBlock]]
 
 
 class ContextMemory:
-    """The blocks at hand during a conversation about code."""
+    """The blocks at hand during a conversation about code.
 
-    def __init__(self, retrieve: Retrieve, judge: Judge, blocks: Iterable[CodeBlock] = ()) -> None:
+    ``kind`` leaves parts of it out, as the paper's ablations do: see ``choices.CONTEXTS``.
+    """
+
+    def __init__(
+        self,
+        retrieve: Retrieve,
+        judge: Judge,
+        blocks: Iterable[CodeBlock] = (),
+        kind: ContextName = "selected",
+    ) -> None:
         self._retrieve = retrieve
         self._judge = judge
+        self._kind = kind
         self._blocks = {(block.path, block.qualified): block for block in blocks}
         self._instructions: list[str] = []
 
@@ -107,7 +118,7 @@ class ContextMemory:
         if not instruction.strip():
             raise InputError("the instruction is empty; say what to generate or change")
         instructions = [*self._instructions, instruction]
-        judgement = self._judge.decide(instructions, [block.key for block in self.blocks])
+        judgement = self._judgement(instructions)
         if judgement.mode == "ADD":
             query = "\n".join([*instructions, *judgement.target_context])
             for block in self._retrieve(query, RETRIEVED):
@@ -115,8 +126,17 @@ class ContextMemory:
         self._instructions = instructions
         return judgement
 
+    def _judgement(self, instructions: Sequence[str]) -> Judgement:
+        if self._kind != "static":
+            return self._judge.decide(instructions, [block.key for block in self.blocks])
+        if len(instructions) == 1:
+            return Judgement("ADD", "a static context is retrieved once")
+        return Judgement("KEEP", "a static context stays as it is")
+
     def end(self, code: str, language: str | None) -> None:
         """End a round: keep the blocks whose APIs the generated code calls (eq. 2, 5)."""
+        if self._kind != "selected":
+            return
         called = {call.name for call in parse(code, language).calls}
         self._blocks = {
             key: block for key, block in self._blocks.items() if not called.isdisjoint(block.apis)

@@ -15,11 +15,13 @@ from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.views.code.guard.detector import likely_reversals
+from treering.views.code.guard.printed import printed_reversals
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SessionBlock, Similarity, linked
+from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, linked
+from treering.views.code.write.choices import DetectorName
 from treering.views.code.write.context_memory import ContextMemory, Judgement
 
 CODE_TOKENS = 1500
@@ -101,21 +103,26 @@ def asking(llm: LLM, pay: Callable[[str, Reply], None]) -> Asking:
     return ask
 
 
+@dataclass(frozen=True, slots=True)
+class RoundParts:
+    """What a round works with. ``shown`` makes what a prompt has of the context memory's blocks."""
+
+    context: ContextMemory
+    ask: Asking
+    similarity: Similarity
+    shown: Callable[[Sequence[CodeBlock]], RepositoryContext]
+    detector: DetectorName = "scored"
+    alike: float = SAME_INTENT
+
+
 def round_of(
-    instruction: str,
-    target: WritingTarget,
-    blocks: Sequence[SessionBlock],
-    context: ContextMemory,
-    ask: Asking,
-    similarity: Similarity,
-    shown: Callable[[Sequence[CodeBlock]], RepositoryContext],
+    instruction: str, target: WritingTarget, blocks: Sequence[SessionBlock], parts: RoundParts
 ) -> GeneratedCode:
     """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
 
-    ``shown`` makes of the context memory's blocks what the prompt has.
-
     Raises InputError, LLMError; LLMReplyError when the reply does not hold the definition.
     """
+    context, ask = parts.context, parts.ask
     judgement = context.begin(instruction)
     usage = Usage()
     note = ""
@@ -123,19 +130,33 @@ def round_of(
         reply = ask("code note", note_prompt(blocks[-1], instruction), NOTE_TOKENS)
         note, usage = reply.text.strip(), usage + reply.usage
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
-    memory = linked(blocks, similarity)
-    repository = shown(context.blocks)
+    memory = linked(blocks, parts.similarity, parts.alike)
+    repository = parts.shown(context.blocks)
     reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
-    lost, draft = undone_by(blocks, instruction, code), ""
+    lost, draft = _lost_by(parts, blocks, instruction, code), ""
     if lost:
         prompt = _prompt(repository.text, memory, lost, code, instruction)
         reply = ask("code", prompt, CODE_TOKENS)
         draft, code, usage = code, _code(reply, target), usage + reply.usage
-        lost = undone_by(blocks, instruction, code)
+        lost = _lost_by(parts, blocks, instruction, code)
     context.end(code, target.language)
     block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
     return GeneratedCode(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
+
+
+def _lost_by(
+    parts: RoundParts, blocks: Sequence[SessionBlock], instruction: str, code: str
+) -> tuple[Reversal, ...]:
+    """What the detectors of a round say. A round that both name is reported once, as scored."""
+    lost: tuple[Reversal, ...] = ()
+    if parts.detector in ("scored", "both"):
+        lost = undone_by(blocks, instruction, code)
+    if parts.detector in ("printed", "both"):
+        named = {(loss.name, loss.instruction) for loss in lost}
+        ruled = printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
+        lost += tuple(loss for loss in ruled if (loss.name, loss.instruction) not in named)
+    return lost
 
 
 def undone_by(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Reversal, ...]:
@@ -210,7 +231,10 @@ def _changed(block: SessionBlock) -> Iterator[str]:
 def _lost(loss: Reversal) -> str:
     """A requirement that the draft undoes (eq. 15)."""
     first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
-    return "\n".join([first, *(f"Missing: {part}" for part in loss.missing)])
+    missing = (f"Missing: {part}" for part in loss.missing)
+    # A rule may name nothing that is gone, only what that instruction had removed.
+    back = () if loss.missing else (f"There again: {line.text}" for line in loss.now)
+    return "\n".join([first, *missing, *back])
 
 
 def _code(reply: Reply, target: WritingTarget) -> str:

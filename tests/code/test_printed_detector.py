@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treering.bench.undone.paper import candidates, conflicts
+from treering.views.code.guard.printed import candidates, conflicts
 from treering.views.code.rounds.session import SessionBlock, chained
 
 PLAIN = "def half(n):\n    return n / 2\n"

@@ -1,0 +1,29 @@
+"""The page on the papers names every preset, and modules and prompts that are there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import DOCS, ROOT
+from treering.memory import Memory
+from treering.views.presets import PRESETS
+
+PAGE = (DOCS / "explanation" / "papers.md").read_text("utf-8")
+MODULE = re.compile(r"`((?:search|split|embed|llm|views|chat|bench)/[\w/.*]*)`")
+
+
+def test_the_page_names_every_preset() -> None:
+    rows = {line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")}
+    assert rows == PRESETS.keys() - {"default"}
+
+
+def test_what_configure_says_of_itself_names_every_preset() -> None:
+    assert Memory.configure.__doc__ is not None
+    assert all(f"``{name}``" in Memory.configure.__doc__ for name in PRESETS)
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULE.findall(PAGE))))
+def test_every_module_of_the_page_is_there(name: str) -> None:
+    assert list((ROOT / "treering").glob(name.rstrip("/"))), name

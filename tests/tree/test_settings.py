@@ -1,0 +1,136 @@
+"""What of MemTree can be read in two ways, and how long summaries are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.tree.growing import grown, random_vectors, restored, state
+from treering import Memory
+from treering.arrays import Floats
+from treering.errors import InputError
+from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.tokens import estimate_tokens
+from treering.views.tree.settings import Settings
+from treering.views.tree.shape import Tree
+from treering.views.tree.threshold import Threshold
+
+CURRENT = Settings(Threshold(base=0.1, form="current"))
+
+
+class Alike:
+    """Every text but a query about cats has the same meaning."""
+
+    name = "alike"
+    dimension = 2
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        del query
+        rows = [[0.0, 1.0] if "cat" in text else [1.0, 0.0] for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_the_maximum_depth_can_be_that_of_the_tree_by_now() -> None:
+    threshold = Threshold(base=0.4, rate=0.5, form="current")
+    assert threshold.at(2, deepest=4) == pytest.approx(0.4 * math.exp(0.5 * 2 / 4))
+    assert threshold.at(0, deepest=0) == pytest.approx(0.4)
+    # By a max_depth of 16 it would be nearly the base.
+    assert Threshold(base=0.4, rate=0.5).at(2) < threshold.at(2, deepest=4)
+
+
+@given(st.integers(0, 5), st.integers(1, 40), st.data())
+def test_the_depth_of_a_tree_is_known_at_every_moment(
+    seed: int, count: int, data: st.DataObject
+) -> None:
+    tree = grown(random_vectors(count, seed=seed), CURRENT)
+    for leaf in data.draw(st.lists(st.sampled_from(sorted(tree.leaves())), unique=True)):
+        tree.remove(leaf)
+    tree.insert(random_vectors(1, seed=seed + 1)[0])
+    assert tree.deepest() == max(tree.depth(node) for node in tree.walk())
+    assert restored(tree).deepest() == tree.deepest()
+
+
+def test_by_the_current_depth_a_tree_that_was_restored_grows_on_as_it_would_have() -> None:
+    vectors = random_vectors(60)
+    half: Tree = restored(grown(vectors[:30], CURRENT))
+    for vector in vectors[30:]:
+        half.insert(vector)
+    assert state(half) == state(grown(vectors, CURRENT))
+
+
+def calls_of(open_memory: Open, file: Path, **settings: str) -> tuple[int, Memory]:
+    """How often a model is asked for four texts of one meaning, settled one by one."""
+    llm = ScriptedLLM(lambda _: "Boats and boats.")
+    memory = open_memory(file, embedder=Alike(), llm=llm)
+    memory.tree.replant(max_depth=2, **settings)  # type: ignore[arg-type]
+    for number in range(4):
+        memory.add(f"Boats {number}.", source=f"n{number}", kind="text")
+        memory.tree.settle()
+    return len(llm.requests), memory
+
+
+def test_as_algorithm_1_is_printed_the_node_that_gets_a_leaf_keeps_its_text(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    merged, _ = calls_of(open_memory, tmp_path / "merged.db")
+    kept, memory = calls_of(open_memory, tmp_path / "kept.db", receiver="kept")
+    # One summary of four leaves at depth 2: three texts come to it, and nobody passes it.
+    assert (merged, kept) == (3, 0)
+    [top] = memory.tree.roots()
+    assert top.text == "Boats 0."
+    assert not top.pending
+
+
+def test_a_summary_has_as_many_tokens_as_its_depth_allows(open_memory: Open) -> None:
+    asked: list[Request] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request)
+        return "Boats and boats."
+
+    memory = open_memory(embedder=Alike(), llm=ScriptedLLM(reply, context_window=4096))
+    memory.tree.replant(summary_tokens=200, deeper_tokens=67)
+    for number in range(3):
+        memory.add(f"Boats {number}.", source=f"n{number}", kind="text")
+    memory.tree.settle()
+    assert sorted({request.max_tokens for request in asked}) == [200, 267]
+    asked.clear()
+    memory.tree.replant(summary_tokens=0)
+    memory.tree.settle()
+    assert {request.max_tokens for request in asked} == {819}  # a fifth of the window
+
+
+def test_without_a_model_a_summary_without_a_limit_is_as_long_as_the_papers(
+    open_memory: Open,
+) -> None:
+    memory = open_memory(embedder=Alike())
+    for number in range(40):
+        memory.add(f"Word{number} " * 12 + ".", source=f"n{number}", kind="text")
+    memory.tree.settle()
+    assert estimate_tokens(memory.tree.roots()[0].text) <= 128
+    memory.tree.replant(summary_tokens=0)
+    memory.tree.settle()
+    assert 128 < estimate_tokens(memory.tree.roots()[0].text) <= 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"receiver": "both"}, "receiver is 'both'"),
+        ({"summary_tokens": -1}, "summaries have -1 tokens"),
+        ({"deeper_tokens": -1}, "-1 more a level"),
+        ({"form": "deep"}, "the threshold's form is 'deep'; use scaled, current, printed"),
+    ],
+)
+def test_bad_settings_of_the_tree_are_refused(
+    memory: Memory, settings: dict[str, str], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        memory.tree.replant(**settings)  # type: ignore[arg-type]

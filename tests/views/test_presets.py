@@ -1,0 +1,265 @@
+"""Settings of a space, and presets: each against a small worked example of its paper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import Open
+from treering import Memory
+from treering.arrays import Floats
+from treering.errors import InputError, UnknownName
+from treering.llm.scripted import Request, ScriptedLLM
+from treering.views.presets import PRESETS
+from treering.views.settings import CHOICES
+
+
+class Angles:
+    """An embedder of two dimensions: a text with ``@90`` points 90 degrees from one without, and
+    one of boats, without a number, 30 degrees."""
+
+    name = "angles"
+    dimension = 2
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        del query
+        degrees = [
+            float(text.rpartition("@")[2]) if "@" in text else 30.0 * ("boat" in text)
+            for text in texts
+        ]
+        radians = np.radians(degrees)
+        return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+COSINES = np.cos(np.radians([0.0, 80.0, 60.0, 85.0]))
+"""Of four fragments in a row with the query."""
+
+
+def fragments(memory: Memory, kind: str) -> None:
+    memory.add(
+        [{"content": f"piece {n} @{at}"} for n, at in enumerate((0, 80, 60, 85))],
+        source="work",
+        kind=kind,  # type: ignore[arg-type]
+    )
+
+
+def environment(related: Floats, scores: Floats) -> Floats:
+    """Eq. 9 as it is printed, over all pairs."""
+    env: Floats = (related @ scores) / related.sum(axis=1)
+    return env
+
+
+def chain(w: float) -> Floats:
+    """Eq. 7 for four fragments in a row."""
+    places = np.arange(4)
+    return np.asarray(w ** np.abs(places[:, None] - places[None, :]))
+
+
+def angles() -> Floats:
+    """The cosines of four fragments with each other."""
+    radians = np.radians([0, 80, 60, 85])
+    return np.asarray(np.cos(radians[:, None] - radians[None, :]))
+
+
+@pytest.mark.parametrize(
+    ("preset", "kind", "related"),
+    [
+        ("fragrel-a-story", "text", (1 + angles()) / 2),
+        ("fragrel-b-story", "text", chain(0.3)),
+        ("fragrel-chat", "chat", chain(0.8)),
+    ],
+)
+def test_fragrel_ranks_by_equation_10(
+    open_memory: Open, preset: str, kind: str, related: Floats
+) -> None:
+    memory = open_memory(embedder=Angles())
+    fragments(memory, kind)
+    memory.configure(preset)
+    hits = memory.search("query", k=4)
+    scores = COSINES + 0.5 * environment(related, COSINES)
+    by_hand = np.argsort(-scores, kind="stable").tolist()
+    assert [hit.position for hit in hits] == by_hand
+    # A search puts cosines on a scale of its own, which changes no rank: differences keep shares.
+    shown, expected = np.array([hit.score for hit in hits]), scores[by_hand]
+    shares = (shown - shown[0]) / (shown[-1] - shown[0])
+    assert shares == pytest.approx(
+        (expected - expected[0]) / (expected[-1] - expected[0]), abs=1e-5
+    )
+
+
+def test_fragrel_takes_the_best_eight_of_a_chat(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add([{"role": "user", "content": f"word{n} again"} for n in range(12)])
+    assert len(memory.search("again")) == 10
+    memory.configure("fragrel-chat")
+    assert len(memory.search("again")) == 8
+    assert memory.chat_prompt("again").policy == "fragments"
+
+
+def test_fragrel_cuts_code_into_windows_that_overlap_by_half(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "long.py").write_text("".join(f"value_{n} = {n}\n" for n in range(1, 41)))
+    memory.configure("fragrel-code")
+    memory.code.index(root)
+    hits = memory.code.search("value_15", k=10)
+    assert sorted((hit.first_line, hit.last_line) for hit in hits) == [(1, 20), (11, 30), (21, 40)]
+
+
+@pytest.fixture
+def tree(open_memory: Open) -> tuple[Memory, list[Request]]:
+    """A tree in which the second text meets the first one, and the third one their summary."""
+    asked: list[Request] = []
+
+    def summarise(request: Request) -> str:
+        asked.append(request)
+        return "One boat, another boat."
+
+    memory = open_memory(embedder=Angles(), llm=ScriptedLLM(summarise))
+    memory.configure("memtree")
+    for text in ("One boat. @0", "Another boat. @60", "A cat. @100"):
+        memory.add(text, source=text, kind="text")
+        memory.tree.settle()
+    return memory, asked
+
+
+def test_memtree_compares_with_the_text_of_a_summary_and_merges_by_its_prompt(
+    tree: tuple[Memory, list[Request]],
+) -> None:
+    memory, asked = tree
+    # cos 60° = 0.5 ≥ θ(0) = 0.4: the first leaf becomes the parent of both. Its text points to 30°.
+    # The cat at 100° is 70° from it, cos 70° = 0.34 < θ(0), and stays outside.
+    assert [node.leaf for node in memory.tree.roots()] == [False, True]
+    [request] = asked
+    assert "One boat. @0" in request.text
+    assert "Another boat. @60" in request.text
+
+
+def test_memtree_descends_by_the_text_and_not_by_the_leaves(
+    tree: tuple[Memory, list[Request]],
+) -> None:
+    memory, _ = tree
+    # Below the summary at 30° are leaves at 0° and 60°. A text at -36° is 66° from the summary:
+    # cos 66° = 0.41 ≥ 0.4 lets it in. The mean cosine to the leaves, 0.35, would not.
+    memory.add("A ship. @-36", source="ship", kind="text")
+    [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
+    assert len(memory.tree.path(ship.number)) >= 1
+    memory.tree.replant(route="leaves")
+    [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
+    assert memory.tree.path(ship.number) == []
+
+
+def test_memtree_retrieves_the_most_similar_nodes_of_the_collapsed_tree(
+    tree: tuple[Memory, list[Request]],
+) -> None:
+    memory, _ = tree
+    hits = memory.search("query @20")
+    # Cosine against every node, the summary at 30° first, then the leaves at 0°, 60° and 100°.
+    assert [hit.text.rpartition("@")[2] for hit in hits] == [
+        "One boat, another boat.",
+        "0",
+        "60",
+        "100",
+    ]
+    assert all(set(hit.why.terms) == {"dense"} for hit in hits)
+    assert len(memory.search("query @20", k=2)) == 2
+
+
+def test_memochat_writes_by_table_6_and_chooses_by_table_7(open_memory: Open) -> None:
+    memo = json.dumps([{"topic": "boats", "summary": "The boat leaks.", "start": 1, "end": 10}])
+    llm = ScriptedLLM([memo, "2"])
+    memory = open_memory(llm=llm)
+    memory.configure("memochat")
+    turns = [("user", "The boat leaks."), ("assistant", "Oh dear, the boat.")] * 6
+    memory.add([{"role": role, "content": f"{text} {n}"} for n, (role, text) in enumerate(turns)])
+    memory.memos.settle()
+    assert "'end' should be smaller than the value of 'start'" in llm.requests[0].text
+    [written] = memory.memos.list()
+    assert written.topic == "boats"
+    assert memory.chat_prompt("What of the boat?").policy == "memo"
+    assert "N#M" in llm.requests[1].text
+    assert "None of the others." in llm.requests[1].text
+
+
+def test_each_preset_is_recognised_by_what_it_sets(memory: Memory) -> None:
+    assert memory.configure().preset == "default"
+    for name in PRESETS:
+        assert memory.configure(name).preset == name
+        assert memory.configure().preset == name
+
+
+def test_a_value_on_top_of_a_preset_is_no_preset_any_more(memory: Memory) -> None:
+    settings = memory.configure("memtree", k=7)
+    assert (settings.preset, settings.k, settings.level) == ("own", 7, "all")
+    assert memory.configure(k=10).preset == "memtree"
+
+
+def test_every_value_of_a_preset_names_what_prints_it() -> None:
+    for preset in PRESETS.values():
+        assert preset.choices.keys() <= set(CHOICES)
+        printed = [*preset.choices.values(), preset.relations, preset.tree]
+        assert all(len(value.section) > 8 for value in printed if value is not None)
+
+
+def test_settings_stay_with_the_space_and_go_with_an_export(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    memory.configure("fragrel-b-story", k=4)
+    memory.add("Porto.", kind="text")
+    settings = memory.configure()
+    assert open_memory().configure() == settings
+    other = open_memory(tmp_path / "other.db")
+    other.import_(memory.export())
+    assert other.configure() == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"preset": "memtrees"}, UnknownName, "no preset 'memtrees'; there are default"),
+        ({"mode": "fast"}, InputError, "mode is 'fast'; it can be hybrid, lexical, dense"),
+        ({"level": "roots"}, InputError, "level is 'roots'"),
+        ({"k": 0}, InputError, "k is 0"),
+        ({"policy": "moods"}, UnknownName, "no chat policy 'moods'"),
+        ({"wording": "loud"}, InputError, "wording is 'loud'"),
+        ({"judge": "jury"}, InputError, "judge is 'jury'"),
+        ({"detector": "dog"}, InputError, "detector is 'dog'"),
+        ({"context": "all"}, InputError, "context is 'all'"),
+        ({"unit": "pages"}, InputError, "unit is 'pages'"),
+        ({"noto": "last"}, InputError, "noto is 'last'"),
+        ({"alike": "2"}, InputError, "alike is '2'"),
+        ({"block_alpha": -1}, InputError, "block_alpha is -1"),
+        ({"fragment": "0 words"}, InputError, "the size of fragments is '0 words'"),
+    ],
+)
+def test_bad_settings_are_refused_and_change_nothing(
+    memory: Memory, given: dict[str, str], error: type[Exception], said: str
+) -> None:
+    before = memory.configure(k=3)
+    with pytest.raises(error, match=said):
+        memory.configure(**given)  # type: ignore[arg-type]
+    assert memory.configure() == before
+
+
+def test_a_preset_for_other_content_than_the_space_holds_is_refused(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": "Hello."}])
+    with pytest.raises(
+        InputError, match="'fragrel-b-story' is for text, and this space holds chat"
+    ):
+        memory.configure("fragrel-b-story")
+    assert memory.configure().preset == "default"
+    memory.configure("memochat")
+
+
+def test_asking_for_the_settings_begins_no_space(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.configure()
+    assert memory.spaces() == []

@@ -1,0 +1,441 @@
+"""Fragments in blocks: what searching reads of many fragments stands in few large rows.
+
+A block has room for some fragments of a space, the slots, and for their postings. It is made as
+large as it will be, the slots are filled in the order of arrival, and what is erased is zeroed
+where it stands: SQLite moves none of it, and leaves no copy behind. When a block is full its
+postings are sorted by term, in place. So opening a space reads a few large rows, and sorts nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.journal import damage, labels, storage
+from treering.journal.contract import Patch, Reader, Row, Writer
+from treering.records import KINDS
+
+K = TypeVar("K", bound=Hashable)
+
+MOST_SLOTS: Final = 16_384
+"""Slots of a block at most. The postings of so many turns are a run that need not be merged."""
+
+MOST_POSTINGS: Final = 1 << 19
+SPARE: Final = 1.125
+"""Room for postings beyond what the fragments at hand lead to expect."""
+
+FEWEST_SLOTS: Final = 2
+_LOOKED_AT: Final = 64  # slots read at first where the new ones of a block are looked for
+_PAGE: Final = 500  # entries asked for at a time
+
+ROW: Final = np.dtype(
+    [
+        *(("fragment", "<i8"), ("entry", "<i8"), ("at", "<i8"), ("source", "<i8")),
+        *(("position", "<i8"), ("speaker", "<u8"), ("session", "<u8")),
+        *(("start", "<i4"), ("length", "<i4"), ("offset", "<i4"), ("kind", "i1")),
+    ]
+)
+"""What is kept of a fragment: ``at`` in microseconds or ``NEVER``; speaker and session by their
+``name_code``; how many terms it has with repetitions; where its postings begin while a block is not
+sorted; a place in ``KINDS``. All are zero where none is, or none is any more."""
+
+POSTING: Final = np.dtype([("term", "<u4"), ("slot", "<u2"), ("count", "<u2")])
+MOST_TERM: Final = int(np.iinfo(np.uint32).max)
+MAX_COUNT: Final = int(np.iinfo(np.uint16).max)
+NEVER: Final = int(np.iinfo(np.int64).min)
+
+Rows = NDArray[Any]
+"""Elements of type ``ROW``."""
+
+Postings = NDArray[Any]
+"""Elements of type ``POSTING``."""
+
+Counts = NDArray[np.uint32]
+"""Terms of a text with their counts, shape (t, 2)."""
+
+_OF_ENTRY: Final = ("source", "position", "at", "kind", "speaker", "session")
+_KIND_CODES: Final = {name: code for code, name in enumerate(KINDS)}
+_COLUMNS: Final = "id, slots, used, living, last, postings, room, posted, sorted"
+
+
+class Place(NamedTuple):
+    """The slot of a fragment, and where its postings begin in a block that is not sorted."""
+
+    block: int
+    slot: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentBlock:
+    """A block as its row says; see the migration that makes the table."""
+
+    id: int
+    slots: int
+    used: int
+    living: int
+    last: int
+    postings: int
+    room: int
+    posted: int
+    is_sorted: bool
+
+
+def name_code(name: str) -> int:
+    """What stands for a speaker or session in a row, which must not hold words; never 0."""
+    return int.from_bytes(labels.hash_of(name)[:8], "little") | 1
+
+
+# ------------------------------------------------------------------------------------- adding
+
+
+def reserve(writer: Writer, space: int, sizes: Sequence[int]) -> list[Place]:
+    """Places for new fragments with so many different terms each, behind all that there are.
+
+    They are to be given to ``fill`` in the same transaction.
+    """
+    places: list[Place] = []
+    block = _newest(writer, space)
+    for at, size in enumerate(sizes):
+        if block is None or block.used == block.slots or block.posted + size > block.room:
+            if block is not None:
+                _save(writer, block)
+            block = _create(writer, space, sizes[at:])
+        places.append(Place(block.id, block.used, block.posted))
+        block = replace(block, used=block.used + 1, posted=block.posted + size)
+    if block is not None:
+        _save(writer, block)
+    return places
+
+
+def _newest(reader: Reader, space: int) -> FragmentBlock | None:
+    row = reader.row(
+        f"SELECT {_COLUMNS} FROM block WHERE space = ? ORDER BY id DESC LIMIT 1", (space,)
+    )
+    return None if row is None else _block(row)
+
+
+def _block(row: Row) -> FragmentBlock:
+    with damage.decoding("the search index"):
+        identity, slots, used, living, last, postings, room, posted, is_sorted = map(int, row)
+    return FragmentBlock(
+        identity, slots, used, living, last, postings, room, posted, bool(is_sorted)
+    )
+
+
+def _save(writer: Writer, block: FragmentBlock) -> None:
+    writer.execute(
+        "UPDATE block SET used = ?, posted = ? WHERE id = ?", (block.used, block.posted, block.id)
+    )
+
+
+def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
+    """A new block for fragments of these sizes and more of their kind.
+
+    It has half as many slots as the space has already: so a small space stays small, and a large
+    one has few blocks.
+    """
+    total = writer.row("SELECT coalesce(sum(slots), 0) FROM block WHERE space = ?", (space,))
+    before = int(total[0]) if total else 0
+    least = FEWEST_SLOTS if before else 1
+    slots = min(max(len(sizes), before // 2, least), MOST_SLOTS)
+    known = sum(sizes[:slots])
+    mean = known / len(sizes[:slots])
+    room = known + int(SPARE * mean * (slots - len(sizes[:slots])))
+    room = max(min(room, MOST_POSTINGS), sizes[0])
+    postings = _put_postings(writer, room)
+    identity = writer.insert(
+        "INSERT INTO block (space, slots, used, living, last, postings, room, posted)"
+        " VALUES (?, ?, 0, 0, 0, ?, ?, 0)",
+        (space, slots, postings, room),
+    )
+    writer.execute(
+        "INSERT INTO block_rows (id, data) VALUES (?, ?)", (identity, bytes(slots * ROW.itemsize))
+    )
+    return FragmentBlock(identity, slots, 0, 0, 0, postings, room, 0, is_sorted=False)
+
+
+def _put_postings(writer: Writer, room: int) -> int:
+    return writer.insert(
+        "INSERT INTO block_postings (data) VALUES (?)", (bytes(room * POSTING.itemsize),)
+    )
+
+
+def fill(
+    writer: Writer, space: int, places: Sequence[Place], rows: Rows, terms: Sequence[Counts]
+) -> None:
+    """Write what was reserved: ``rows`` of the fragments, whose ids ascend, and their terms."""
+    rows["offset"] = [place.offset for place in places]
+    rows["length"] = [_length(of_row) for of_row in terms]
+    bounds = [at for at, (a, b) in enumerate(pairwise(places), start=1) if a.block != b.block]
+    for low, high in pairwise([0, *bounds, len(places)]):
+        first = places[low]
+        block = _with_id(writer, first.block)
+        slots = range(first.slot, first.slot + high - low)
+        postings = _postings(slots, terms[low:high])
+        _patch(writer, "block_rows", block.id, first.slot, rows[low:high])
+        _patch(writer, "block_postings", block.postings, first.offset, postings)
+        writer.execute(
+            "UPDATE block SET living = living + ?, last = ? WHERE id = ?",
+            (high - low, int(rows["fragment"][high - 1]), block.id),
+        )
+    _sort_full(writer, space)
+
+
+def _length(terms: Counts) -> int:
+    return int(np.minimum(terms[:, 1], MAX_COUNT).sum())
+
+
+def _postings(slots: Sequence[int], terms: Sequence[Counts]) -> Postings:
+    """The postings of slots, one slot after the other."""
+    flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *terms])
+    postings = np.empty(len(flat), dtype=POSTING)
+    postings["term"] = flat[:, 0]
+    postings["slot"] = np.repeat(np.asarray(slots, dtype=np.uint16), [len(of) for of in terms])
+    postings["count"] = np.minimum(flat[:, 1], MAX_COUNT)
+    return postings
+
+
+def _patch(writer: Writer, table: str, identity: int, first: int, items: NDArray[Any]) -> None:
+    writer.patch(table, "data", identity, [(first * items.dtype.itemsize, items.tobytes())])
+
+
+def _sort_full(writer: Writer, space: int) -> None:
+    """Sort the postings of the blocks that nothing more comes into: all but the newest."""
+    unsorted = writer.rows(
+        f"SELECT {_COLUMNS} FROM block WHERE space = ? AND sorted = 0 ORDER BY id DESC", (space,)
+    )
+    for block in [_block(row) for row in unsorted][1:]:
+        postings = read_postings(writer, block)
+        postings = postings[np.argsort(postings["term"], kind="stable")]
+        _patch(writer, "block_postings", block.postings, 0, postings)
+        writer.execute("UPDATE block SET sorted = 1 WHERE id = ?", (block.id,))
+
+
+def rows_of(
+    reader: Reader, fragments: Sequence[int], entries: Sequence[int], starts: Sequence[int]
+) -> Rows:
+    """Rows for fragments, with what their entries say of them."""
+    rows = np.zeros(len(fragments), dtype=ROW)
+    rows["fragment"], rows["entry"], rows["start"] = fragments, entries, starts
+    with damage.decoding("an entry", damage.HELP):
+        said = _of_entries(reader, sorted(set(entries)))
+        columns = zip(*(said[entry] for entry in entries), strict=True)
+        for name, column in zip(_OF_ENTRY, columns, strict=True):
+            rows[name] = column
+    return rows
+
+
+def _of_entries(reader: Reader, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Of each entry what a row has of it, in the order of ``_OF_ENTRY``."""
+    described: dict[int, tuple[int, ...]] = {}
+    codes: dict[str | None, int] = {None: 0}  # most entries have the speaker and session of another
+    for start in range(0, len(seqs), _PAGE):
+        chunk = seqs[start : start + _PAGE]
+        rows = reader.rows(
+            "SELECT e.seq, e.source, e.position, e.at, e.kind, b.speaker, b.session FROM entry e"
+            f" LEFT JOIN body b ON b.id = e.body WHERE e.seq IN ({', '.join('?' * len(chunk))})",
+            chunk,
+        )
+        for seq, source, position, at, kind, *names in rows:
+            for name in names:
+                if name not in codes:
+                    codes[name] = name_code(damage.checked(str, name))
+            described[seq] = (
+                *(source, position, NEVER if at is None else at, _KIND_CODES[kind]),
+                *(codes[name] for name in names),
+            )
+    return described
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def after(reader: Reader, space: int, fragment: int) -> list[FragmentBlock]:
+    """The blocks that have fragments above that one, in the order of their fragments."""
+    blocks: list[FragmentBlock] = []
+    for row in reader.rows(
+        f"SELECT {_COLUMNS} FROM block WHERE space = ? ORDER BY id DESC", (space,)
+    ):
+        block = _block(row)
+        if block.last <= fragment:
+            break
+        blocks.append(block)
+    return blocks[::-1]
+
+
+def _with_id(reader: Reader, identity: int) -> FragmentBlock:
+    row = reader.row(f"SELECT {_COLUMNS} FROM block WHERE id = ?", (identity,))
+    with damage.decoding("the search index"):
+        if row is None:
+            raise ValueError("a block is missing")
+    return _block(row)
+
+
+def read_rows(reader: Reader, block: FragmentBlock, first: int = 0) -> Rows:
+    """The rows of a block's used slots from ``first`` on. Raises JournalCorrupt."""
+    return _read(reader, "block_rows", block.id, ROW, first, block.used)
+
+
+def read_postings(reader: Reader, block: FragmentBlock, first: int = 0) -> Postings:
+    """The postings of a block from ``first`` on, erased ones among them. Raises JournalCorrupt."""
+    return _read(reader, "block_postings", block.postings, POSTING, first, block.posted)
+
+
+def _read(
+    reader: Reader, table: str, identity: int, dtype: np.dtype[Any], first: int, stop: int
+) -> NDArray[Any]:
+    size = (stop - first) * dtype.itemsize
+    data = reader.part(table, "data", identity, first * dtype.itemsize, size)
+    with damage.decoding("the search index"):
+        if len(data) != size:
+            raise ValueError("a block is too short")
+        return np.frombuffer(data, dtype=dtype)
+
+
+def new_rows(reader: Reader, block: FragmentBlock, fragment: int) -> tuple[int, Rows]:
+    """The first slot behind that of ``fragment`` and of all before it, and the rows from there."""
+    if not fragment:
+        return 0, read_rows(reader, block)
+    size = _LOOKED_AT
+    while True:
+        first = max(block.used - size, 0)
+        rows = read_rows(reader, block, first)
+        ids = rows["fragment"]
+        is_old = (ids > 0) & (ids <= fragment)
+        if is_old.any() or not first:
+            behind = int(np.flatnonzero(is_old)[-1]) + 1 if is_old.any() else 0
+            return first + behind, rows[behind:]
+        size *= 2
+
+
+def postings_of(reader: Reader, block: FragmentBlock, first: int, rows: Rows) -> Postings:
+    """The postings of the slots from ``first`` on, which have these rows."""
+    start = 0
+    if first and not block.is_sorted:
+        living = rows["fragment"] > 0
+        start = int(rows["offset"][living][0]) if living.any() else block.posted
+    postings = read_postings(reader, block, start)
+    wanted = (postings["count"] > 0) & (postings["slot"] >= first)
+    return postings if wanted.all() else postings[wanted]
+
+
+def terms_at(reader: Reader, places: Sequence[tuple[int, int]]) -> list[Counts]:
+    """The terms of fragments, given as block and slot, sorted by term."""
+    postings: dict[int, Postings] = {}
+    terms: list[Counts] = []
+    for identity, slot in places:
+        if identity not in postings:
+            postings[identity] = read_postings(reader, _with_id(reader, identity))
+        stored = postings[identity]
+        stored = stored[(stored["slot"] == slot) & (stored["count"] > 0)]
+        columns = np.stack([stored["term"], stored["count"].astype(np.uint32)], axis=1)
+        terms.append(columns[np.argsort(columns[:, 0], kind="stable")])
+    return terms
+
+
+def count(reader: Reader, space: int) -> int:
+    """How many fragments a space has."""
+    row = reader.row("SELECT coalesce(sum(living), 0) FROM block WHERE space = ?", (space,))
+    return int(row[0]) if row else 0
+
+
+# ------------------------------------------------------------------------------------- changing
+
+
+def by_block(places: Iterable[tuple[K, int]]) -> dict[K, list[int]]:
+    """Slots, ascending, by what they are in."""
+    slots: dict[K, list[int]] = defaultdict(list)
+    for block, slot in places:
+        slots[block].append(slot)
+    return {block: sorted(of_block) for block, of_block in slots.items()}
+
+
+def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list[int]:
+    """Zero what blocks hold of the fragments in some slots, given as block and slot.
+
+    Returns the blocks that are empty now, and gone; the newest stays.
+    """
+    newest = _newest(writer, space)
+    emptied: list[int] = []
+    for identity, slots in by_block(places).items():
+        block = _with_id(writer, identity)
+        postings = read_postings(writer, block)
+        hit = np.isin(postings["slot"], slots) & (postings["count"] > 0)
+        writer.patch("block_rows", "data", block.id, zeros(slots, ROW.itemsize))
+        pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
+        writer.patch("block_postings", "data", block.postings, pieces)
+        writer.execute("UPDATE block SET living = living - ? WHERE id = ?", (len(slots), block.id))
+        if block.living == len(slots) and newest is not None and newest.id != block.id:
+            storage.add_blanked(writer, block.slots * ROW.itemsize + block.room * POSTING.itemsize)
+            writer.execute("DELETE FROM block WHERE id = ?", (block.id,))
+            emptied.append(block.id)
+    return emptied
+
+
+def zeros(places: Sequence[int], size: int, start: int = 0) -> list[Patch]:
+    """Patches that zero the items at some places, which ascend, of so many bytes each."""
+    breaks = [at for at, (a, b) in enumerate(pairwise(places), start=1) if b != a + 1]
+    bounds = pairwise([0, *breaks, len(places)]) if places else ()
+    return [(start + places[low] * size, bytes((high - low) * size)) for low, high in bounds]
+
+
+def rewrite(
+    writer: Writer, identity: int, slots: Sequence[int], rows: Rows, terms: Sequence[Counts]
+) -> None:
+    """Give slots of a block, ascending, other rows and terms; a damaged block is mended."""
+    block = _with_id(writer, identity)
+    old_rows, old = _mended(writer, block)
+    new_rows = old_rows.copy()
+    rows["offset"] = old_rows["offset"][slots]
+    rows["length"] = [_length(of_row) for of_row in terms]
+    new_rows[slots] = rows
+    others = old[(old["count"] > 0) & ~np.isin(old["slot"], slots)]
+    new = np.concatenate([others, _postings(slots, terms)])
+    order = "term" if block.is_sorted else "slot"
+    new = new[np.argsort(new[order], kind="stable")]
+    if not block.is_sorted:
+        new_rows["offset"] = np.searchsorted(new["slot"], np.arange(len(new_rows)))
+    if len(new) > block.room:
+        block = _with_room(writer, block, len(new))
+    rest = np.zeros(max(len(old) - len(new), 0), dtype=POSTING)
+    if new_rows.tobytes() != old_rows.tobytes():
+        _patch(writer, "block_rows", block.id, 0, new_rows)
+    if new.tobytes() != old.tobytes():
+        _patch(writer, "block_postings", block.postings, 0, np.concatenate([new, rest]))
+    writer.execute(
+        "UPDATE block SET posted = ?, living = ? WHERE id = ?",
+        (len(new), int((new_rows["fragment"] > 0).sum()), block.id),
+    )
+
+
+def _with_room(writer: Writer, block: FragmentBlock, size: int) -> FragmentBlock:
+    """The block with a larger row for its postings; the other one is blanked."""
+    writer.blank("block_postings", ("data",), [block.postings])
+    room = max(int(size * SPARE), size)
+    larger = replace(block, postings=_put_postings(writer, room), room=room)
+    writer.execute(
+        "UPDATE block SET postings = ?, room = ? WHERE id = ?",
+        (larger.postings, room, block.id),
+    )
+    return larger
+
+
+def _mended(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
+    """Rows and postings of a block. What has another size than it was given is made anew."""
+    for table, identity, size in (
+        ("block_rows", block.id, block.slots * ROW.itemsize),
+        ("block_postings", block.postings, block.room * POSTING.itemsize),
+    ):
+        row = writer.row(f"SELECT length(data) FROM {table} WHERE id = ?", (identity,))
+        if row is None or row[0] != size:
+            storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
+            writer.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
+            writer.execute(f"INSERT INTO {table} (id, data) VALUES (?, ?)", (identity, bytes(size)))
+    return read_rows(writer, block), read_postings(writer, block)

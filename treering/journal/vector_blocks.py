@@ -1,0 +1,396 @@
+"""Vectors in eight bits, in blocks beside those of the fragments: what opening a space reads.
+
+A vector block is of one model, and of a stretch of the slots of a fragment block. It holds one
+after the other, for all of its slots: the numbers of their vectors in ``vector_data``, where the
+floats are; their fragments; and the scales and codes of ``treering.embed.quantised``. A slot whose
+fragment is not embedded has number 0. Numbers ascend with time: who has read up to one asks for
+those above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+from treering.embed.quantised import Bytes, quantised
+from treering.journal import damage, storage
+from treering.journal.blocks import by_block, zeros
+from treering.journal.contract import Patch, Reader, Row, Writer
+from treering.journal.space import EmbeddingModel
+
+MOST_SLOTS: Final = 1_024
+"""Slots of a vector block at most: a change walks along the pages of one."""
+
+FEW: Final = 8
+"""So many slots are looked up one by one; for more of a block all of its numbers are read."""
+
+_COLUMNS: Final = "id, block, slot, size, filled, oldest, newest"
+_NUMBER, _SCALE = 8, 4  # bytes of each
+
+
+@dataclass(frozen=True, slots=True)
+class VectorBlock:
+    """A vector block as its row says, and the dimension of its model."""
+
+    id: int
+    block: int
+    slot: int
+    size: int
+    filled: int
+    oldest: int
+    newest: int
+    dimension: int
+
+    @property
+    def slot_bytes(self) -> tuple[int, ...]:
+        """The bytes of a slot in each of the four parts."""
+        return _NUMBER, _NUMBER, _SCALE, self.dimension
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where the four parts begin."""
+        sizes = (self.size * width for width in self.slot_bytes[:-1])
+        return tuple(accumulate(sizes, initial=0))
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all parts."""
+        return self.size * sum(self.slot_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Vectors in eight bits with their numbers and fragments, as they stand in a block."""
+
+    number: Codes
+    fragment: Codes
+    scale: Floats
+    codes: Bytes
+
+    def only(self, which: NDArray[Any]) -> StoredVectors:
+        """Those of a mask or of places."""
+        return StoredVectors(
+            self.number[which], self.fragment[which], self.scale[which], self.codes[which]
+        )
+
+
+# ------------------------------------------------------------------------------------- adding
+
+
+def put(
+    writer: Writer,
+    space: int,
+    model: EmbeddingModel,
+    places: Sequence[tuple[int, int]],
+    fragments: Codes,
+    number: Codes,
+    vectors: Floats,
+) -> None:
+    """Write vectors in eight bits at the slots of their fragments, given as block and slot."""
+    codes, scale = quantised(vectors)
+    new = StoredVectors(number, fragments, scale, codes)
+    block = np.array([place[0] for place in places], dtype=np.int64)
+    slot = np.array([place[1] for place in places], dtype=np.int64)
+    stretch = slot // MOST_SLOTS
+    for identity, part in sorted(set(zip(block.tolist(), stretch.tolist(), strict=True))):
+        which = np.flatnonzero((block == identity) & (stretch == part))
+        which = which[np.argsort(slot[which])]
+        into = _opened(writer, space, model, identity, part * MOST_SLOTS)
+        _write(writer, into, slot[which] - into.slot, new.only(which))
+
+
+def _opened(
+    writer: Writer, space: int, model: EmbeddingModel, block: int, slot: int
+) -> VectorBlock:
+    """The vector block of a model that begins at a slot; made if there is none."""
+    row = writer.row(
+        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? AND slot = ?",
+        (block, model.id, slot),
+    )
+    if row is not None:
+        return _vector_block(row, model)
+    slots = writer.row("SELECT slots FROM block WHERE id = ?", (block,))
+    with damage.decoding("the search index"):
+        if slots is None:
+            raise ValueError("a block is missing")
+        size = min(int(slots[0]) - slot, MOST_SLOTS)
+    identity = writer.insert(
+        "INSERT INTO vector_block (space, model, block, slot, size, filled, oldest, newest)"
+        " VALUES (?, ?, ?, ?, ?, 0, 0, 0)",
+        (space, model.id, block, slot, size),
+    )
+    new = VectorBlock(identity, block, slot, size, 0, 0, 0, model.dimension)
+    writer.execute(
+        "INSERT INTO vector_block_data (id, data) VALUES (?, ?)",
+        (identity, bytes(new.total_bytes)),
+    )
+    return new
+
+
+def _vector_block(row: Row, model: EmbeddingModel) -> VectorBlock:
+    with damage.decoding("the search index"):
+        identity, block, slot, size, filled, oldest, newest = map(int, row)
+    return VectorBlock(identity, block, slot, size, filled, oldest, newest, model.dimension)
+
+
+def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVectors) -> None:
+    parts: tuple[NDArray[Any], ...] = (
+        *(vectors.number, vectors.fragment, vectors.scale, vectors.codes),
+    )
+    breaks = np.flatnonzero(np.diff(slots) != 1) + 1
+    patches: list[Patch] = []
+    for run in np.split(np.arange(len(slots)), breaks):
+        for start, width, values in zip(block.starts, block.slot_bytes, parts, strict=True):
+            patches.append((start + int(slots[run[0]]) * width, values[run].tobytes()))
+    writer.patch("vector_block_data", "data", block.id, patches)
+    oldest, newest = int(vectors.number.min()), int(vectors.number.max())
+    writer.execute(
+        "UPDATE vector_block SET filled = filled + ?, oldest = ?, newest = ? WHERE id = ?",
+        (
+            len(slots),
+            min(block.oldest or oldest, oldest),
+            max(block.newest, newest),
+            block.id,
+        ),
+    )
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> Iterator[VectorBlock]:
+    """The blocks with vectors of higher numbers than that, in the order of their fragments."""
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM vector_block WHERE space = ? AND model = ? AND newest > ?"
+        " ORDER BY block, slot",
+        (space, model.id, number),
+    )
+    return (_vector_block(row, model) for row in rows)
+
+
+def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
+    """The vectors of a block with higher numbers than that. Raises JournalCorrupt."""
+    data = reader.part("vector_block_data", "data", block.id, 0, block.total_bytes)
+    with damage.decoding("the search index"):
+        if len(data) != block.total_bytes:
+            raise ValueError("a block is too short")
+        first, second, third, fourth = block.starts
+        vectors = StoredVectors(
+            np.frombuffer(data, "<i8", block.size, first),
+            np.frombuffer(data, "<i8", block.size, second),
+            np.frombuffer(data, "<f4", block.size, third),
+            np.frombuffer(data, np.int8, block.size * block.dimension, fourth).reshape(
+                block.size, block.dimension
+            ),
+        )
+        if not np.isfinite(vectors.scale).all():
+            raise ValueError("a scale is not finite")
+    wanted = vectors.number > number
+    return vectors if wanted.all() else vectors.only(wanted)
+
+
+def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
+    """The numbers and the fragments of all slots of a block. Raises JournalCorrupt."""
+    size = 2 * _NUMBER * block.size
+    data = reader.part("vector_block_data", "data", block.id, 0, size)
+    with damage.decoding("the search index"):
+        if len(data) != size:
+            raise ValueError("a block is too short")
+        number, fragment = np.frombuffer(data, "<i8").reshape(2, block.size)
+    return number, fragment
+
+
+def next_after(
+    reader: Reader, space: int, model: EmbeddingModel, number: int, limit: int
+) -> list[tuple[int, int]]:
+    """Number and fragment of the first ``limit`` vectors above a number, ascending."""
+    blocks = sorted(after(reader, space, model, number), key=lambda block: block.oldest)
+    pairs: list[tuple[int, int]] = []
+    for block in blocks:
+        if len(pairs) >= limit and block.oldest > pairs[limit - 1][0]:
+            break
+        of_slot, fragment = read_numbers(reader, block)
+        new = of_slot > number
+        pairs += zip(of_slot[new].tolist(), fragment[new].tolist(), strict=True)
+        pairs.sort()
+    return pairs[:limit]
+
+
+def count_after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> int:
+    """How many vectors have a higher number than that."""
+    total = 0
+    for block in after(reader, space, model, number):
+        if block.oldest > number:
+            total += block.filled
+        else:
+            total += int((read_numbers(reader, block)[0] > number).sum())
+    return total
+
+
+def number_at(
+    reader: Reader, model: EmbeddingModel, places: Sequence[tuple[int, int]]
+) -> list[int]:
+    """The number of the vector at each place, given as block and slot; 0 where there is none."""
+    numbers: dict[tuple[int, int], int] = {}
+    for (block, first), slots in _stretches(places).items():
+        vectors = _at(reader, model, block, first)
+        if vectors is None:
+            continue
+        if len(slots) > FEW:
+            of_slot = read_numbers(reader, vectors)[0][[slot - first for slot in slots]].tolist()
+        else:
+            of_slot = [_number(reader, vectors, slot - first) for slot in slots]
+        numbers.update(zip(((block, slot) for slot in slots), of_slot, strict=True))
+    return [numbers.get((block, slot), 0) for block, slot in places]
+
+
+def _stretches(places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], list[int]]:
+    """Slots, ascending, by the block and the first slot of their vector block."""
+    return by_block(((block, slot - slot % MOST_SLOTS), slot) for block, slot in places)
+
+
+def _at(reader: Reader, model: EmbeddingModel, block: int, slot: int) -> VectorBlock | None:
+    row = reader.row(
+        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? AND slot = ?",
+        (block, model.id, slot),
+    )
+    return None if row is None else _vector_block(row, model)
+
+
+def _number(reader: Reader, block: VectorBlock, slot: int) -> int:
+    data = reader.part("vector_block_data", "data", block.id, _NUMBER * slot, _NUMBER)
+    with damage.decoding("the search index"):
+        if len(data) != _NUMBER:
+            raise ValueError("a block is too short")
+    return int.from_bytes(data, "little", signed=True)
+
+
+def has_direction(reader: Reader, model: EmbeddingModel, block: int, slot: int) -> bool:
+    """Whether the vector at a place is not all zeros, which has the scale 0."""
+    vectors = _at(reader, model, block, slot - slot % MOST_SLOTS)
+    if vectors is None:
+        return False
+    start = vectors.starts[2] + _SCALE * (slot - vectors.slot)
+    return any(reader.part("vector_block_data", "data", vectors.id, start, _SCALE))
+
+
+def is_of(reader: Reader, model: EmbeddingModel, place: tuple[int, int], vector: Floats) -> bool:
+    """Whether the scale and the codes at a place are those of a vector."""
+    block, slot = place
+    vectors = _at(reader, model, block, slot - slot % MOST_SLOTS)
+    if vectors is None:
+        return False
+    codes, scale = quantised(vector[None])
+    return all(
+        reader.part("vector_block_data", "data", vectors.id, start, len(data)) == data
+        for start, data in (
+            (vectors.starts[2] + _SCALE * (slot - vectors.slot), scale.tobytes()),
+            (vectors.starts[3] + model.dimension * (slot - vectors.slot), codes.tobytes()),
+        )
+    )
+
+
+def embedded_in(reader: Reader, model: EmbeddingModel, block: int) -> Codes:
+    """The fragments of a block of fragments that a model has embedded."""
+    embedded = [np.zeros(0, dtype=np.int64)]
+    for vectors in _in(reader, model, block):
+        number, fragment = read_numbers(reader, vectors)
+        embedded.append(fragment[number > 0])
+    return np.concatenate(embedded)
+
+
+def _in(reader: Reader, model: EmbeddingModel, block: int) -> list[VectorBlock]:
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? ORDER BY slot",
+        (block, model.id),
+    )
+    return [_vector_block(row, model) for row in rows]
+
+
+def count(reader: Reader, space: int, model: EmbeddingModel) -> int:
+    """How many vectors of a model a space has."""
+    row = reader.row(
+        "SELECT coalesce(sum(filled), 0) FROM vector_block WHERE space = ? AND model = ?",
+        (space, model.id),
+    )
+    return int(row[0]) if row else 0
+
+
+# ------------------------------------------------------------------------------------- erasing
+
+
+def erase(
+    writer: Writer, models: Iterable[EmbeddingModel], places: Iterable[tuple[int, int]]
+) -> int:
+    """Blank the vectors of some places, given as block and slot; return how many there were."""
+    total = 0
+    stretches = _stretches(places)
+    for model in models:
+        for (block, first), slots in stretches.items():
+            vectors = _at(writer, model, block, first)
+            if vectors is not None:
+                total += _erase(writer, vectors, [slot - first for slot in slots])
+    return total
+
+
+def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
+    number = read_numbers(writer, block)[0][slots]
+    gone: list[int] = number[number > 0].tolist()
+    writer.blank("vector_data", ("data",), gone)
+    writer.patch(
+        "vector_block_data",
+        "data",
+        block.id,
+        [
+            patch
+            for start, width in zip(block.starts, block.slot_bytes, strict=True)
+            for patch in zeros(slots, width, start)
+        ],
+    )
+    writer.execute(
+        "UPDATE vector_block SET filled = filled - ? WHERE id = ?", (len(gone), block.id)
+    )
+    return len(gone)
+
+
+def drop(writer: Writer, space: int, model: EmbeddingModel) -> None:
+    """Blank all vectors of a model in a space."""
+    for block in list(after(writer, space, model, -1)):
+        drop_block(writer, block)
+
+
+def drop_beside(
+    writer: Writer, models: Iterable[EmbeddingModel], fragment_blocks: Sequence[int]
+) -> None:
+    """Drop the blocks beside blocks of fragments that are gone."""
+    for model in models:
+        for identity in fragment_blocks:
+            for block in _in(writer, model, identity):
+                drop_block(writer, block)
+
+
+def drop_block(writer: Writer, block: VectorBlock) -> None:
+    """Blank a block and its vectors."""
+    number, _ = read_numbers(writer, block)
+    writer.blank("vector_data", ("data",), number[number > 0].tolist())
+    writer.blank("vector_block_data", ("data",), [block.id])
+    writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
+
+
+def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterable[int]) -> None:
+    """Drop the vector blocks beside some blocks that have another size than they were given."""
+    for identity in fragment_blocks:
+        for block in _in(writer, model, identity):
+            size = writer.row(
+                "SELECT length(data) FROM vector_block_data WHERE id = ?", (block.id,)
+            )
+            if size is None or size[0] != block.total_bytes:
+                storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
+                writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
+                writer.execute("DELETE FROM vector_block_data WHERE id = ?", (block.id,))

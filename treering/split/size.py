@@ -1,0 +1,52 @@
+"""How long a fragment may be: so many characters, words or tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final, Literal, Self, get_args
+
+from treering.errors import InputError
+from treering.split.text import MAX_FRAGMENT_CHARS
+
+LengthUnit = Literal["characters", "words", "tokens"]
+UNITS: Final[tuple[LengthUnit, ...]] = get_args(LengthUnit)
+
+Lengths = Callable[[str], Sequence[float]]
+"""The length of a text up to each of its characters: ascending, one number more than characters."""
+
+_FORM: Final = re.compile(r"([0-9]+) ([a-z]+)")
+_WORD: Final = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentSize:
+    """The most that a fragment of text has. Code has windows of lines, whatever this says."""
+
+    count: int = MAX_FRAGMENT_CHARS
+    unit: LengthUnit = "characters"
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read ``500 words``. Raises InputError."""
+        match = _FORM.fullmatch(text) if isinstance(text, str) else None
+        unit = next((unit for unit in UNITS if match and unit == match[2]), None)
+        if match is None or unit is None or int(match[1]) < 1:
+            raise InputError(
+                f"the size of fragments is {text!r}; it is a number of at least 1 and one of "
+                f"{', '.join(UNITS)}, such as '500 words'"
+            )
+        return cls(int(match[1]), unit)
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.unit}"
+
+
+def words_upto(text: str) -> Sequence[float]:
+    """``Lengths`` in words: what stands between white space."""
+    starts = [0] * len(text)
+    for word in _WORD.finditer(text):
+        starts[word.start()] = 1
+    return [*accumulate(starts, initial=0)]

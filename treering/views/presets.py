@@ -1,0 +1,227 @@
+"""Presets: the settings that a paper prints, all at once and by name.
+
+A preset sets everything: what its paper does not speak of has our own default. Beside each value
+stands the section of the paper that prints it. docs/explanation/papers.md has a row for each
+component, and what no setting can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final
+
+from treering.errors import InputError, UnknownName
+from treering.journal.contract import Reader
+from treering.records import KINDS, Kind
+from treering.search.relations import settings as relation_settings
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.semantic import Semantic
+from treering.views import settings
+from treering.views.settings import OWN, SpaceSettings
+from treering.views.tree import planting
+from treering.views.tree.settings import Settings as TreeSettings
+from treering.views.tree.threshold import Threshold
+
+DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedValue:
+    """A value and where it is printed."""
+
+    value: Any
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """The settings of one experiment of a paper.
+
+    ``kinds`` are the kinds of content it is for. ``relations`` are those of each kind, None for our
+    own; ``choices`` are ``settings.CHOICES`` by name.
+    """
+
+    name: str
+    about: str
+    kinds: tuple[Kind, ...] = KINDS
+    choices: Mapping[str, PrintedValue] = field(default_factory=dict)
+    relations: PrintedValue | None = None
+    tree: PrintedValue | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """The settings of a space that has this preset and nothing else."""
+        stored: dict[str, Any] = {}
+        if self.relations is not None:
+            related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
+            stored[relation_settings.KEY] = {
+                kind: relation_settings.as_json(weighted) for kind, weighted in related.items()
+            }
+        if self.tree is not None:
+            stored = planting.updated(stored, self.tree.value)
+        if self.choices:
+            stored[settings.KEY] = {name: given.value for name, given in self.choices.items()}
+        return stored
+
+
+_COSINE: Final = PrintedValue("dense", "FragRel eq. 4: the cosine of query and fragment")
+_MEMTREE_TREE: Final = PrintedValue(
+    TreeSettings(Threshold(base=0.4, rate=0.5), route="content", summary_tokens=0),
+    "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text without a limit",
+)
+_COLLAPSED: Final[Mapping[str, PrintedValue]] = {
+    "mode": PrintedValue("dense", "MemTree 3.2: cosine against every node"),
+    "level": PrintedValue("all", "MemTree 3.2: collapsed retrieval"),
+}
+_UNRELATED: Final = PrintedValue(
+    dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another"
+)
+
+_ALL: Final = (
+    Preset(DEFAULT, "Our own settings, chosen by measurement."),
+    Preset(
+        "fragrel-a-story",
+        "FragRel on stories with the semantic relation (A-FragRel).",
+        kinds=("text",),
+        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        relations=PrintedValue(
+            {"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"
+        ),
+    ),
+    Preset(
+        "fragrel-b-story",
+        "FragRel on stories with the context relation (B-FragRel).",
+        kinds=("text",),
+        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        relations=PrintedValue(
+            {"text": (Weighted(ContextRelation(w=0.3), 0.5),)},
+            "FragRel eq. 7 and 4.1: w_rel 0.3, α 0.5",
+        ),
+    ),
+    Preset(
+        "fragrel-chat",
+        "FragRel in long conversations, with the context relation.",
+        kinds=("chat",),
+        choices={
+            "mode": _COSINE,
+            "k": PrintedValue(8, "FragRel B.3: the top 8"),
+            "policy": PrintedValue("fragments", "FragRel B.3: related fragments in order of time"),
+        },
+        relations=PrintedValue(
+            {"chat": (Weighted(ContextRelation(w=0.8), 0.5),)}, "FragRel 4.3: w_rel 0.8, α 0.5"
+        ),
+    ),
+    Preset(
+        "fragrel-code",
+        "FragRel on code: windows of lines, BM25, the graph of the repository.",
+        kinds=("code",),
+        choices={"unit": PrintedValue("windows", "FragRel B.2: 20 lines, 10 of them overlapping")},
+    ),
+    Preset(
+        "memtree",
+        "MemTree on long documents (MultiHop-RAG).",
+        kinds=("text",),
+        choices={
+            **_COLLAPSED,
+            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            "fragment": PrintedValue("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
+        },
+        relations=_UNRELATED,
+        tree=_MEMTREE_TREE,
+    ),
+    Preset(
+        "memtree-story",
+        "MemTree on a single document (QuALITY).",
+        kinds=("text",),
+        choices={
+            **_COLLAPSED,
+            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            "fragment": PrintedValue("512 tokens", "MemTree A.2.1: QuALITY"),
+        },
+        relations=_UNRELATED,
+        tree=_MEMTREE_TREE,
+    ),
+    Preset(
+        "memtree-chat",
+        "MemTree on a conversation of 15 rounds (MSC).",
+        kinds=("chat",),
+        choices={**_COLLAPSED, "k": PrintedValue(3, "MemTree A.1.4: k = 3")},
+        relations=_UNRELATED,
+        tree=_MEMTREE_TREE,
+    ),
+    Preset(
+        "memochat",
+        "MemoChat: memos written, chosen and answered from by its own prompts.",
+        kinds=("chat",),
+        choices={
+            "policy": PrintedValue("memo", "MemoChat 3.2: memorise, retrieve, respond"),
+            "wording": PrintedValue("printed", "MemoChat table 6"),
+            "noto": PrintedValue("random", "MemoChat 3.2: randomly inserted"),
+        },
+    ),
+    Preset(
+        "codemem",
+        "CodeMEM: code written in rounds, with its judge and its detector.",
+        kinds=("code",),
+        choices={
+            "judge": PrintedValue("llm", "CodeMEM eq. 3 and appendix E"),
+            "detector": PrintedValue("printed", "CodeMEM eq. 8 to 10"),
+            "alike": PrintedValue("0.95", "CodeMEM 4.2: the similarity threshold"),
+            "block_alpha": PrintedValue(0, "CodeMEM 4.2: BM25 for code context retrieval"),
+        },
+    ),
+)
+
+PRESETS: Final[Mapping[str, Preset]] = {preset.name: preset for preset in _ALL}
+
+
+def preset_of(name: str) -> Preset:
+    """The preset of that name. Raises UnknownName."""
+    if name not in PRESETS:
+        raise UnknownName(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+@cache
+def _settings_of(name: str) -> SpaceSettings:
+    return settings.read(PRESETS[name].stored())
+
+
+def read(stored: Mapping[str, Any]) -> SpaceSettings:
+    """The settings as they are stored with a space, with the preset that gives all of them.
+
+    Raises InputError for what this version cannot read.
+    """
+    now = settings.read(stored)
+    same = (name for name in PRESETS if _settings_of(name) == now)
+    return replace(now, preset=next(same, OWN))
+
+
+def configured(
+    stored: Mapping[str, Any], preset: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings of a space after a preset, if one is named, and other values for ``CHOICES``.
+
+    Raises UnknownName, InputError.
+    """
+    start = stored if preset is None else preset_of(preset).stored()
+    return settings.with_choices(start, given) if given else dict(start)
+
+
+def check_fit(preset: str, reader: Reader, space: int) -> None:
+    """Raises InputError if a space has content, and none that the preset is for."""
+    kinds = preset_of(preset).kinds
+    there = {str(row[0]) for row in reader.rows(_KINDS_THERE, (space,))}
+    if reader.row("SELECT 1 FROM code_repository WHERE space = ? LIMIT 1", (space,)):
+        there.add("code")
+    if there and there.isdisjoint(kinds):
+        raise InputError(
+            f"the preset {preset!r} is for {' and '.join(kinds)}, and this space holds "
+            f"{' and '.join(sorted(there))}; choose another, or keep what it is for in a space of "
+            "its own"
+        )
+
+
+_KINDS_THERE: Final = "SELECT DISTINCT kind FROM entry WHERE space = ?"

@@ -1,0 +1,137 @@
+"""The settings of a space: how it is searched, talked with and written, kept with the space.
+
+What a call is not told it takes from here. What is not set here has our own default. A preset
+(``treering.views.presets``) sets everything at once, as a paper prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from treering.errors import InputError
+from treering.journal import ledger
+from treering.journal.space import Space
+from treering.records import KINDS, LEVELS, Kind, Level
+from treering.search.own import MODES, Mode
+from treering.search.relations import settings as relation_settings
+from treering.search.relations.registry import ALPHA
+from treering.search.searcher import check_choice
+from treering.split import FragmentSize
+from treering.views.code.parse.cuts import UNITS, Unit
+from treering.views.code.rounds.session import SAME_INTENT
+from treering.views.code.write.choices import (
+    CONTEXTS,
+    DETECTORS,
+    JUDGES,
+    ContextName,
+    DetectorName,
+    JudgeName,
+    Likeness,
+)
+from treering.views.memos.choose import NOTO_PLACES, NotoPlace
+from treering.views.memos.write import WORDINGS, Wording
+from treering.views.tree import planting
+from treering.views.tree.settings import Settings as TreeSettings
+
+KEY: Final = "choices"
+MOST_ALPHA: Final = 10
+OWN: Final = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSettings:
+    """How a space is searched, talked with and written.
+
+    ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
+    most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
+    ``policy`` that of ``chat``, ``wording`` that of ``memos.settle``. ``noto`` is where "None of
+    the others" stands when a model chooses memos. ``judge``, ``detector`` and ``context`` are those
+    of ``code.generate``; ``alike`` is from where on it takes two instructions for one intent, and
+    ``block_alpha`` the weight of the code relation in what it retrieves. ``unit`` is that of
+    ``code.index``. ``relations`` are written ``name(parameters) @ weight``, by kind of content.
+    ``tree`` is how the tree grows.
+    """
+
+    preset: str = OWN
+    fragment: str = str(FragmentSize())
+    mode: Mode = "hybrid"
+    level: Level = "texts"
+    k: int = 10
+    policy: str = "auto"
+    wording: Wording = "plain"
+    noto: NotoPlace = "first"
+    judge: JudgeName = "names"
+    detector: DetectorName = "scored"
+    context: ContextName = "selected"
+    alike: str = str(SAME_INTENT)
+    block_alpha: float = ALPHA
+    unit: Unit = "blocks"
+    relations: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
+    tree: TreeSettings = field(default_factory=TreeSettings)
+
+    def __post_init__(self) -> None:
+        FragmentSize.of(self.fragment)
+        check_choice("mode", self.mode, MODES)
+        check_choice("level", self.level, LEVELS)
+        check_choice("wording", self.wording, WORDINGS)
+        check_choice("noto", self.noto, NOTO_PLACES)
+        check_choice("judge", self.judge, JUDGES)
+        check_choice("detector", self.detector, DETECTORS)
+        check_choice("context", self.context, CONTEXTS)
+        check_choice("unit", self.unit, UNITS)
+        Likeness.of(self.alike)
+        if not isinstance(self.block_alpha, int | float) or not 0 <= self.block_alpha <= MOST_ALPHA:
+            raise InputError(
+                f"block_alpha is {self.block_alpha!r}; it must be from 0, for none, to {MOST_ALPHA}"
+            )
+        if type(self.k) is not int or self.k < 1:
+            raise InputError(f"k is {self.k!r}; it must be a whole number of at least 1")
+        if not isinstance(self.policy, str):
+            raise InputError(f"policy is {self.policy!r}; name a chat policy, such as 'auto'")
+
+
+CHOICES: Final = tuple(
+    entry.name
+    for entry in fields(SpaceSettings)
+    if entry.name not in ("preset", "relations", "tree")
+)
+"""The settings that have one value each."""
+
+
+def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
+    """Of the settings stored with a space those of ``CHOICES``; the others are not read.
+
+    Raises InputError for what ``with_choices`` did not make.
+    """
+    choices = stored.get(KEY, {})
+    if not isinstance(choices, dict) or not choices.keys() <= set(CHOICES):
+        raise InputError(
+            f"the settings {choices!r} are not this version's, which has {', '.join(CHOICES)}"
+        )
+    return SpaceSettings(**choices)
+
+
+def read(stored: Mapping[str, Any]) -> SpaceSettings:
+    """The settings stored with a space; ``preset`` is not looked for. Raises InputError."""
+    plan = relation_settings.load(stored)
+    return replace(
+        choices_of(stored),
+        relations={kind: tuple(map(str, plan[kind])) for kind in KINDS},
+        tree=planting.load(stored),
+    )
+
+
+def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a space with other values for some of ``CHOICES``. Raises InputError."""
+    choices = {**stored.get(KEY, {}), **given}
+    changed = {**stored, KEY: choices}
+    read(changed)
+    return changed
+
+
+def settings_of(space: Space) -> SpaceSettings:
+    """What calls in a space do that are not told: see ``choices_of``."""
+    with space.read() as reader:
+        return choices_of(ledger.settings(reader, reader.id))
