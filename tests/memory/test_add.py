@@ -22,6 +22,7 @@ from treering.errors import (
     TextEncodingError,
     UnknownName,
 )
+from treering.ingest.drafts import ROLES
 from treering.split.stream import MAX_ENTRY_CHARS
 
 CHAT: list[dict[str, Any]] = [
@@ -213,14 +214,8 @@ def test_a_mistyped_role_is_told_what_it_may_mean_and_nothing_is_kept(
     assert list(memory.entries()) == []
 
 
-@pytest.mark.parametrize(
-    "role",
-    ["user", "assistant", "system", "developer", "tool", "function"]
-    + ["human", "ai", "model", "bot", "agent", "User", "user 2", "narrator"],
-)
-def test_roles_as_models_and_chat_exports_have_them_are_accepted(
-    memory: Memory, role: str
-) -> None:
+@pytest.mark.parametrize("role", [*ROLES, "human", "ai", "model", "bot", "User", "user 2"])
+def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory, role: str) -> None:
     memory.add([{"role": role, "content": "Hello there."}])
     assert [entry.role for entry in memory.entries()] == [role]
 

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra, UnknownName
+from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
