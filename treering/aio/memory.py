@@ -102,7 +102,7 @@ class AsyncMemory:
         ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
         ``api_key`` (default: ``TREERING_API_KEY``) is for that.
 
-        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         return cls(
             await asyncio.to_thread(
