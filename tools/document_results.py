@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 
 from treering.bench import plots
+from treering.bench.compression import FEWER, WHOLE
 from treering.bench.perf import report as speed
 from treering.bench.perf.timing import OURS
 from treering.bench.policy.registry import GROUPS
 from treering.bench.registry import benchmark
-from treering.bench.report import Scores, budget_table, means_table, overview
+from treering.bench.report import Scores, budget_table, means_table, overview, table
 from treering.bench.results import read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +86,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"overview": lambda: _overview("", known), "speed": _speed}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
+        "adversarial": lambda: _overview("adversarial", ("treering", "own", *_PLAIN, *_FADING)),
         "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
@@ -94,6 +96,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
         "w": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:w"])),
         "code": _code,
+        "compression": _compression,
         "perf": _perf,
     }
 
@@ -156,6 +159,26 @@ def _code() -> str:
     found = scores("code")
     policies = list(dict.fromkeys(policy for one in found for policy in one.by_policy))
     return overview(found, [p for p in policies if not p.startswith(("map", "rounds"))], "lexical")
+
+
+def _compression() -> str:
+    rows = []
+    for file in sorted((RESULTS / "compression").glob("*.json")):
+        printed = json.loads(file.read_text(encoding="utf-8"))
+        shares = {(row["way"], row["rate"]): row for row in printed["kept"]}
+        [whole] = [row for (way, _), row in shares.items() if way == WHOLE]
+        of = f"{benchmark(printed['of']).title}, {whole['questions']} questions"
+        rows.append([of, "1", *_kept_cells(whole), *_kept_cells(whole)])
+        for rate in sorted({rate for way, rate in shares if way == FEWER}, reverse=True):
+            cells = [cell for way in (FEWER, "words") for cell in _kept_cells(shares[way, rate])]
+            rows.append(["", f"{rate:g}", *cells])
+    head = ["", "rate"]
+    head += [f"{way}: {part}" for way in (FEWER, "compressed") for part in ("evidence", "answer")]
+    return f"{table(head, rows)}\n"
+
+
+def _kept_cells(row: Mapping[str, float]) -> list[str]:
+    return [f"{100 * row[part]:.1f}" for part in ("evidence", "answer")]
 
 
 def _speed() -> str:

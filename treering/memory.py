@@ -58,6 +58,9 @@ from treering.records import (
     Stats,
 )
 from treering.search.brief import Brief, compose
+from treering.search.compression.contexts import compressed
+from treering.search.compression.contract import Compressor, CompressorName, check_rate
+from treering.search.compression.registry import open_compressor
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
@@ -385,6 +388,8 @@ class Memory:
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
         min_confidence: float = 0.0,
+        compress: float | None = None,
+        compressor: CompressorName | Compressor = "words",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -397,17 +402,32 @@ class Memory:
 
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
+
+        With ``compress`` (the share of tokens to keep, such as 0.5) passages of ``budget /
+        compress`` tokens are found, and shortened to ``budget``. ``compressor`` leaves out what is
+        easily guessed: ``words`` by how often they stand there, ``model`` by the probabilities of a
+        local model (raises LLMNotConfigured, LLMUnavailable). Citations, speakers, numbers and code
+        stay.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
         check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
+        if compress is not None:
+            check_rate(compress)
+            shortener = open_compressor(compressor, self._account.llm)
         mixed = altitude == "mixed"
         chosen, default = self._views.catch_up_and_plan(relations, alpha, mixed=mixed)
         passages = self.tree._context if mixed else self._views.searcher.context
         condition = to_filter(where)
-        mode = mode or default.mode
-        return passages(query, condition, mode, chosen, budget, count_tokens, min_confidence)
+        scored = mode or default.mode
+
+        def find(room: int) -> Context:
+            return passages(query, condition, scored, chosen, room, count_tokens, min_confidence)
+
+        if compress is None:
+            return find(budget)
+        return compressed(find, shortener, compress, budget, count_tokens)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens

@@ -72,12 +72,15 @@ def test_a_choice_needs_no_judge() -> None:
     assert answer(CHOICE, "", how).metrics == {"accuracy": 1.0}
 
 
-def test_without_a_reference_the_judge_rates_faithfulness_to_what_was_retrieved() -> None:
+def test_without_a_reference_the_judge_rates_faithfulness_to_the_rounds_asked_about() -> None:
     judge = ScriptedLLM(["Faithful on the whole. [[85]]"])
     how = AnswerSettings(ScriptedLLM(["Hi Ana"]), answer_prompt("chat"), judge)
-    answered = answer(TaskQuestion("1", "Who am I?"), "user: I am Ana", how)
+    asked = TaskQuestion("1", "Who am I?")
+    answered = answer(asked, "user: The wrong round", how, "user: I am Ana")
     assert answered.metrics == {"rating": 0.85}
-    assert "Related Conversation History\n\nuser: I am Ana\n" in judge.requests[0].text
+    shown = judge.requests[0].text
+    assert "Related Conversation History\n\nuser: I am Ana\n" in shown
+    assert "The wrong round" not in shown
 
 
 @pytest.mark.parametrize("verdict", ["Well, yes.", "[[850]]"])

@@ -9,7 +9,18 @@ import pytest
 
 from tests.conftest import Open
 from treering.bench.kept_replies import KeptReplies
-from treering.bench.play import conversations, converse, messages, needed_history, play, rate
+from treering.bench.play import (
+    REPLY_TOKENS,
+    conversations,
+    converse,
+    messages,
+    needed_history,
+    play,
+    played_rows,
+    rate,
+)
+from treering.bench.suites.mtbench_plus import load
+from treering.cli.bench.chat import PolicyOptions
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message
 from treering.llm.scripted import Line, Request, ScriptedLLM
@@ -42,6 +53,24 @@ def test_the_bot_sees_the_round_before_and_its_words_are_put_in(tmp_path: Path) 
     assert "A wave." not in llm.requests[2].text
     assert needed_history(played) == "user: What is light?\n\nbot: A wave."
     assert [said["content"] for said in messages(played)][:2] == ["What is light?", "A wave."]
+
+
+def test_a_played_file_is_the_published_one_with_the_bots_turns(tmp_path: Path) -> None:
+    rows = list(played_rows(published(tmp_path), ScriptedLLM(["A wave.", "2", "4"])))
+    written = tmp_path / "played" / "mtbenchplus-played.json"
+    written.parent.mkdir()
+    written.write_text(json.dumps(rows))
+    [conversation] = conversations(written)
+    assert [round_.bot for round_ in conversation.rounds] == ["A wave.", "2", "4"]
+    assert play(conversation, ScriptedLLM([])) == conversation
+    [task] = load(written)
+    assert [piece.text for piece in task.documents[0].pieces][:2] == ["What is light?", "A wave."]
+    assert task.questions[0].evidence == {"stem-1-0"}
+
+
+def test_the_bots_turns_are_long_enough_that_a_conversation_exceeds_the_window() -> None:
+    """Thirteen rounds as in the published file, and the budget that policies are compared at."""
+    assert 2 * PolicyOptions(data=Path("none")).budget < 13 * REPLY_TOKENS
 
 
 def test_a_whole_conversation_goes_through_the_memory(open_memory: Open, tmp_path: Path) -> None:

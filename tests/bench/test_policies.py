@@ -58,6 +58,57 @@ def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: TaskSpace) ->
     assert units(space, "middle-cut") == ["D0", "D5", "D1", "D4", "D2", "D3"]
 
 
+STORY = Task(
+    "story",
+    (Document("fox", (DocumentPiece("fox", " ".join(f"w{n:02d}" for n in range(40))),)),),
+    (TaskQuestion("1", "Who?", ("a fox",)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("whole", "w00 w01 w02 w03 w04"),
+        ("middle-cut", "w00 w01\n…\nw38 w39"),
+        ("window", "w35 w36 w37 w38 w39"),
+    ],
+)
+def test_of_a_story_in_one_piece_as_much_is_shown_as_fits(
+    name: str, shown: str, tmp_path: Path, embedder: BagOfWords
+) -> None:
+    with remembered(tmp_path, STORY, embedder) as space:
+        [asked] = STORY.questions
+        picked = named(name).pick
+        assert picked is not None
+        [passage] = named(name).within(space, asked, picked(space, asked), 19)
+        assert passage.text == shown
+        assert (passage.tokens, passage.units) == (len(shown), ())
+        [everything] = named(name).within(space, asked, picked(space, asked), 1000)
+        assert everything.units == ("fox",)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "part"),
+    [
+        ("whole", ["D0", "D1"], "(2026-01-03) Ana:"),
+        ("window", ["D5", "D4"], "bicycle yesterday."),
+        ("middle-cut", ["D0", "D5"], "(2026-01-02) Ben:"),
+    ],
+)
+def test_what_a_budget_leaves_room_for_is_filled_with_a_part_that_is_no_evidence(
+    space: TaskSpace, name: str, whole: list[str], part: str
+) -> None:
+    policy, asked = named(name), space.task.questions[0]
+    assert policy.pick is not None
+    picked = policy.pick(space, asked)
+    budget = sum(passage.tokens for passage in picked[:2]) + 20
+    *fitting, cut = policy.within(space, asked, picked, budget)
+    assert ranked_units(fitting) == whole
+    assert (cut.units, cut.tokens) == ((), len(cut.text))
+    assert cut.tokens <= 20
+    assert cut.text.startswith(part) or cut.text.endswith(part)
+
+
 @pytest.mark.parametrize("name", ["treering", "own", "bm25", "dense", "fusion", "rank-fusion"])
 def test_every_searching_policy_ranks_all_and_finds_the_obvious(
     space: TaskSpace, name: str

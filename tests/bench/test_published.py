@@ -12,7 +12,14 @@ from treering.bench.perf import report as speed
 from treering.bench.perf.run import OPERATIONS
 
 PRINTED = RESULTS / "memos" / "instructions.json"
-FILES = sorted((PRINTED, *RESULTS.rglob("*.jsonl"), *RESULTS.rglob("*.jsonl.gz")))
+FILES = sorted(
+    (
+        PRINTED,
+        *RESULTS.glob("compression/*.json"),
+        *RESULTS.rglob("*.jsonl"),
+        *RESULTS.rglob("*.jsonl.gz"),
+    )
+)
 
 
 @pytest.mark.parametrize("page", PAGES)

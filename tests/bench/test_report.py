@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from treering.bench.plots import plot_budgets, plot_policies, plot_sweeps
-from treering.bench.report import Scores, compare, overview, report, summary
+from treering.bench.report import Scores, budget_table, compare, overview, report, summary
 from treering.bench.results import QuestionResult, RunHeader
 from treering.errors import InputError
 
@@ -90,6 +90,18 @@ def test_an_overview_marks_what_the_reference_does_not_beat() -> None:
     table = overview([one, two], ["treering", "better", "worse", "even"], "treering")
     assert "| LoCoMo | 40 | recall@10 | 50.0 | 90.0 ▲ | 10.0 | 50.0 = |" in table
     assert "| FairytaleQA | 4 | recall@10 | 50.0 | – | – | – |" in table
+
+
+def test_figures_without_the_questions_that_stand_apart_stand_beside() -> None:
+    told = QuestionResult("dense", "chat", "1", "single-hop", _metrics(0.5))
+    twisted = QuestionResult("dense", "chat", "2", "adversarial", _metrics(1.0))
+    measured = Scores.of(RUN, [told, twisted])
+    shown = rows(overview([measured], ["dense"], "dense"))
+    assert shown["LoCoMo"] == ["2", "recall@10", "75.0"]
+    assert shown["LoCoMo without adversarial"] == ["1", "recall@10", "50.0"]
+    budgets = budget_table(measured, ["dense"])
+    assert "| LoCoMo: recall within | 250 |" in budgets
+    assert "| LoCoMo without adversarial: recall within | 250 |" in budgets
 
 
 def test_a_summary_holds_plain_means() -> None:

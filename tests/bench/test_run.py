@@ -180,6 +180,39 @@ def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> 
     assert lines[1].metrics["token_f1"] == 0.0
 
 
+CHAT = chat_task()
+UNANSWERED = replace(CHAT.questions[1], answers=())  # its evidence is D3 and D4
+
+
+def loading(*questions: TaskQuestion) -> Callable[[Path], Iterator[Task]]:
+    return lambda _: iter([replace(CHAT, questions=questions)])
+
+
+def test_a_judge_that_rates_sees_the_evidence_and_never_what_a_policy_picked(
+    tmp_path: Path,
+) -> None:
+    judge = ScriptedLLM(["Faithful. [[80]]"])
+    level = answer_level(AnswerSettings(ScriptedLLM(["Ben."]), answer_prompt("chat"), judge), 60)
+    scores = measure(tmp_path / "r.jsonl", "whole", level=level, loader=loading(UNANSWERED))
+    [line] = scores.by_policy["whole"].values()
+    assert line.metrics["rating"] == 0.8
+    shown = judge.requests[0].text.rpartition("User Question")[0]
+    assert "Ben: I bought a red bicycle yesterday." in shown
+    assert "Ana: Mine was stolen last week." in shown
+    assert "Porto" not in shown
+
+
+def test_what_no_answer_is_right_to_counts_for_its_evidence_alone(tmp_path: Path) -> None:
+    twisted = replace(UNANSWERED, id="4", answerable=False)
+    judge = ScriptedLLM(["Faithful. [[80]]"])
+    level = answer_level(AnswerSettings(ScriptedLLM(["Ben."]), answer_prompt("chat"), judge), 60)
+    loader = loading(UNANSWERED, twisted)
+    answered = measure(tmp_path / "a.jsonl", "whole", level=level, loader=loader)
+    assert list(answered.by_policy["whole"]) == [("chat", "2")]
+    found = measure(tmp_path / "e.jsonl", "whole", loader=loader)
+    assert list(found.by_policy["whole"]) == [("chat", "2"), ("chat", "4")]
+
+
 def test_the_header_tells_the_models_temperature_judge_and_budget() -> None:
     how = AnswerSettings(
         ScriptedLLM([], model="small"),

@@ -54,11 +54,14 @@ def test_locomo_keeps_sessions_turns_captions_and_times_and_mends_evidence(tmp_p
     [turn] = task.documents[1].pieces
     assert (turn.unit, turn.text, turn.speaker) == ("D2:1", "Look! [image: a red kite]", "Ana")
     assert turn.at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    multi, single = task.questions
+    multi, single, twisted = task.questions
     assert multi.evidence == {"D1:1", "D2:1"}
     assert multi.answers == ("2022",)
     assert single.evidence == {"D2:1"}
     assert single.category == "single-hop"
+    assert twisted.evidence == {"D1:1"}
+    assert twisted.category == "adversarial"
+    assert (twisted.answers, twisted.answerable) == ((), False)
 
 
 def test_fairytaleqa_reads_a_checkout(tmp_path: Path) -> None:
@@ -107,6 +110,9 @@ def test_quality_joins_the_question_sets_of_one_article(tmp_path: Path) -> None:
     assert [question.answers for question in task.questions] == [("yes",), ("no",)]
     assert [question.category for question in task.questions] == ["easy", "hard"]
     assert task.questions[0].options == ("no", "yes")
+    [asked_openly] = load("quality-open", path)
+    assert [question.options for question in asked_openly.questions] == [(), ()]
+    assert [question.answers for question in asked_openly.questions] == [("yes",), ("no",)]
 
 
 def test_narrativeqa_leaves_out_stories_that_were_not_downloaded(tmp_path: Path) -> None:

@@ -114,6 +114,16 @@ def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treerin
     assert found["text"] + "\n" == result.stdout
 
 
+def test_a_context_can_be_compressed(filled: Treering) -> None:
+    whole = record(filled("context", "otter", "--json"))
+    shorter = record(filled("context", "otter", "--compress", "0.5", "--json"))
+    assert shorter["text"].startswith("[1] ")
+    assert shorter["tokens"] < whole["tokens"]
+    for rate in ("0", "1.5", "half"):
+        refused = filled("context", "otter", "--compress", rate)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+
+
 def test_an_answer_is_printed_with_what_it_cites(filled: Treering, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("The otter sleeps [1].\n" * 2)

@@ -96,7 +96,9 @@ def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
     memory.add([{"role": "user", "content": text} for text in ("I like tea.", "The otter sleeps.")])
     reader.only, reader.names["memory"] = {"python"}, memory
     with closing(memory):
-        assert reader.read(DOCS / "explanation" / "recall.md") == 1
+        assert reader.read(DOCS / "explanation" / "recall.md") == 2
+        assert reader.printed[0].startswith("[1] chat\nuser: ")
+        assert "otter sleeps." in reader.printed[0]
         assert str(reader.names["context"]) == ""
 
 

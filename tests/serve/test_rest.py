@@ -123,6 +123,20 @@ def test_a_context_fits_its_budget_and_cites(talk: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
+        ({"compress": 0}, "compress"),
+        ({"compress": 1.5}, "at most 1"),
+        ({"compress": 0.5, "compressor": "zip"}, "compressor"),
+    ],
+)
+def test_a_rate_that_is_no_share_is_told(talk: TestClient, body: dict[str, Any], told: str) -> None:
+    refused = talk.post("/v1/context", json={"query": "Porto", **body})
+    assert refused.status_code == 422
+    assert told in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
         ({"query": ""}, "at least 1 character"),
         ({"query": "x" * 20_001}, "at most 20000"),
         ({"query": "  "}, "empty"),

@@ -39,6 +39,7 @@ from treering.records import (
     Stats,
 )
 from treering.search.brief import Brief
+from treering.search.compression.contract import Compressor, CompressorName
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
@@ -309,6 +310,8 @@ class AsyncMemory:
         alpha: Alpha | None = None,
         altitude: Altitude = "texts",
         min_confidence: float = 0.0,
+        compress: float | None = None,
+        compressor: CompressorName | Compressor = "words",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -321,6 +324,12 @@ class AsyncMemory:
 
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
+
+        With ``compress`` (the share of tokens to keep, such as 0.5) passages of ``budget /
+        compress`` tokens are found, and shortened to ``budget``. ``compressor`` leaves out what is
+        easily guessed: ``words`` by how often they stand there, ``model`` by the probabilities of a
+        local model (raises LLMNotConfigured, LLMUnavailable). Citations, speakers, numbers and code
+        stay.
         """
         return await asyncio.to_thread(
             lambda: self._memory.context(
@@ -331,6 +340,8 @@ class AsyncMemory:
                 alpha=alpha,
                 altitude=altitude,
                 min_confidence=min_confidence,
+                compress=compress,
+                compressor=compressor,
                 count_tokens=count_tokens,
                 **where,
             )

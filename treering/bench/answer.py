@@ -47,8 +47,15 @@ class ScoredAnswer:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer(question: TaskQuestion, context: str, how: AnswerSettings) -> ScoredAnswer:
-    """Ask ``how.llm`` the question with ``context`` before it, and score its answer."""
+def answer(
+    question: TaskQuestion, context: str, how: AnswerSettings, history: str = ""
+) -> ScoredAnswer:
+    """Ask ``how.llm`` the question with ``context`` before it, and score its answer.
+
+    ``history`` is the part of a dialogue that the question is really about. A judge that rates
+    sees it instead of the context: a policy that finds the wrong rounds must not be faithful to
+    them (MemoChat, table 9).
+    """
     reply = how.llm.complete(
         how.prompt.fill(question.text, context, _options(question)),
         max_tokens=how.prompt.max_tokens,
@@ -60,7 +67,7 @@ def answer(question: TaskQuestion, context: str, how: AnswerSettings) -> ScoredA
     unread: dict[str, str] = {}
     judging = Usage()
     if how.judge is not None and not question.options:  # of a choice, accuracy says it all
-        verdict, judging = _judged(question, text, context, how.judge, how.seed)
+        verdict, judging = _judged(question, text, history, how.judge, how.seed)
         metrics |= verdict.metrics
         unread |= verdict.unread
     return ScoredAnswer(text, metrics, reply.usage, judging, unread)
@@ -100,7 +107,7 @@ class _Verdict:
 
 
 def _judged(
-    question: TaskQuestion, text: str, context: str, judge: LLM, seed: int
+    question: TaskQuestion, text: str, history: str, judge: LLM, seed: int
 ) -> tuple[_Verdict, Usage]:
     """Whether the answer matches the reference; without one, a rating from 1 to 100."""
     if question.answers:
@@ -111,7 +118,7 @@ def _judged(
         messages = [Message("user", prompt)]
     else:  # MemoChat, table 9
         name, read = "rating", _read_rating
-        messages = judge_messages(context, question.text, text)
+        messages = judge_messages(history, f"user: {question.text}", f"bot: {text}")
     reply = judge.complete(messages, max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed)
     try:
         return _Verdict({name: read(reply.text)}, {}), reply.usage

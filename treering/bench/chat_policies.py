@@ -316,7 +316,11 @@ def first_sessions(
     """The first sessions of a chat, and questions drawn evenly whose evidence is all in them."""
     pieces = [piece for session in task.documents[:sessions] for piece in session.pieces]
     there = {piece.unit for piece in pieces}
-    fitting = [asked for asked in task.questions if asked.evidence and asked.evidence <= there]
+    fitting = [
+        asked
+        for asked in task.questions
+        if asked.answerable and asked.evidence and asked.evidence <= there
+    ]
     if not fitting:
         raise InputError(
             f"no question of {task.space} has all its evidence in the first {sessions} sessions; "

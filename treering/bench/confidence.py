@@ -149,7 +149,11 @@ def asked_benchmark(
     entry = benchmark(name)
     if not isinstance(entry, Benchmark):
         raise InputError(f"{name} has no evidence in texts or talk; take another benchmark")
-    tasks = list(entry.load(path))
+    # A question that twists what was said is neither one that the memory answers nor a foreign one.
+    tasks = [
+        replace(task, questions=tuple(asked for asked in task.questions if asked.answerable))
+        for task in entry.load(path)
+    ]
     yield from asked_questions(tasks, QuestionCache(embedder), limit=limit, foreign=FOREIGN)
 
 

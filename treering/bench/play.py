@@ -13,8 +13,9 @@ from treering.llm.judge import judge_messages, read_rating
 from treering.llm.prompts import load
 from treering.memory import Memory
 
-REPLY_TOKENS = 160
-"""Of a bot's turn. GPT-4's are two or three times as long; a small model repeats itself by then."""
+REPLY_TOKENS = 400
+"""Of a bot's turn: about what GPT-4 writes to these questions, so that a conversation is longer
+than the window of 2,000 tokens. Cut shorter, every conversation fits, and no memory is needed."""
 
 TEMPERATURE = 0.2  # MemoChat, table 2
 VERDICT_TOKENS = 256  # the short explanation that is asked for, and the rating
@@ -49,13 +50,26 @@ def conversations(path: Path) -> Iterator[Conversation]:
         yield _conversation(row)
 
 
+def played_rows(path: Path, llm: LLM, *, seed: int = 0) -> Iterator[Row]:
+    """The rows of the published file with the bot's turns written by ``llm``, all but the last."""
+    for row in json_items(only_file(path, "mtbenchplus*.json")):
+        rounds = play(_conversation(row), llm, seed=seed).rounds
+        for turn, round_ in zip(row["conversations"][1::2], rounds, strict=False):
+            turn["value"] = round_.bot
+        yield row
+
+
 def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation:
     """The conversation with the bot's turns written by ``llm``, which sees the round before.
 
-    No memory has a part in it, so that all policies are measured on the same words.
+    No memory has a part in it, so that all policies are measured on the same words. A turn that the
+    file has already stays.
     """
     played: list[PlayedRound] = []
     for round_ in conversation.rounds:
+        if round_.bot:
+            played.append(round_)
+            continue
         reply = llm.complete(
             _messages(round_.user, played[-1:]),
             max_tokens=REPLY_TOKENS,
@@ -120,9 +134,11 @@ def _messages(user: str, before: Sequence[PlayedRound]) -> list[Message]:
 
 
 def _conversation(row: Row) -> Conversation:
-    asked = row["conversations"][::2]
-    *earlier, last = asked
+    turns = row["conversations"]
+    *earlier, (last, _) = zip(turns[::2], turns[1::2], strict=True)
     topics = set(TOPIC.findall(last["turn-info"]))
-    rounds = tuple(PlayedRound(turn["turn-info"], turn["value"]) for turn in earlier)
+    rounds = tuple(
+        PlayedRound(user["turn-info"], user["value"], bot["value"]) for user, bot in earlier
+    )
     needed = frozenset(it.label for it in rounds if it.label.rpartition("-")[0] in topics)
     return Conversation(row["id"], row["type"], rounds, last["value"], needed)

@@ -34,8 +34,9 @@ class Benchmark:
     """A data set, its loader, and how its answers are asked for and scored.
 
     ``prompt`` names an answer prompt of :mod:`treering.bench.prompts`, ``headline`` the evidence
-    metric that tables lead with. A model is asked no questions but the rows' own prompts where they
-    are ``instructions`` (:mod:`treering.bench.instructions`).
+    metric that tables lead with. Tables have a second row without the questions of the category
+    ``apart``. A model is asked no questions but the rows' own prompts where they are
+    ``instructions`` (:mod:`treering.bench.instructions`).
     """
 
     name: str
@@ -44,6 +45,7 @@ class Benchmark:
     data: DataSource
     prompt: str = "search-results"
     headline: str = "recall@10"
+    apart: str = ""
     instructions: bool = False
 
 

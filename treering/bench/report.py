@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treering.bench.metrics.evidence import BUDGETS
-from treering.bench.registry import benchmark
+from treering.bench.registry import Benchmark, benchmark
 from treering.bench.results import QuestionResult, RunHeader
 from treering.bench.stats import Interval, bootstrap, paired_difference
 from treering.errors import InputError
@@ -70,6 +70,18 @@ class Scores:
         lines = (line for scored in self.by_policy.values() for line in scored.values())
         return sorted({line.category for line in lines})
 
+    def without(self, category: str) -> Scores:
+        """The scores of all questions but those of one category."""
+        return Scores.of(
+            self.run,
+            (
+                line
+                for scored in self.by_policy.values()
+                for line in scored.values()
+                if line.category != category
+            ),
+        )
+
     def _policy(self, policy: str) -> Mapping[Key, QuestionResult]:
         if policy not in self.by_policy:
             there = ", ".join(self.by_policy) or "none"
@@ -120,10 +132,15 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     """One Markdown table of several benchmarks: the headline of each policy.
 
     A figure that ``reference`` does not differ from (paired bootstrap, 95 %) is marked ``=``, one
-    that is above it ``▲``; without a mark ``reference`` is better.
+    that is above it ``▲``; without a mark ``reference`` is better. A benchmark with questions that
+    stand apart has a second row without them.
     """
     head = ["benchmark", "questions", "metric", *policies]
-    rows = [_overview_row(scores, policies, reference) for scores in runs]
+    rows = [
+        _overview_row(title, shown, policies, reference)
+        for scores in runs
+        for title, shown in titled(scores)
+    ]
     return f"{table(head, rows)}\n"
 
 
@@ -137,14 +154,29 @@ def means_table(scores: Scores, reference: str) -> str:
     return table(head, rows)
 
 
+def titled(scores: Scores) -> list[tuple[str, Scores]]:
+    """A run's scores under its title; and again without the questions that stand apart, if any."""
+    measured = benchmark(scores.run.benchmark)
+    rows = [(measured.title, scores)]
+    if isinstance(measured, Benchmark) and measured.apart in scores.categories():
+        rows.append((f"{measured.title} without {measured.apart}", scores.without(measured.apart)))
+    return rows
+
+
 def budget_table(scores: Scores, policies: Sequence[str]) -> str:
-    """A Markdown table of one benchmark: evidence recall of each policy by tokens spent."""
-    head = [f"{benchmark(scores.run.benchmark).title}: recall within", *map(str, BUDGETS)]
-    rows = [
-        [policy, *(_mean_of(scores, policy, f"recall@{budget}tokens") for budget in BUDGETS)]
-        for policy in policies
-    ]
-    return f"{table(head, rows)}\n"
+    """A Markdown table of one benchmark: evidence recall of each policy by tokens spent.
+
+    A benchmark with questions that stand apart has a second table without them.
+    """
+    metrics = [f"recall@{budget}tokens" for budget in BUDGETS]
+    tables = []
+    for title, shown in titled(scores):
+        rows = [
+            [policy, *(_mean_of(shown, policy, metric) for metric in metrics)]
+            for policy in policies
+        ]
+        tables.append(table([f"{title}: recall within", *map(str, BUDGETS)], rows))
+    return "\n\n".join(tables) + "\n"
 
 
 def compare(new: Scores, old: Scores) -> str:
@@ -177,7 +209,7 @@ def difference(
     return paired_difference([new[k] for k in both], [old[k] for k in both], seed=seed)
 
 
-def _overview_row(scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
+def _overview_row(title: str, scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
     metric = scores.headline
     ours = scores.values(reference, metric)
     cells = []
@@ -186,7 +218,7 @@ def _overview_row(scores: Scores, policies: Sequence[str], reference: str) -> li
         gap = difference(values, ours, seed=scores.run.seed)
         mark = "" if gap is None or policy == reference else _MARK[gap.verdict]
         cells.append(_mean(metric, list(values.values())) + mark)
-    return [benchmark(scores.run.benchmark).title, str(len(ours)), metric, *cells]
+    return [title, str(len(ours)), metric, *cells]
 
 
 def _title(scores: Scores) -> str:

@@ -62,7 +62,7 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         passages = policy.within(space, question, picked, budget)
         in_reading_order = sorted(passages, key=lambda passage: passage.place)
         context = "\n".join(passage.text for passage in in_reading_order)
-        answered = answer(question, context, how)
+        answered = answer(question, context, how, _gold(space, question))
         cost = answered.judging
         details = {
             "answer": answered.text,
@@ -76,10 +76,17 @@ def answer_level(how: AnswerSettings, budget: int) -> Measurement:
         return _measured(policy, space, question, {**answered.metrics, **tokens}, details)
 
     def counts(question: TaskQuestion) -> bool:
-        return bool(question.answers) or how.judge is not None
+        rated = how.judge is not None and bool(question.evidence)
+        return question.answerable and (bool(question.answers) or rated)
 
     counted = "that has an answer; where none has, let a model rate them, with --judge"
     return Measurement("answers", counts, counted if how.judge is None else "of any kind", measure)
+
+
+def _gold(space: TaskSpace, question: TaskQuestion) -> str:
+    """The pieces that hold a question's evidence, whole and in reading order."""
+    pieces = (piece for piece in space.pieces if question.evidence.intersection(piece.units))
+    return "\n\n".join(piece.text for piece in pieces)
 
 
 def run_benchmark(
@@ -115,7 +122,7 @@ def run_benchmark(
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with _remembered(task, embedder, summaries, preset, progress, done, total) as space:
+            with remembered(task, embedder, summaries, preset, progress, done, total) as space:
                 for question, due in left:
                     for policy in due:
                         results.add(level.measure(policy, space, question))
@@ -185,7 +192,7 @@ def settings(
 
 
 @contextmanager
-def _remembered(
+def remembered(
     task: Task,
     embedder: Embedder,
     summaries: LLM | None,
@@ -194,6 +201,7 @@ def _remembered(
     done: int,
     total: int,
 ) -> Iterator[TaskSpace]:
+    """A task in a memory of its own, in a folder that goes with it."""
     if progress:
         progress(done, total, f"adding {task.space}")
     with (

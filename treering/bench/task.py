@@ -36,7 +36,8 @@ class TaskQuestion:
 
     ``evidence`` is empty where the benchmark marks none; such a question counts at the answer
     level only. ``options`` are the choices of a multiple-choice question, and ``answers`` then
-    holds the text of the right one. ``at`` is the time of asking, where it matters.
+    holds the text of the right one. ``at`` is the time of asking, where it matters. A question that
+    is not ``answerable`` asks for what was not said that way: it counts for its evidence alone.
     """
 
     id: str
@@ -46,6 +47,7 @@ class TaskQuestion:
     category: str = ""
     options: tuple[str, ...] = ()
     at: datetime | None = None
+    answerable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
+from treering.search.compression.contract import LEAST_RATE, CompressorName
 
 commands = typer.Typer()
 
@@ -72,6 +73,22 @@ def context(
     where: Filters,
     budget: Budget = 1000,
     altitude: MixedOrNot = "texts",
+    compress: Annotated[
+        float | None,
+        typer.Option(
+            min=LEAST_RATE,
+            max=1.0,
+            metavar="SHARE",
+            help="Shorten the passages to this share of their tokens, so that more of them fit.",
+        ),
+    ] = None,
+    compressor: Annotated[
+        CompressorName,
+        typer.Option(
+            help="What tells which words say least: how often they stand there, or the "
+            "probabilities of a local model."
+        ),
+    ] = "words",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:
@@ -79,6 +96,8 @@ def context(
             stdin.argument(query),
             budget=budget,
             altitude=altitude,
+            compress=compress,
+            compressor=compressor,
             **ranking.chosen(),
             **where.of(memory),
         )

@@ -169,10 +169,17 @@ def _policy_name(policy: object) -> str:
     return policy
 
 
+def _compressor_name(compressor: object) -> str:
+    if not isinstance(compressor, str):
+        raise InputError("over HTTP a compressor is given by name: 'words' or 'model'")
+    return compressor
+
+
 _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
 """Callbacks: a server reports no progress, and counts tokens as by default."""
 
 _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "compressor": _compressor_name,
     "policy": _policy_name,
     "relations": _relation_names,
 }

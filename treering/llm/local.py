@@ -10,14 +10,15 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
 from treering.llm import processors
-from treering.llm.contract import Message, Reply, ReplyStream
+from treering.llm.contract import Message, Reply, ReplyStream, TokenSurprisal
 from treering.llm.gguf import existing_gguf
+from treering.llm.surprisal import surprisals
 from treering.llm.wire import defuse
 
 try:  # before the client, which asks for less than a model in a file does
@@ -116,14 +117,21 @@ class LocalLLM:
 
     def count_tokens(self, text: str) -> int:
         """Exactly what the model's tokenizer makes of ``text``."""
+        return len(self._post("/tokenize", {"content": defuse(text)})["tokens"])
+
+    def surprisals(self, text: str) -> list[TokenSurprisal]:
+        """How hard each token of ``text`` is to guess; see ``ReadingLLM``."""
+        return surprisals(self._post, self._window, text)
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         if self._tokenizer.is_closed:
             raise LLMUnavailable(f"{self!r} has been closed; open it again")
         try:
-            answer = self._tokenizer.post("/tokenize", json={"content": defuse(text)})
+            answer = self._tokenizer.post(path, json=dict(body), timeout=_TIMEOUT_S)
             answer.raise_for_status()
-            return len(answer.json()["tokens"])
+            return answer.json()
         except httpx2.HTTPError as error:
-            raise LLMUnavailable(f"{self!r} cannot count tokens: {error}") from None
+            raise LLMUnavailable(f"{self!r} cannot read a text: {error}") from None
 
     def close(self) -> None:
         """Stop the server and free the model's memory."""

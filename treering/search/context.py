@@ -204,10 +204,14 @@ def _text(runs: Sequence[_PassageRun]) -> str:
 
 
 def _show(number: int, members: Sequence[Candidate]) -> str:
-    hit = members[0].hit
+    return cited(number, members[0].hit, _body(members))
+
+
+def cited(number: int, hit: Hit, body: str) -> str:
+    """A passage under its citation; ``hit`` is the first that it shows."""
     date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
-    return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', _body(members))}"
+    return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', body)}"
 
 
 def _label(source: str) -> str:

@@ -12,20 +12,23 @@ from treering.bench.registry import Benchmark, DataSource, register
 from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "common-sense", 4: "single-hop", 5: "adversarial"}
+TWISTED = 5
+"""The category whose questions have no right answer, though two rows of it name one."""
+
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):(\d+)")
 
 
 def load(path: Path) -> Iterator[Task]:
-    """One task a chat, one document a session, one piece a turn."""
+    """One task a chat, one document a session, one piece a turn.
+
+    Questions of category 5 ask for something that was not said that way. Their evidence is real,
+    the turns they twist; but no answer to them is right, so they count for evidence alone.
+    """
     for sample in json_items(only_file(path, "locomo*.json")):
         documents = tuple(_sessions(sample["conversation"]))
         turns = {piece.unit for document in documents for piece in document.pieces}
-        questions = tuple(
-            _question(number, row, turns)
-            for number, row in enumerate(sample["qa"])
-            if row["category"] != 5  # its "answer" is the wrong one, and it has no evidence to find
-        )
+        questions = tuple(_question(number, row, turns) for number, row in enumerate(sample["qa"]))
         yield Task(space=sample["sample_id"], documents=documents, questions=questions)
 
 
@@ -50,12 +53,14 @@ def _question(number: int, row: Row, turns: set[str]) -> TaskQuestion:
     # Some evidence entries hold two ids ("D8:6; D9:17") or a slip ("D:11:26"); what still names
     # no turn is left out.
     named = {f"D{s}:{t}" for entry in row["evidence"] for s, t in _TURN.findall(entry)}
+    answerable = row["category"] != TWISTED
     return TaskQuestion(
         id=str(number),
         text=row["question"],
-        answers=(str(row["answer"]),),
+        answers=(str(row["answer"]),) if answerable else (),
         evidence=frozenset(named & turns),
         category=CATEGORIES[row["category"]],
+        answerable=answerable,
     )
 
 
@@ -65,6 +70,7 @@ register(
         title="LoCoMo",
         load=load,
         prompt="locomo",
+        apart=CATEGORIES[TWISTED],
         data=DataSource(
             url="https://github.com/snap-research/locomo (data/locomo10.json)",
             licence="CC BY-NC 4.0",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from treering.bench.read import Row, json_lines, only_file
@@ -20,6 +21,13 @@ def load(path: Path) -> Iterator[Task]:
         yield from _from_lines(path)
     else:
         yield from _from_published(only_file(path, "QuALITY.v*"))
+
+
+def load_open(path: Path) -> Iterator[Task]:
+    """The same articles and questions, asked without their options."""
+    for task in load(path):
+        asked = tuple(replace(question, options=()) for question in task.questions)
+        yield replace(task, questions=asked)
 
 
 def _from_published(path: Path) -> Iterator[Task]:
@@ -66,24 +74,19 @@ def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
     return Task(name, (article,), tuple(asked))
 
 
+_DATA = DataSource(
+    url="https://github.com/nyu-mll/quality (data/v1.0.1)",
+    licence="CC BY 4.0",
+    files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",
+    sha256={
+        "articles.jsonl": "dd33daa8f95755ab9d3d480860f5425054703734ea2b7dd2e59eca566be93426",
+        "questions.jsonl": "90b38c054a595a9a68c7559942ca8aca835cafcd4c8793cb3ab5374822109bd0",
+    },
+)
+
 register(
-    Benchmark(
-        name="quality",
-        title="QuALITY",
-        load=load,
-        prompt="choice",
-        data=DataSource(
-            url="https://github.com/nyu-mll/quality (data/v1.0.1)",
-            licence="CC BY 4.0",
-            files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",
-            sha256={
-                "articles.jsonl": (
-                    "dd33daa8f95755ab9d3d480860f5425054703734ea2b7dd2e59eca566be93426"
-                ),
-                "questions.jsonl": (
-                    "90b38c054a595a9a68c7559942ca8aca835cafcd4c8793cb3ab5374822109bd0"
-                ),
-            },
-        ),
-    )
+    Benchmark(name="quality", title="QuALITY", load=load, prompt="choice", data=_DATA),
+)
+register(  # MemTree's "more difficult setting": answers are judged against the reference
+    Benchmark(name="quality-open", title="QuALITY without options", load=load_open, data=_DATA),
 )

@@ -22,7 +22,6 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.views.tree.diagnose import depths, odd_one_out, shape
 from treering.views.tree.extract import central_sentences
-from treering.views.tree.family import direction
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import revenue, separation
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
@@ -164,7 +163,7 @@ def _shape_of(
     measured = shape(tree, {})
     low, middle, high = np.percentile(list(depths(tree).values()), [10, 50, 90])
     paths = [len(insert.path) for insert in inserts]
-    odd = odd_one_out(tree, lambda node: direction(tree.total(node)))
+    odd = odd_one_out(tree)
     return TreeShape(
         corpus=corpus,
         base=base,

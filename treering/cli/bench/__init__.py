@@ -25,9 +25,11 @@ COMMANDS: dict[str, SubApp] = {
     "tree": SubApp("treering.cli.bench.tree", "What the tree gives, its shape, its speed."),
     "code": SubApp("treering.cli.bench.code", "Code: written with a model, guarded, indexed."),
     "hooks": SubApp("treering.cli.bench.hooks", "How long a hook holds a prompt."),
+    "compress": SubApp("treering.cli.bench.compression", "What is left in fewer tokens."),
     "confidence": SubApp("treering.cli.bench.confidence", "How sure a hit is: fit, measure."),
     "server": SubApp("treering.cli.bench.server", "The server under load."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
+    "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),
 }
 

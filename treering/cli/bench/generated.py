@@ -1,4 +1,4 @@
-"""``treering bench extend`` and ``questions``: a model makes chats, and questions about them."""
+"""``treering bench extend``, ``play``, ``questions``: a model makes chats and questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from treering.bench import generate
-from treering.cli.bench.options import Seed
+from treering.bench.kept_replies import kept_model
+from treering.bench.play import played_rows
+from treering.cli.bench.options import REPLIES, DataPath, MinutesLimit, RepliesPath, Seed
 from treering.llm.settings import open_llm
 
 app = typer.Typer(add_completion=False)
@@ -32,6 +34,24 @@ def extend(
     with closing(open_llm(llm)) as model:
         for turn in generate.extend_chat(turns, rounds, model, temperature=temperature, seed=seed):
             typer.echo(json.dumps(turn.message(), ensure_ascii=False))
+
+
+@app.command()
+def play(
+    data: DataPath,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    llm: Annotated[str | None, typer.Option(help="The model that plays the bot.")] = None,
+    replies: RepliesPath = REPLIES,
+    minutes: MinutesLimit = None,
+    seed: Seed = 0,
+) -> None:
+    """Write MT-Bench+ with the bot's turns, which the published file leaves empty.
+
+    Every run on the written file then measures the same words, and asks no model for them.
+    """
+    with kept_model(llm, replies, minutes) as model:
+        rows = list(played_rows(data, model, seed=seed))
+    out.write_text(json.dumps(rows, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @app.command()

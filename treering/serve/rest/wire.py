@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.records import JSON, Kind
+from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.search.searcher import MAX_QUERY_CHARS
 
 MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
@@ -36,6 +37,13 @@ Moment = Annotated[str, Field(description="ISO 8601.")]
 _ON_THE_WIRE: Final[dict[str, Any]] = {
     "as_of": Annotated[str, Field(description="As they were known then: ISO 8601.")],
     "at": Time,
+    "compress": Annotated[
+        float,
+        Field(ge=LEAST_RATE, le=1, description="Shorten passages: the share of tokens to keep."),
+    ],
+    "compressor": Annotated[
+        CompressorName, Field(description="By words alone, or by the probabilities of a model.")
+    ],
     "expires": Annotated[str | float, Field(description="Kept until then: ISO 8601 or seconds.")],
     "budget": Budget,
     "instruction": Query,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering import forks
+from treering.views.tree.family import direction
 from treering.views.tree.shape import ROOT, Tree
 
 DRAWS_PER_QUESTION: Final = 20
@@ -40,8 +40,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class OddOneOut:
-    """How often a descendant is closer to its ancestor than a stranger of the same depth is.
+    """How often a descendant is closer to the rest of its ancestor than a stranger of its depth is.
 
+    The rest are the ancestor's texts but the descendant's own, which would give it away.
     ``easy``: the two alternatives meet only at the root; ``hard``: below it. A share is NaN where
     no question could be asked.
     """
@@ -88,17 +89,12 @@ def _level(tree: Tree, depth: int, nodes: list[int], tokens: Mapping[int, int]) 
     return Level(depth, leaves, len(nodes) - leaves, median(lengths) if lengths else 0.0)
 
 
-def odd_one_out(
-    tree: Tree,
-    vector: Callable[[int], NDArray[np.float32]],
-    *,
-    questions: int = 500,
-    seed: int = 0,
-) -> OddOneOut:
-    """The paper's human test (A.3.8) with embeddings as the judge.
+def odd_one_out(tree: Tree, *, questions: int = 500, seed: int = 0) -> OddOneOut:
+    """The paper's human test (A.3.8) with the embeddings of the texts as the judge.
 
     A question is a random summary node, a random descendant of it, and a random stranger: a node of
-    the descendant's depth that is not below the summary. ``vector`` gives a node's unit embedding.
+    the descendant's depth that is not below the summary. A node is judged by its texts; what the
+    summary shares with the descendant is left out of it, or the question would hold its answer.
     """
     rng = np.random.default_rng(seed)
     depth_of = depths(tree)
@@ -111,13 +107,16 @@ def odd_one_out(
         source = sources[rng.integers(len(sources))]
         below = list(tree.walk(source))[1:]
         near = below[rng.integers(len(below))]
+        if tree.leaves_below(near) == tree.leaves_below(source):
+            continue  # the summary has no other text to compare with
         strangers = sorted(set(at_depth[depth_of[near]]).difference(below, [source]))
         if not strangers:
             continue
         far = strangers[rng.integers(len(strangers))]
         easy = _branch(tree, near) != _branch(tree, far)
-        own = vector(source)
-        right[easy].append(bool(own @ vector(near) > own @ vector(far)))
+        rest = direction(tree.total(source) - tree.total(near))
+        likeness = [float(rest @ direction(tree.total(node))) for node in (near, far)]
+        right[easy].append(likeness[0] > likeness[1])
         if len(right[True]) + len(right[False]) == questions:
             break
     return OddOneOut(

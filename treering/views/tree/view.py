@@ -33,7 +33,6 @@ from treering.views.tree.aggregate import (
 from treering.views.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
 from treering.views.tree.draw import Branch
 from treering.views.tree.example import examples
-from treering.views.tree.family import direction
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
 from treering.views.tree.node import TreeNode
@@ -214,17 +213,13 @@ class TreeView:
         with self._grower.reading() as open_tree:
             if open_tree is None:
                 raise InputError("the tree is empty; add something first")
-            reader, state, tree = open_tree
-            assert state.model is not None  # checked by reading()
-            vectors = store.summary_vectors(reader, state.id, state.model)
+            tree = open_tree[-1]
             return Quality(
                 revenue(tree),
                 otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
                 apart(tree),
                 separation(tree),
-                odd_one_out(
-                    tree, lambda n: vectors[n] if n in vectors else direction(tree.total(n))
-                ),
+                odd_one_out(tree),
             )
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:

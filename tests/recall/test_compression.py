@@ -1,0 +1,223 @@
+"""Compressed contexts: fewer tokens, and what a reader needs to trust them stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from treering import Memory
+from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.llm.contract import TokenSurprisal
+from treering.llm.scripted import ScriptedLLM
+from treering.llm.tokens import estimate_tokens
+from treering.search.compression.contract import CompressibleText, Compressor
+from treering.search.compression.surprisal import model_information
+from treering.search.compression.words import WordCompressor, word_information, words
+
+SAID = (
+    "My sister moved to Porto in spring 2024, because she did not like the rain in Leeds at all.",
+    "I really think that it is a very nice place to be, you know, and so on and so forth.",
+    "She pays 650 euros a month for a flat of 40 square metres, which is near the river.",
+    "Every morning she rows on the Douro with a club of twelve people from all over the world.",
+)
+WORDS = WordCompressor(word_information)
+
+
+def filled(memory: Memory) -> Memory:
+    memory.add([{"role": "user", "name": "Ana", "content": text} for text in SAID])
+    return memory
+
+
+def shorten(text: str, rate: float, query: str = "", compressor: Compressor = WORDS) -> str:
+    [shortened] = compressor.compress([CompressibleText(text)], query, rate)
+    return shortened
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"\d+", text)
+
+
+def test_a_context_has_the_share_of_tokens_that_is_asked_for(open_memory: Open) -> None:
+    memory = filled(open_memory())
+    whole = memory.context("Where does the sister live?", budget=4000)
+    for rate in (0.9, 0.7, 0.5):
+        shown = memory.context("Where does the sister live?", budget=4000, compress=rate)
+        assert shown.tokens == estimate_tokens(shown.text)
+        assert rate - 0.1 <= shown.tokens / whole.tokens <= rate + 0.1
+        assert shown.budget == 4000
+
+
+def test_more_passages_fit_a_budget(open_memory: Open) -> None:
+    memory = filled(open_memory())
+    plain = memory.context("sister", budget=45)
+    shorter = memory.context("sister", budget=45, compress=0.4)
+    assert shorter.tokens <= 45
+    hits = [sum(len(passage.hits) for passage in it.passages) for it in (plain, shorter)]
+    assert hits[0] < hits[1]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_citations_speakers_and_numbers_stay(open_memory: Open, rate: float) -> None:
+    memory = filled(open_memory())
+    shown = memory.context("rent", budget=4000, compress=rate)
+    assert shown.text.startswith("[1] chat\nAna: ")
+    assert numbers(shown.passages[0].text) == ["2024", "650", "40"]
+    assert "650 euros" in shown.text
+    [passage] = shown.passages
+    assert {hit.text for hit in passage.hits} == set(SAID)  # what is cited is still whole
+
+
+def test_what_is_known_against_a_text_stays_word_for_word(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add([{"role": "user", "name": "Ana", "content": "I live in Leeds and like it a lot."}])
+    memory.add([{"role": "user", "name": "Ana", "content": "I moved to Porto."}])
+    against = "(superseded: I moved to Porto.)"
+    assert against in memory.context("Where does Ana live?").text
+    assert against in memory.context("Where does Ana live?", compress=0.2).text
+
+
+def test_code_is_not_shortened(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add("def porto(river):\n    return river and the_boat\n", source="a.py", kind="code")
+    whole = memory.context("porto river")
+    assert memory.context("porto river", compress=0.3).text == whole.text
+
+
+def test_the_sentences_that_answer_keep_more_of_their_words() -> None:
+    text = " ".join(SAID)
+    rent = "flat 40 square metres, near river"
+    rowing = "Every morning rows Douro club twelve people"
+    about_rent = shorten(text, 0.4, "Who pays for the flat near the river?")
+    about_rowing = shorten(text, 0.4, "Who rows with a club every morning?")
+    assert (rent in about_rent, rowing in about_rent) == (True, False)
+    assert (rent in about_rowing, rowing in about_rowing) == (False, True)
+
+
+def test_what_is_denied_keeps_its_denial() -> None:
+    assert "not like" in shorten(SAID[0], 0.5)
+    assert shorten("Never again! We don't sail.", 0.99).count("don't sail") == 1
+    for rate in (0.2, 0.4, 0.6, 0.8):
+        shown = shorten("We do not sail.", rate)
+        assert ("sail" in shown) == ("not" in shown)
+
+
+def test_a_sentence_that_loses_its_last_word_still_ends() -> None:
+    assert shorten("Boats leak the. Rivers flood it!", 0.7).endswith("Rivers flood!")
+
+
+def test_clauses_of_scripts_without_spaces_go_as_a_whole() -> None:
+    text = "妹は二〇二四年の春に、ポルトへ引っ越した。雨が嫌いだったから。"
+    assert [text[start:stop] for start, stop in words(text)] == [
+        "妹は二〇二四年の春に、", "ポルトへ引っ越した。", "雨が嫌いだったから。",
+    ]  # fmt: skip
+    assert shorten(text, 0.7) in {text[:21], text[11:], text[:11] + text[21:]}
+
+
+@given(
+    texts=st.lists(st.text("ab 7.\n,", max_size=60), max_size=4),
+    rate=st.floats(0.01, 1),
+    query=st.text("ab ", max_size=10),
+)
+def test_no_number_is_ever_lost_and_no_word_is_made_up(
+    texts: list[str], rate: float, query: str
+) -> None:
+    passages = [CompressibleText(text) for text in texts]
+    shortened = WORDS.compress(passages, query, rate)
+    assert len(shortened) == len(texts)
+    for text, shown in zip(texts, shortened, strict=True):
+        assert numbers(shown) == numbers(text)
+        there = {word.strip(",.") for word in text.split()}
+        assert {word.strip(",.") for word in shown.split()} <= there
+
+
+def test_at_a_rate_of_1_nothing_goes() -> None:
+    text = "It is so.\nAnd that, too, was it."
+    assert shorten(text, 1.0) == text
+
+
+@pytest.mark.parametrize("rate", [0, -0.5, 1.1, float("nan"), float("inf"), True, "0.5"])
+def test_a_rate_that_is_no_share_is_refused(open_memory: Open, rate: float) -> None:
+    with pytest.raises(InputError, match=r"compress is .*from 0.01 to 1"):
+        filled(open_memory()).context("sister", compress=rate)
+
+
+def test_an_unknown_compressor_is_named(open_memory: Open) -> None:
+    with pytest.raises(UnknownName, match="no compressor 'zip'; there are words, model"):
+        filled(open_memory()).context("sister", compress=0.5, compressor="zip")  # type: ignore[arg-type]
+
+
+class Shouter:
+    """A compressor of one's own."""
+
+    def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
+        return [f"{passage.text[:12]}!" for passage in passages]
+
+
+def test_a_compressor_of_ones_own_is_used_and_its_passages_are_cited(open_memory: Open) -> None:
+    shown = filled(open_memory()).context("sister", compress=0.5, compressor=Shouter())
+    assert shown.text == "[1] chat\nAna: My sist!"
+    assert shown.passages[0].tokens == estimate_tokens("Ana: My sist!")
+
+
+class Joiner:
+    """A compressor that makes one text of all."""
+
+    def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
+        return ["all", "in", "one"]
+
+
+def test_a_compressor_that_returns_other_passages_is_named(open_memory: Open) -> None:
+    with pytest.raises(InputError, match="Joiner made 3 texts of 1 passages"):
+        filled(open_memory()).context("sister", compress=0.5, compressor=Joiner())
+
+
+class Reader(ScriptedLLM):
+    """A model to which "sister" and "Porto" are surprising, and everything else is plain."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.read: list[str] = []
+
+    def surprisals(self, text: str) -> list[TokenSurprisal]:
+        assert text not in self.read, "a text is read once"
+        self.read.append(text)
+        return [
+            TokenSurprisal(match.start(), match.end(), 9 if match[0].strip() in SURPRISING else 1)
+            for match in re.finditer(r"\s*\w+|\s*\W", text)
+        ]
+
+
+SURPRISING = {"sister", "Porto"}
+
+
+def test_a_model_tells_which_words_are_hard_to_guess(open_memory: Open) -> None:
+    memory = open_memory(llm=Reader())
+    memory.add("My sister moved to the Porto area.")
+    shown = memory.context("?", compress=0.4, compressor="model")
+    assert shown.passages[0].text == "sister Porto."
+
+
+def test_a_text_is_read_once_however_often_it_is_shortened(open_memory: Open) -> None:
+    memory = filled(open_memory(llm=Reader()))
+    shown = memory.context("sister", budget=30, compress=0.9, compressor="model")
+    assert shown.tokens <= 30
+
+
+def test_a_words_information_is_that_of_its_tokens() -> None:
+    [bits] = model_information(Reader())(["My sister, Porto."])
+    assert bits == [1, 10, 10]
+
+
+def test_a_model_that_tells_no_probabilities_is_refused_with_what_to_do(open_memory: Open) -> None:
+    memory = filled(open_memory(llm=ScriptedLLM([], model="gpt")))
+    with pytest.raises(LLMNotConfigured, match=r"'gpt' tells no probabilities.*compressor='words'"):
+        memory.context("sister", compress=0.5, compressor="model")
+
+
+def test_an_empty_memory_has_an_empty_context(open_memory: Open) -> None:
+    assert open_memory().context("sister", compress=0.5).passages == ()

@@ -1,0 +1,1 @@
+"""Contexts in fewer tokens: what is easily guessed is left out (MemTree, A.3.9)."""

@@ -1,0 +1,55 @@
+"""The contract of a compressor, and the settings that choose one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from treering.errors import InputError
+
+CompressorName = Literal["words", "model"]
+COMPRESSORS: tuple[CompressorName, ...] = ("words", "model")
+
+LEAST_RATE = 0.01
+"""Below it nothing but numbers would be left, and a hundred times the budget would be read."""
+
+Span = tuple[int, int]
+"""Where something stands in a text: its start and its end, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressibleText:
+    """A passage to be shortened.
+
+    What stands in ``fixed`` stays as it is. What stands in ``labels`` says who speaks, and stays
+    where anything of the line does.
+    """
+
+    text: str
+    fixed: tuple[Span, ...] = ()
+    labels: tuple[Span, ...] = ()
+
+
+@runtime_checkable
+class Compressor(Protocol):
+    """Shortens the passages of a context."""
+
+    def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
+        """The passages in about ``rate`` of their tokens, for one who asks ``query``.
+
+        They keep their number and order; one of which nothing is worth keeping is empty. Every
+        number of theirs is kept. Raises LLMError where a model is asked and fails.
+        """
+        ...
+
+
+def check_rate(rate: float) -> None:
+    """Raises InputError for a rate that leaves nothing, or is no share."""
+    is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
+    if not (is_number and math.isfinite(rate) and LEAST_RATE <= rate <= 1):
+        raise InputError(
+            f"compress is {rate!r}; it is the share of tokens to keep, from {LEAST_RATE} to 1, "
+            "such as 0.5"
+        )
