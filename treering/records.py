@@ -235,7 +235,9 @@ class Receipt:
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """What ``forget`` erased. ``scrubbed``: nothing of it is left in the bytes of the file or its
-    log. If it is False, somebody was reading the file; what is left is removed later.
+    log; in PostgreSQL, in no row of a table, dead or alive, while its log, free room in its pages
+    and its backups are the affair of who runs it. If it is False, somebody was reading; what is
+    left is removed later.
 
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless

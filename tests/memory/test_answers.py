@@ -21,6 +21,8 @@ from treering.errors import (
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 
+pytestmark = pytest.mark.both_engines
+
 
 def remembering(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
     llm = ScriptedLLM(lines)
