@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
+from tests.postgres_server import new_schema
 from tests.serve.conftest import serving
 from treering.llm.scripted import ScriptedLLM
 
@@ -51,9 +52,9 @@ class Server:
 
 
 @contextmanager
-def server(path: Path, moment: str = "after", number: int = 0) -> Iterator[Server]:
+def server(place: str | Path, moment: str = "after", number: int = 0) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.server", str(path), moment, str(number)],
+        [sys.executable, "-m", "tests.faults.server", str(place), moment, str(number)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -75,6 +76,12 @@ def server(path: Path, moment: str = "after", number: int = 0) -> Iterator[Serve
         process.stdout.close()
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, path: Path) -> str | Path:
+    """A memory that is not there yet, in a file and in PostgreSQL."""
+    return path if request.param == "sqlite" else new_schema()
+
+
 def said_to(client: TestClient) -> str:
     return client.post("/v1/chat", json=SAID, headers=KEY).text
 
@@ -94,18 +101,18 @@ def said_to(client: TestClient) -> str:
     ],
 )
 def test_a_chat_sent_again_after_a_kill_is_kept_once(
-    path: Path, moment: str, number: int, stream: bool
+    place: str | Path, moment: str, number: int, stream: bool
 ) -> None:
     is_kept = (moment, number) == ("after", 4)
     said = SAID | {"stream": stream}
     llm = ScriptedLLM(lambda _: "In Portugal.")
-    with serving(path, llm=llm) as beside:  # which has the file open all the time
-        with server(path, moment, number) as killed:
+    with serving(place, llm=llm) as beside:  # which has the memory open all the time
+        with server(place, moment, number) as killed:
             with pytest.raises(httpx2.TransportError):
                 killed.chat(said)
             asked = killed.kill()
         first = beside.post("/v1/chat", json=said, headers=KEY)
-        with serving(path, llm=llm) as restarted:
+        with serving(place, llm=llm) as restarted:
             again = restarted.post("/v1/chat", json=said, headers=KEY)
             assert texts(restarted) == ["Where is Porto?", "In Portugal."]
     assert (first.status_code, again.status_code) == (200, 200)
@@ -118,12 +125,14 @@ def texts(client: TestClient) -> list[str]:
     return [entry["text"] for entry in client.get("/v1/entries").json()["entries"]]
 
 
-def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(path: Path) -> None:
+def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(
+    place: str | Path,
+) -> None:
     llm = ScriptedLLM(lambda _: "In Spain.")
     with (
         ThreadPoolExecutor(9) as threads,
-        serving(path, llm=llm) as beside,
-        server(path, "held") as held,
+        serving(place, llm=llm) as beside,
+        server(place, "held") as held,
     ):
         first = threads.submit(held.chat)
         held.wait_until_asked()
@@ -135,12 +144,14 @@ def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(path: Path
         assert (held.kill(), llm.requests) == (0, [])
 
 
-def test_a_server_that_waits_for_another_one_takes_over_when_that_is_killed(path: Path) -> None:
+def test_a_server_that_waits_for_another_one_takes_over_when_that_is_killed(
+    place: str | Path,
+) -> None:
     llm = ScriptedLLM(["In Portugal, I say."])
     with (
         ThreadPoolExecutor(2) as threads,
-        serving(path, llm=llm) as beside,
-        server(path, "held") as held,
+        serving(place, llm=llm) as beside,
+        server(place, "held") as held,
     ):
         lost = threads.submit(held.chat)
         held.wait_until_asked()

@@ -22,7 +22,7 @@ MakeKey = Callable[[str], str]
 
 
 @contextmanager
-def serving(path: Path, **options: Any) -> Iterator[TestClient]:
+def serving(path: str | Path, **options: Any) -> Iterator[TestClient]:
     """A client of a server with the hashing embedder, which stops with the block."""
     given: dict[str, Any] = {"url": path, "embedder": HashingEmbedder()} | options
     app = create_app(ServerSettings(**given))
