@@ -442,6 +442,37 @@ def test_erased_rows_that_an_older_reader_may_see_stay_pending(url: str) -> None
         assert memory.stats().pending == {}
 
 
+def test_who_wrote_elsewhere_and_has_not_ended_keeps_erased_rows_pending(url: str) -> None:
+    """Such a transaction has a number but, between two statements, no snapshot."""
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana hides a zanzibar.", source="a")
+        with psycopg.connect(server_url()) as other:
+            other.execute("SELECT pg_current_xact_id()")
+            assert not memory.forget(source="a").scrubbed
+            assert memory.stats().pending
+        memory.settle()
+        assert memory.stats().pending == {}
+
+
+def test_a_prepared_transaction_keeps_erased_rows_pending(own_server: PostgresServer) -> None:
+    with psycopg.connect(own_server.url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET max_prepared_transactions = 1")
+    own_server.kill()
+    own_server.start()
+    with (
+        Memory.open(own_server.url, embedder=HashingEmbedder()) as memory,
+        psycopg.connect(own_server.url, autocommit=True) as other,
+    ):
+        memory.add("Ana hides a zanzibar.", source="a")
+        other.execute("BEGIN")
+        other.execute("CREATE TABLE public.elsewhere (a INT)")
+        other.execute("PREPARE TRANSACTION 'left open'")
+        assert not memory.forget(source="a").scrubbed
+        other.execute("ROLLBACK PREPARED 'left open'")
+        memory.settle()
+        assert memory.stats().pending == {}
+
+
 def test_tables_are_written_anew_where_that_is_due(url: str) -> None:
     with Memory.open(url, embedder=HashingEmbedder()) as memory:
         memory.add("Ben likes trains.", source="b")

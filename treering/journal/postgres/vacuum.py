@@ -29,10 +29,17 @@ HEAPS: Final = (
 """Tables whose rows are deleted or changed where SQLite overwrites them."""
 
 _OLDER: Final = """
-    SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-    AND age(backend_xmin) > age(CAST(CAST(%s AS TEXT) AS xid)) LIMIT 1
+    SELECT 1 FROM (
+        SELECT backend_xmin FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        AND (datname = current_database() OR backend_type = 'walsender')
+        UNION ALL SELECT backend_xid FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND datname = current_database()
+        UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
+        UNION ALL SELECT xmin FROM pg_replication_slots
+    ) AS holder (number) WHERE age(number) > age(CAST(CAST(%s AS TEXT) AS xid)) LIMIT 1
 """
+"""Whether something keeps dead rows that are older than a transaction: a snapshot, which a standby
+may hold through its sender or its slot, or a transaction that has written and has not ended."""
 
 
 def run(
