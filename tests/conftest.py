@@ -1,10 +1,12 @@
-"""What most tests start from: a memory in a new file, with an embedder that needs no model."""
+"""What most tests start from: a new memory, with an embedder that needs no model."""
 
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
 from tests.examples import USUAL
+from tests.postgres_server import new_schema
 from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
 from treering.journal.open import open_database
@@ -30,6 +33,9 @@ settings.load_profile("treering")
 
 Open = Callable[..., Memory]
 
+OF_FILES = frozenset({"path", "tmp_path"})
+"""A test that asks for one of these by itself looks at a file."""
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -45,12 +51,33 @@ def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of a module that says so on both engines, but for those of files."""
+    if metafunc.definition.get_closest_marker("both_engines") is None:
+        return
+    asked = signature(metafunc.function).parameters
+    if "engine" in metafunc.fixturenames and not OF_FILES & asked.keys():
+        metafunc.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+
+
 @pytest.fixture
-def open_memory(path: Path, new_file: Path) -> Iterator[Open]:
-    """Opens ``path``, or another file, with the hashing embedder; closes all at the end."""
+def engine(request: pytest.FixtureRequest) -> str:
+    """The engine that ``open_memory`` opens memories with; see the marker ``both_engines``."""
+    return str(getattr(request, "param", "sqlite"))
+
+
+@pytest.fixture
+def open_memory(path: Path, new_file: Path, engine: str) -> Iterator[Open]:
+    """Opens ``path``, or another file, with the hashing embedder; closes all at the end.
+
+    On PostgreSQL every path stands for a schema of its own.
+    """
+    schemas: dict[Path, str] = defaultdict(new_schema)
     with ExitStack() as stack:
 
         def opened(url: str | Path = path, **options: Any) -> Memory:
+            if engine == "postgres" and isinstance(url, Path):
+                url = schemas[url]
             # Where a log lies already, what opening says of that is tested.
             log = Path(f"{url}-wal")
             if (

@@ -37,6 +37,7 @@ from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
+from treering.llm.settings import ensure_meaningful
 from treering.llm.tokens import estimate_tokens
 from treering.records import (
     ALTITUDES,
@@ -147,10 +148,12 @@ class Memory:
         scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
         much memory, and the same hits but for one place in some hundreds.
 
-        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
-        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+        ``postgresql://`` URLs, with the extra ``postgres``, keep the memory in a schema of that
+        database; a file is not needed then. ``http://`` and ``https://`` URLs are those of a
+        treering server, which has its own models; ``api_key`` (default: ``TREERING_API_KEY``) is
+        for that.
 
-        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         name = checked_name(space, "space") or DEFAULT_SPACE
         if isinstance(url, str) and url.startswith(REMOTE):
@@ -161,6 +164,7 @@ class Memory:
             from treering.client.memory import open_remote
 
             return cast(Self, open_remote(url, name, api_key, create))
+        ensure_meaningful(llm)
         database = open_database(url, create=create is not False)
         try:
             begin(Space(database, name), create)

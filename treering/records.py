@@ -82,6 +82,11 @@ class Why:
     bm25: float | None = None
     cosine: float | None = None
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether there was another text to compare this one with: all terms are 0 without."""
+        return any(self.terms.values())
+
     def __str__(self) -> str:
         return " ".join(f"{name} {value:+.2f}" for name, value in self.terms.items())
 
@@ -230,7 +235,9 @@ class Receipt:
 @dataclass(frozen=True, slots=True)
 class Forgotten:
     """What ``forget`` erased. ``scrubbed``: nothing of it is left in the bytes of the file or its
-    log. If it is False, somebody was reading the file; what is left is removed later.
+    log; in PostgreSQL, in no row of a table, dead or alive, while its log, free room in its pages
+    and its backups are the affair of who runs it. If it is False, somebody was reading; what is
+    left is removed later.
 
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless

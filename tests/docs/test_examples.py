@@ -56,6 +56,7 @@ def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) ->
 
 
 RUN_ELSEWHERE = {
+    "how-to/postgresql.md": "tests/journal/test_postgres.py, tests/cli/test_postgres.py",
     "how-to/adapters.md": "tests/adapters, against the frameworks",
     "how-to/chat.md": "tests/chat/test_page.py",
     "how-to/tree.md": "tests/tree/test_docs.py",

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres_server import new_schema
 from treering.journal.contract import Database
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.open import open_database as by_url
 
 OpenDatabase = Callable[[], Database]
 """Opens the same database again, as another process would."""
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenDatabase]:
-    backends: dict[str, OpenDatabase] = {"sqlite": lambda: SqliteDatabase(tmp_path / "life.db")}
+    url = new_schema() if request.param == "postgres" else tmp_path / "life.db"
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(backends[request.param]()))
+        yield lambda: stack.enter_context(closing(by_url(url)))
 
 
 @pytest.fixture

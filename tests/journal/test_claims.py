@@ -17,6 +17,8 @@ from treering.journal.open import open_database
 from treering.journal.replies import StoredReply
 from treering.journal.space import Space
 
+pytestmark = pytest.mark.both_engines
+
 REPLY = StoredReply(200, b"Hello.")
 REQUEST = ("key", b"Hi?")
 

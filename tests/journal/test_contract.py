@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.journal.conftest import OpenDatabase
-from treering.errors import JournalError, JournalFull
+from treering.errors import JournalCorrupt, JournalError, JournalFull
 from treering.journal import scrub
 from treering.journal.contract import Database, Reader, Writer
 
 TIMEOUT_S = 30.0
+of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
+"""What is asked of the bytes of a file, and of how they are scrubbed."""
 
 
 def put(database: Database, *names: str) -> None:
@@ -158,6 +160,7 @@ def test_values_come_back_as_they_were(database: Database) -> None:
         assert reader.row("SELECT 1 WHERE 1 = 0") is None
 
 
+@of_sqlite
 def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
     database: Database, path: Path
 ) -> None:
@@ -190,6 +193,7 @@ def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
         assert {word[::-1] for word in left} == {text for text in shown if isinstance(text, str)}
 
 
+@of_sqlite
 def test_scrubbings_of_many_threads_are_done_together(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +219,7 @@ def test_scrubbings_of_many_threads_are_done_together(
     assert {table for tables in done for table in tables} == {f"table{n}" for n in range(20)}
 
 
+@of_sqlite
 def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +237,25 @@ def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(erase, range(3)))
+
+
+def test_parts_of_a_value_are_read_and_overwritten(database: Database) -> None:
+    many = [(place, b"-") for place in range(100, 300, 2)]
+    with database.write() as writer:
+        writer.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, data BLOB)")
+        identity = writer.insert("INSERT INTO word (data) VALUES (?)", (bytes(300),))
+        writer.patch("word", "data", identity, [(2, b"abc"), (4, b"yz"), (299, b"!"), *many])
+        writer.patch("word", "data", identity, [])
+    with database.read() as reader:
+        assert reader.part("word", "data", identity, 0, 8) == b"\0\0abyz\0\0"
+        assert reader.part("word", "data", identity, 296, 99) == b"-\0-!"
+        assert reader.part("word", "data", identity, 300, 1) == b""
+        assert reader.part("word", "data", identity + 1, 0, 1) == b""
+    for where, start in ((identity, 300), (identity + 1, 0)):
+        with pytest.raises(JournalCorrupt), database.write() as writer:
+            writer.patch("word", "data", where, [(0, b"lost"), (start, b"x")])
+    with database.read() as reader:
+        assert reader.part("word", "data", identity, 0, 4) == b"\0\0ab"
 
 
 def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:
@@ -269,6 +293,7 @@ def test_rows_may_be_dropped_after_the_database_was_closed(database: Database) -
     assert not dropped
 
 
+@of_sqlite
 def test_connections_of_threads_that_ended_are_closed(
     database: Database,
 ) -> None:

@@ -12,6 +12,8 @@ import pytest
 from treering.journal import damage
 from treering.journal.damage import Content, Repetitions, digest, is_content
 
+pytestmark = pytest.mark.both_engines
+
 EQUALS = 600
 SEED = 20_260_101
 TIMEOUT_S = 60.0

@@ -16,6 +16,8 @@ from tests.embedders import HashingEmbedder
 from treering import Entry, Memory
 from treering.errors import FilterError, InputError, TextEncodingError, UnknownName
 
+pytestmark = pytest.mark.both_engines
+
 START = datetime(2026, 5, 1, tzinfo=UTC)
 METADATA: list[dict[str, Any]] = [
     {},

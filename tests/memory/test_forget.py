@@ -26,6 +26,8 @@ from treering.records import Filter
 from treering.search.terms import terms
 from treering.views import erase
 
+pytestmark = pytest.mark.both_engines
+
 SECRET = "The spare key lies under the third flowerpot"
 
 

@@ -15,6 +15,8 @@ from treering.errors import FilterError, InputError, UnknownName
 from treering.journal import entries
 from treering.llm.scripted import ScriptedLLM
 
+pytestmark = pytest.mark.both_engines
+
 
 def life(memory: Memory) -> dict[str, str]:
     """Ana lives in Porto, then in Berlin, then in Porto again; the ids of what she said."""

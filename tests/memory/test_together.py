@@ -15,6 +15,8 @@ from treering import Memory
 from treering.arrays import Floats
 from treering.views import registry as views
 
+pytestmark = pytest.mark.both_engines
+
 WAIT_S = 30
 
 

@@ -29,7 +29,7 @@ def view(memory: Memory, name: str) -> View:
 def rows(memory: Memory, table: str) -> list[tuple[Any, ...]]:
     """The rows of a table that belong to the space, but for what numbers them."""
     with memory._space.read() as reader:
-        names = [str(row[1]) for row in reader.rows(f"PRAGMA table_info({table})")]
+        [names] = [each.columns for each in reader.tables() if each.name == table]
         kept = [name for name in names if name not in NUMBERS.get(table, ())]
         found = reader.rows(f"SELECT {', '.join(kept)} FROM {table} WHERE space = ?", (reader.id,))
         return sorted((tuple(row) for row in found), key=repr)

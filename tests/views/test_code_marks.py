@@ -9,6 +9,8 @@ from tests.memo.talk import place
 from treering import Memory
 from treering.llm.scripted import ScriptedLLM
 
+pytestmark = pytest.mark.both_engines
+
 CHANGED = "parse in net.py has changed: Retry while the server is busy"
 TALK = "parse() never retries when the server is busy."
 

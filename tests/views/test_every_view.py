@@ -21,6 +21,8 @@ from treering.journal.sqlite import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
 from treering.views import progress
 
+pytestmark = pytest.mark.both_engines
+
 NAMES = ["fragments", "tree", "memo", "facts", "code", "shouts"]
 SECRET = "zanzibar"
 

@@ -17,6 +17,8 @@ from treering.errors import JournalCorrupt
 from treering.ingest.drafts import Envelope
 from treering.views.rebuild import rebuild
 
+pytestmark = pytest.mark.both_engines
+
 
 class Meanwhile:
     """An embedder's ``tamper`` that does something once, while texts are being embedded."""

@@ -101,10 +101,12 @@ class AsyncMemory:
         scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
         much memory, and the same hits but for one place in some hundreds.
 
-        ``http://`` and ``https://`` URLs are those of a treering server, which has its own models;
-        ``api_key`` (default: ``TREERING_API_KEY``) is for that.
+        ``postgresql://`` URLs, with the extra ``postgres``, keep the memory in a schema of that
+        database; a file is not needed then. ``http://`` and ``https://`` URLs are those of a
+        treering server, which has its own models; ``api_key`` (default: ``TREERING_API_KEY``) is
+        for that.
 
-        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         return cls(
             await asyncio.to_thread(

@@ -173,7 +173,7 @@ def log(
     git: Annotated[bool, typer.Option("--git/--no-git", help="Commits too.")] = True,
 ) -> None:
     """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
-    if _is_there(run):
+    if run.is_there:
         with run.memory(whole=True) as memory:
             story = memory.code.log(definition, root=root if git else None)
     else:
@@ -205,7 +205,7 @@ def check(
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
         message = f"{message}\n{files.read_replaced(message_file)}"
-    if _is_there(run):
+    if run.is_there:
         with run.memory(whole=True) as memory:
             report = memory.code.check(
                 root=root, staged=staged, commits=commits, message=message, depth=depth
@@ -332,11 +332,6 @@ def forget(
         elif root is not None:
             files = memory.code.forget(root)
             run.out.emit({"files": files}, counted(files, "file forgotten", "files forgotten"))
-
-
-def _is_there(run: Run) -> bool:
-    """Whether there is a memory; without one there is still the history in git."""
-    return run.path is None or run.path.exists()
 
 
 def _plain(block: SessionBlock) -> dict[str, object]:

@@ -59,7 +59,7 @@ def doctor(
     A language model is called once if one is configured, and an embedding model once. With
     --secrets the entries of the space are read for what should not be in them; none is shown.
     """
-    if run.url.startswith(("http://", "https://")):
+    if run.is_served:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     findings = []
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
@@ -121,8 +121,8 @@ def _versions(_: Run) -> Iterator[Checkup]:
 
 
 def _file(run: Run) -> Iterator[Checkup]:
-    if not _is_there(run):
-        yield Checkup("file", "warn", f"no memory at {run.path} yet; `treering add` makes one")
+    if not run.is_there:
+        yield Checkup("file", "warn", f"no memory at {run.place} yet; `treering add` makes one")
         return
     from treering.journal import check
 
@@ -132,7 +132,7 @@ def _file(run: Run) -> Iterator[Checkup]:
     for problem in problems:
         yield Checkup("file", "fail", f"{problem}; restore a copy or import an export")
     if not problems:
-        yield Checkup("file", "ok", f"{run.url} is sound, {size / 1e6:,.1f} MB")
+        yield Checkup("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
         mode = stat.S_IMODE(run.path.stat().st_mode)
         if mode & stat.S_IRWXO:
@@ -162,9 +162,10 @@ def _space(run: Run) -> Iterator[Checkup]:
     from treering.journal.space import Space
     from treering.memory import Memory
 
-    if not _is_there(run):
+    if not run.is_there:
         return
-    with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=run.llm) as memory:
+    llm = _llm_meant(run)
+    with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
         try:
             stats = memory.stats()
         except UnknownName as error:
@@ -187,6 +188,17 @@ def _space(run: Run) -> Iterator[Checkup]:
         yield Checkup("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
 
 
+def _llm_meant(run: Run) -> str | None:
+    """The language model; none instead of one that is not there, which its own check tells."""
+    from treering.llm import settings
+
+    try:
+        settings.ensure_meaningful(run.llm)
+    except TreeringError:
+        return settings.NONE
+    return run.llm
+
+
 def _embedder(run: Run) -> Iterator[Checkup]:
     from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
@@ -196,7 +208,7 @@ def _embedder(run: Run) -> Iterator[Checkup]:
     state = SpaceState(NOWHERE)
     # A damaged file is the finding of the file's check; the model can be checked all the same.
     with suppress(JournalError):
-        if _is_there(run):
+        if run.is_there:
             with _database(run) as database, database.read() as reader:
                 state = read_state(reader, run.space)
     built_with = state.model.name if state.model else None
@@ -225,10 +237,6 @@ def _llm(run: Run) -> Iterator[Checkup]:
     finally:
         llm.close()
     yield Checkup("llm", "ok", f"{llm.model} answers, {took:.2f} s")
-
-
-def _is_there(run: Run) -> bool:
-    return run.path is None or run.path.exists()
 
 
 @contextmanager

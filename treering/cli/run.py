@@ -75,10 +75,37 @@ class Run:
 
     @property
     def path(self) -> Path | None:
-        """The memory's file; None if the memory is on a server."""
+        """The memory's file; None if the memory is on a server, or in PostgreSQL."""
         if "://" in self.url and not self.url.startswith(_SQLITE):
             return None
         return Path(self.url.removeprefix(_SQLITE))
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a treering server has the memory: it has its own models then, and an owner."""
+        return self.url.startswith(("http://", "https://"))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the memory has been made; of one on a server it is taken for granted."""
+        if self.is_served:
+            return True
+        if self.path is not None:
+            return self.path.exists()
+        from treering.journal.open import open_database
+
+        try:
+            open_database(self.url, create=False).close()
+        except UnknownName:
+            return False
+        return True
+
+    @property
+    def place(self) -> str:
+        """Where the memory is, as it may be shown: without a password."""
+        from treering.journal.open import shown
+
+        return shown(self.url)
 
     @contextmanager
     def memory(
@@ -104,7 +131,7 @@ class Run:
 
         with ExitStack() as stack:
             llm: str | LLM | None = self.llm
-            if talks and self.path is not None:
+            if talks and not self.is_served:
                 from treering.llm.settings import open_llm
 
                 llm = stack.enter_context(closing(open_llm(llm)))
@@ -142,14 +169,14 @@ class Run:
 
         Raises UnknownName if the command makes none.
         """
-        if self.path is None or self.path.exists():
+        if (self.path is None and create) or self.is_there:
             return False
         if not create:
             raise UnknownName(
-                f"there is no memory at {self.path}; `treering add` or `treering code index` makes "
-                "one, --memory or TREERING_MEMORY names another"
+                f"there is no memory at {self.place}; `treering add` or `treering code index` "
+                "makes one, --memory or TREERING_MEMORY names another"
             )
-        if self.path == user_memory():
+        if self.path is not None and self.path == user_memory():
             make_private(self.path.parent)
             note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
         return True
@@ -159,12 +186,12 @@ class Run:
 
         A server is not asked: it does not tell its callers which other spaces it has.
         """
-        there = memory.spaces() if self.path is not None else []
+        there = [] if self.is_served else memory.spaces()
         if there and self.space not in there and not _is_keyed(memory):
             near = get_close_matches(self.space, there, 1)
             meant = f", but there is {near[0]!r}" if near else ""
             raise UnknownName(
-                f"there is no space {self.space!r} in {self.path}{meant}; `treering spaces` lists "
+                f"there is no space {self.space!r} in {self.place}{meant}; `treering spaces` lists "
                 "all, --space or TREERING_SPACE names one, `treering add` or `treering code "
                 "index` makes one"
             )

@@ -128,7 +128,7 @@ def serve(
         max_reply_bytes=max_reply_bytes,
         behind_proxy=behind_proxy,
     )
-    serve_until_stopped(settings, lambda url: note(f"serving {run.url} on {url}"))
+    serve_until_stopped(settings, lambda url: note(f"serving {run.place} on {url}"))
 
 
 @command(key)

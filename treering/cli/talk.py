@@ -78,8 +78,8 @@ class Talk:
             self.run.out.emit(replace(reply.answer, context=None))
 
     def _greet(self) -> None:
-        place = self.run.path.name if self.run.path is not None else self.run.url
-        model = language_model(self.memory) if self.run.path is not None else "the server's model"
+        place = self.run.path.name if self.run.path is not None else self.run.place
+        model = "the server's model" if self.run.is_served else language_model(self.memory)
         called = f", as {self.speaker}" if self.speaker else ""
         note(
             f"treering: a chat with {model}{called}. Conversation {self.source!r} in space "
@@ -109,7 +109,7 @@ class Talk:
             note(f"{prompt}\n\n{prompt.tokens} tokens; nothing was sent")
         elif self._last is None:
             note("nothing was sent yet; /context TEXT shows what would be")
-        elif self.run.path is None:  # a server keeps the prompt, and sends what it took from memory
+        elif self.run.is_served:  # a server keeps the prompt, and sends what it took from memory
             evidences = self._last.answer.evidences if self._last.answer else ()
             shown = "\n\n".join(evidence.text for evidence in evidences)
             note(shown or "nothing but the recent dialogue")

@@ -21,7 +21,7 @@ def export_all(run: Run, memory: Memory) -> Iterator[str]:
 
     What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
     """
-    if run.path is None:
+    if run.is_served:
         raise InputError("--all-spaces is the owner's, where the file is; a key opens one space")
     damaged: list[JournalCorrupt] = []
     for name in memory.spaces():

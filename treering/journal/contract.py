@@ -1,8 +1,8 @@
 """The contract of a database: what treering needs of it; one file per backend.
 
 Statements are SQL with ``?`` placeholders, as both SQLite and PostgreSQL understand it. A list of
-numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each(?))``; ``instr``
-and ``CAST(… AS BLOB)`` are understood everywhere, too, and so are SQLite's types in
+numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each(?))``; ``instr``,
+``zeroblob`` and ``CAST(… AS BLOB)`` are understood everywhere, too, and so are SQLite's types in
 ``CREATE TABLE``. What goes beyond is asked of the reader's ``dialect``. Views keep their tables in
 the same database: an entry and the work it causes become durable in one transaction.
 """

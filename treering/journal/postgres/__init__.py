@@ -1,0 +1,1 @@
+"""The PostgreSQL backend: many processes and machines share one memory."""

@@ -1,0 +1,297 @@
+"""The PostgreSQL backend: a schema of a database, one writer at a time, connections from a pool.
+
+Who writes takes a lock of the schema first, as SQLite has one of a file. So writers of all
+processes see what those before them stored, numbers of rows are given in the order of commits, and
+no transaction has to be repeated. Readers wait for nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Final
+
+import psycopg
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from treering import forks
+from treering.errors import JournalBusy, JournalError
+from treering.journal import scrub, storage
+from treering.journal.contract import Reader, Writer
+from treering.journal.postgres import presence, schema, vacuum
+from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
+from treering.journal.postgres.location import Location
+from treering.journal.postgres.texts import adapt
+from treering.journal.postgres.transaction import PostgresTransaction
+
+POOL_TIMEOUT_S: Final = 30.0
+"""Who needs a connection waits no longer for one."""
+
+PROBE_S: Final = 1.0
+"""Who has waited for so long looks whether the server is there at all."""
+
+CLOSE_TIMEOUT_S: Final = 10.0
+_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_DURABLE: Final = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+"""A server may be told to acknowledge what a power cut undoes; an add must not be."""
+
+_SIZE: Final = (
+    "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
+    " WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'"
+)
+_CHECKSUMS: Final = (
+    "SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()"
+)
+
+# The pool tells of every attempt to connect; whoever waits for a connection hears of it, too.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+
+PgConnection = psycopg.Connection[TupleRow]
+Pool = ConnectionPool[PgConnection]
+
+
+class PostgresDatabase:
+    """A treering database in a schema of PostgreSQL, made if it is not there.
+
+    ``url`` names it without a password. Raises InputError for a URL that cannot be read,
+    JournalVersionError when the server is too old or a newer treering made the tables, JournalError
+    when it cannot be reached or used, and without ``create`` UnknownName when it is not there.
+    """
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self._location = Location.of(url)
+        self.url = self._location.shown
+        self._local = threading.local()
+        self._writing = threading.RLock()  # threads queue here, without a connection
+        self._idle = threading.Condition()  # protects _closed and _inside
+        self._inside: Counter[int] = Counter()  # transactions under way, by thread
+        self._closed = False
+        self._closed_message = f"{self.url} has been closed; open it again"
+        self._keys: dict[str, str] = {}
+        self._scrubs = scrub.ScrubQueue()
+        self._presence = presence.Presence(self._connect)
+        self._lock_number = schema.lock_number(self._location.schema)
+        with self._entered(), translated(self.url), self._connect() as connection:
+            schema.prepare(connection, self._location, create=create)
+        self._pool = self._new_pool()
+        forks.renew_in_child(self, PostgresDatabase._renew_in_child)
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        """A read transaction; nested in another of this thread, it is part of that one."""
+        outer = self._current()
+        if outer is not None:
+            yield outer
+            return
+        with self._entered(), self._transaction(_READ) as (transaction, connection):
+            yield transaction
+            with translated(self.url):
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        """A write transaction; rolled back as a whole if the block raises."""
+        with self._writing, self._entered():
+            if self._current() is not None:
+                raise JournalError("a write inside another transaction of the same thread")
+            begin = (
+                f"BEGIN; SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
+                f" SELECT pg_advisory_xact_lock({self._lock_number})"
+            )
+            with self._transaction(begin) as (transaction, connection):
+                yield transaction
+                # What was to hold in the end is checked before, so that only a lost connection
+                # leaves it open whether the change is there.
+                with translated(self.url):
+                    connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+                with translated(self.url, ending=True):
+                    connection.execute("COMMIT")
+
+    def erasing(self) -> AbstractContextManager[None]:
+        """See ``Database``."""
+        return self._scrubs.erasing()
+
+    def scrub(
+        self,
+        tables: Collection[str],
+        *,
+        patient: bool = False,
+        wait_s: float = scrub.PATIENCE_S,
+    ) -> bool:
+        """Take the dead rows of ``tables`` away, and of those that hold what users wrote.
+
+        A ``patient`` call writes the tables anew if that is due, which keeps others out meanwhile.
+        """
+        return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
+
+    def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
+        if self._current() is not None:
+            raise JournalError("a scrubbing inside a transaction of the same thread")
+        with self.read() as reader:
+            pending = storage.pending_scrubs(reader)
+            rewrites = patient and storage.is_rewrite_due(reader)
+            there = {table.name for table in reader.tables()}
+        try:
+            if rewrites:
+                with self.write() as writer:
+                    storage.drop_blanked(writer)
+            with self._entered(), self._borrowed() as connection, translated(self.url):
+                names = there & {*tables, *vacuum.HEAPS}
+                if not vacuum.run(connection, names, wait_s, rewrites=rewrites):
+                    return False
+            with self.write() as writer:
+                storage.end_scrubs(writer, pending, rewritten=rewrites)
+        except JournalBusy:
+            return False
+        return True
+
+    def presence(self) -> int:
+        """The number of a lock that a connection of this process holds."""
+        with self._entered(), translated(self.url):
+            return self._presence.number()
+
+    def is_present(self, number: int) -> bool:
+        """Whether the lock is held: the server frees it with the connection, however that ends."""
+        with self._entered(), self._borrowed() as connection, translated(self.url):
+            return presence.is_held(connection, number)
+
+    def size(self) -> int:
+        """Bytes of the tables and their indexes."""
+        return self._number(_SIZE)
+
+    def check(self) -> list[str]:
+        """Pages of the database that the server found damaged while it read them."""
+        failures = self._number(_CHECKSUMS)
+        return [f"the server counts {failures} pages with wrong checksums"] if failures else []
+
+    def close(self) -> None:
+        """Close all connections, once the transactions of other threads have ended."""
+        mine = threading.get_ident()
+        with self._idle:
+            if self._closed:
+                return
+            self._closed = True
+            self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S)
+        current = self._current()
+        if current is not None:  # the connection is given back when the block ends
+            current.refuse(self._closed_message)
+        self._pool.close()
+        self._presence.close()
+
+    # ------------------------------------------------------------------ connections
+
+    def _number(self, sql: str) -> int:
+        with self.read() as reader:
+            row = reader.row(sql)
+        return int(row[0]) if row else 0
+
+    def _current(self) -> PostgresTransaction | None:
+        """The transaction of this thread, if one is under way."""
+        pid, transaction = getattr(self._local, "current", (0, None))
+        return transaction if pid == os.getpid() else None
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
+        """A transaction that the block ends; if it raises, nothing of it stays."""
+        pid = os.getpid()
+        with self._borrowed() as connection:
+            transaction = PostgresTransaction(connection, self.url, self._keys)
+            try:
+                with translated(self.url):
+                    connection.execute(begin)
+                self._local.current = pid, transaction
+                yield transaction, connection
+            except BaseException:
+                # In a process that was forked amid it, the connection is the parent's.
+                if pid == os.getpid():
+                    with suppress(psycopg.Error):
+                        connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._local.current = 0, None
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[PgConnection]:
+        """A connection of the pool; that of this thread's transaction, if one is under way."""
+        current = self._current()
+        if current is not None:
+            yield current.connection
+            return
+        pool, pid = self._pool, os.getpid()
+        with translated(self.url):
+            connection = self._get(pool)
+        try:
+            yield connection
+        finally:
+            if pid == os.getpid():
+                pool.putconn(connection)
+
+    def _get(self, pool: Pool) -> PgConnection:
+        try:
+            with suppress(PoolTimeout):
+                return pool.getconn(PROBE_S)
+            with self._connect():  # says what is wrong if the server cannot be reached
+                pass
+            return pool.getconn()
+        except PoolClosed:
+            raise JournalError(self._closed_message) from None
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        """Around everything that uses a connection: closing and forking wait for it."""
+        with forks.gate.inside():
+            with self._idle:
+                if self._closed:
+                    raise JournalError(self._closed_message)
+                self._inside[threading.get_ident()] += 1
+            try:
+                yield
+            finally:
+                with self._idle:
+                    self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
+                    self._idle.notify_all()
+
+    def _connect(self) -> PgConnection:
+        """A connection beside the pool. Raises psycopg.Error."""
+        connection = psycopg.connect(self._location.conninfo, autocommit=True)
+        self._configure(connection)
+        return connection
+
+    def _configure(self, connection: PgConnection) -> None:
+        adapt(connection)
+        name = self._location.schema
+        connection.execute(f'SET search_path TO "{name}"')
+        connection.execute(_DURABLE)
+
+    def _new_pool(self) -> Pool:
+        return ConnectionPool(
+            self._location.conninfo,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=self._location.pool,
+            timeout=POOL_TIMEOUT_S,
+            configure=self._configure,
+            check=ConnectionPool.check_connection,  # a server that was restarted is noticed
+            name="treering",
+            open=True,
+        )
+
+    def _renew_in_child(self) -> None:
+        """Begin again in a forked process: the connections are the parent's."""
+        forks.abandon(self._pool)
+        holder = self._presence.abandon()
+        if holder is not None:
+            forks.abandon(holder)
+        self._writing, self._idle = threading.RLock(), threading.Condition()
+        self._inside.clear()
+        self._local = threading.local()
+        if not self._closed:
+            self._pool = self._new_pool()

@@ -1,0 +1,114 @@
+"""The tables of a memory in PostgreSQL: made and brought up to date when it is opened."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.journal.postgres.location import Location
+
+MIN_SERVER: Final = 150_000
+"""PostgreSQL 15, as the server numbers its versions."""
+
+_TABLE: Final = "treering_version"
+
+
+def lock_number(schema: str) -> int:
+    """The number of the lock that the writers of a schema take; no process' presence has it."""
+    digest = hashlib.sha256(f"treering:{schema}".encode()).digest()
+    return -int.from_bytes(digest[:7]) - 1
+
+
+def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, create: bool) -> None:
+    """Make the tables or bring them up to date, all in one transaction.
+
+    Raises JournalVersionError, JournalError, and without ``create`` UnknownName if there are none.
+    """
+    _refuse_server(connection, location.shown)
+    migrations = _migrations()
+    newest = max(migrations)
+    version = _version(connection, location.schema)
+    if version is None and not create:
+        raise UnknownName(
+            f"there is no memory at {location.shown}; leave create=False out to make one"
+        )
+    if version is not None and version > newest:
+        raise JournalVersionError(
+            f"{location.shown} has version {version}, this treering reads up to {newest}; "
+            "upgrade treering"
+        )
+    if version != newest:
+        _migrate(connection, location, migrations)
+
+
+def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None:
+    server = connection.info.server_version
+    if server < MIN_SERVER:
+        raise JournalVersionError(
+            f"{shown}: the server is PostgreSQL {server // 10_000}; treering needs 15 or newer"
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise JournalError(
+            f"{shown}: the database stores texts as {encoding}; make one with ENCODING 'UTF8'"
+        )
+
+
+def _migrate(
+    connection: psycopg.Connection[TupleRow], location: Location, migrations: dict[int, str]
+) -> None:
+    schema = location.schema
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(schema),))
+        version = _version(connection, schema)  # again: another process may have been faster
+        if version is None:
+            _begin(connection, location)
+        for number in sorted(migrations):
+            if version is None or number > version:
+                connection.execute(migrations[number])
+        connection.execute(f"UPDATE {_TABLE} SET number = {max(migrations)}")
+
+
+def _begin(connection: psycopg.Connection[TupleRow], location: Location) -> None:
+    """Make the schema, unless it is there and empty."""
+    row = connection.execute(
+        "SELECT count(c.oid) FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid"
+        " AND c.relkind IN ('r', 'p', 'v') WHERE n.nspname = %s GROUP BY n.oid",
+        (location.schema,),
+    ).fetchone()
+    if row is None:
+        connection.execute(f'CREATE SCHEMA "{location.schema}"')
+    elif row[0]:
+        raise JournalError(
+            f"{location.shown}: the schema {location.schema!r} has tables of another program; "
+            "name another one with ?schema=NAME"
+        )
+    connection.execute(f"CREATE TABLE {_TABLE} (number BIGINT NOT NULL)")
+    connection.execute(f"INSERT INTO {_TABLE} VALUES (0)")
+
+
+def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | None:
+    row = connection.execute(
+        "SELECT to_regclass(%s) IS NOT NULL", (f'"{schema}".{_TABLE}',)
+    ).fetchone()
+    if row is None or not row[0]:
+        return None
+    number = connection.execute(f"SELECT number FROM {_TABLE}").fetchone()
+    return None if number is None else int(number[0])
+
+
+@cache
+def _migrations() -> dict[int, str]:
+    """The migrations by number; the first makes the tables as SQLite's with that number do."""
+    folder = resources.files("treering.journal.postgres").joinpath("migrations")
+    return {
+        int(file.name[:4]): file.read_text("utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    }

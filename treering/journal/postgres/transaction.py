@@ -1,0 +1,163 @@
+"""Reads and writes within one transaction of one connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from treering.errors import JournalError
+from treering.journal import damage
+from treering.journal.contract import Patch, Row, StoredTable, Value
+from treering.journal.postgres import catalog
+from treering.journal.postgres.dialect import PostgresDialect, translated
+from treering.journal.postgres.failures import translated as translated_errors
+
+PgConnection = psycopg.Connection[TupleRow]
+
+CHUNK: Final = 2_000
+"""Rows that are fetched at a time: a space is never in the driver's memory as a whole."""
+
+MAX_PATCHES: Final = 64
+"""Parts of a value that are written by one statement, each within the one before."""
+
+MAX_ENDED: Final = 100
+"""Cursors that have given all their rows are closed together."""
+
+
+class PostgresTransaction:
+    """Reader and Writer over one connection; lives inside ``read()`` or ``write()``."""
+
+    dialect = PostgresDialect()
+
+    def __init__(self, connection: PgConnection, name: str, keys: dict[str, str]) -> None:
+        self.connection = connection
+        self._name = name
+        self._keys = keys  # the key column of each table that rows were inserted into
+        self._numbers = count()
+        self._ended: list[str] = []
+        self._refusal: str | None = None
+
+    def refuse(self, why: str) -> None:
+        """Answer everything that is still asked with this error."""
+        self._refusal = why
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """Around every use of the connection."""
+        if self._refusal is not None:
+            raise JournalError(self._refusal)
+        with translated_errors(self._name):
+            yield
+
+    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
+        """The rows of a query, by a cursor of the server; the query begins at once."""
+        cursor = f"c{next(self._numbers)}"
+        statement = translated(sql)
+        with self._using():
+            self._close_ended()
+            # Both in one round trip.
+            with self.connection.pipeline():
+                self._run(f"DECLARE {cursor} NO SCROLL CURSOR FOR {statement.sql}",
+                          statement.bound(params))  # fmt: skip
+                first = self._run(f"FETCH {CHUNK} FROM {cursor}")
+            fetched = first.fetchall()
+        return self._following(cursor, fetched)
+
+    def _following(self, cursor: str, fetched: list[TupleRow]) -> Iterator[Row]:
+        yield from fetched
+        while len(fetched) == CHUNK:
+            with self._using():
+                fetched = self._run(f"FETCH {CHUNK} FROM {cursor}").fetchall()
+            yield from fetched
+        self._ended.append(cursor)
+
+    def _close_ended(self) -> None:
+        if len(self._ended) >= MAX_ENDED:
+            self._run("; ".join(f"CLOSE {cursor}" for cursor in self._ended), binary=None)
+            self._ended.clear()
+
+    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
+        """See ``Reader``."""
+        with self._using():
+            return self._translated(sql, params).fetchone()
+
+    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """See ``Writer``."""
+        with self._using():
+            return self._translated(sql, params).rowcount
+
+    def insert(self, sql: str, params: Sequence[Value]) -> int:
+        """See ``Writer``."""
+        with self._using():
+            table = catalog.inserted_into(sql)
+            if table not in self._keys:
+                self._keys[table] = catalog.key_of(self.connection, table)
+            row = self._translated(f"{sql} RETURNING {self._keys[table]}", params).fetchone()
+        assert row is not None  # an INSERT that did not raise has made a row
+        return int(row[0])
+
+    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
+        """See ``Writer``."""
+        statement = translated(sql)
+        # Taken together first: what gives them may ask the same connection.
+        every = [statement.bound(values) for values in params]
+        if every:
+            with self._using(), self.connection.cursor() as cursor:
+                cursor.executemany(statement.sql, every)
+
+    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+        """See ``Reader``."""
+        with self._using():
+            row = self._run(
+                f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
+                f" FROM {table} WHERE id = %s",
+                (start + 1, size, identity),
+            ).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+        """See ``Writer``; the value is written once for many of its parts."""
+        for first in range(0, len(patches), MAX_PATCHES):
+            value, params, end = column, list[Any](), 0
+            for start, data in patches[first : first + MAX_PATCHES]:
+                value = f"overlay({value} PLACING %s FROM CAST(%s AS INTEGER))"
+                params += [data, start + 1]
+                end = max(end, start + len(data))
+            sql = f"UPDATE {table} SET {column} = {value} WHERE id = %s AND length({column}) >= %s"
+            with self._using(), damage.decoding("the search index"):
+                if not self._run(sql, [*params, identity, end]).rowcount:
+                    raise ValueError("a value is missing, or too short to be written to")
+
+    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:  # noqa: ARG002
+        """Delete the rows: overwriting would leave the old ones behind like deleting does."""
+        if ids:
+            with self._using():
+                self._run(f"DELETE FROM {table} WHERE id = ANY (%s)", [list(ids)])
+
+    def tables(self) -> list[StoredTable]:
+        """See ``Reader``."""
+        with self._using():
+            return catalog.tables(self.connection)
+
+    def defer_references(self) -> None:
+        """See ``Writer``."""
+        with self._using():
+            self._run("SET CONSTRAINTS ALL DEFERRED")
+
+    def _translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
+        statement = translated(sql)
+        return self._run(statement.sql, statement.bound(params))
+
+    def _run(
+        self, sql: str, params: Sequence[Any] = (), *, binary: bool | None = True
+    ) -> psycopg.Cursor[TupleRow]:
+        """Run a statement in the driver's words; without ``binary`` it may be several."""
+        query = sql
+        if binary is None:
+            return self.connection.execute(query)
+        return self.connection.execute(query, params, binary=binary)

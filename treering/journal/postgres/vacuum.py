@@ -1,0 +1,83 @@
+"""Removing what was erased from the tables of PostgreSQL, which overwrites nothing in place.
+
+A row that is deleted or changed leaves a dead one behind, which nobody sees any more. VACUUM takes
+the dead rows away, but for those that a transaction of somebody may still see. What it freed may
+keep old bytes until it is used again, and so may the write-ahead log, replicas and backups: the
+page on PostgreSQL says how to deal with those.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg
+from psycopg.rows import TupleRow
+
+log = logging.getLogger("treering")
+
+PAUSE_S: Final = 0.05
+"""Between two looks whether an older transaction has ended."""
+
+HEAPS: Final = (
+    *("body", "label", "intake_slice", "vector_data"),
+    *("block_rows", "block_postings", "vector_block_data"),
+)
+"""Tables whose rows are deleted or changed where SQLite overwrites them."""
+
+_OLDER: Final = """
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+    AND age(backend_xmin) > age(CAST(CAST(%s AS TEXT) AS xid)) LIMIT 1
+"""
+
+
+def run(
+    connection: psycopg.Connection[TupleRow],
+    tables: Collection[str],
+    wait_s: float,
+    *,
+    rewrites: bool,
+) -> bool:
+    """Take the dead rows of tables away; False if a transaction may still see some of them.
+
+    ``rewrites``: the tables are written anew into other files, while nobody else uses them.
+    """
+    row = connection.execute("SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)").fetchone()
+    assert row is not None
+    until = time.monotonic() + wait_s
+    while connection.execute(_OLDER, (row[0],)).fetchone() is not None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(PAUSE_S)
+    options = "FULL" if rewrites else "INDEX_CLEANUP ON"
+    with _warnings(connection) as warnings:
+        connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
+        try:
+            for table in sorted(tables):
+                connection.execute(f"VACUUM ({options}) {table}")
+        finally:
+            if not connection.broken:
+                connection.execute("RESET lock_timeout")
+    for warning in warnings:  # a table of another owner is left out with no more than that
+        log.warning("what was erased is not vacuumed: %s", warning)
+    return not warnings
+
+
+@contextmanager
+def _warnings(connection: psycopg.Connection[TupleRow]) -> Iterator[list[str]]:
+    """What the server warns of meanwhile."""
+    warnings: list[str] = []
+
+    def note(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            warnings.append(diagnostic.message_primary or "")
+
+    connection.add_notice_handler(note)
+    try:
+        yield warnings
+    finally:
+        connection.remove_notice_handler(note)
