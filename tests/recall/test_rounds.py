@@ -157,6 +157,15 @@ def test_messages_of_nobody_and_texts_stay_by_themselves(memory: Memory) -> None
     assert len(memory.search("c", k=2)) == 2
 
 
+def test_a_text_is_found_by_its_fragments_also_in_the_midst_of_a_chat(memory: Memory) -> None:
+    memory.configure(fragment="20 characters")
+    memory.add([{"role": "user", "content": "a"}], source="talk")
+    memory.add("b b b b. a b b b b. a b b b b. a", source="talk", kind="text")
+    memory.add([{"role": "assistant", "content": "c"}], source="talk")
+    assert [hit.text for hit in memory.search("c", k=1, relations=())] == ["c"]
+    assert len(memory.search("b", k=1, relations=())) == 1
+
+
 def test_what_is_forgotten_is_in_no_round_any_more(memory: Memory, open_memory: Open) -> None:
     ids = talk(memory)
     memory.forget(ids[3])  # a reply
