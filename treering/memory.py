@@ -65,6 +65,7 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
+from treering.search.rounds import ChatUnit
 from treering.search.searcher import (
     check_choice,
     check_confidence,
@@ -375,7 +376,9 @@ class Memory:
         k, mode = default.k if k is None else k, mode or default.mode
         level = level or default.level
         if level == "texts":
-            best = self._views.searcher.search(queries, k, to_filter(where), mode, chosen)
+            best = self._views.searcher.search(
+                queries, k, to_filter(where), mode, chosen, default.chat_unit
+            )
         else:
             best = self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
         return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
@@ -420,12 +423,14 @@ class Memory:
             shortener = open_compressor(compressor, self._account.llm)
         mixed = altitude == "mixed"
         chosen, default = self._views.catch_up_and_plan(relations, alpha, mixed=mixed)
-        passages = self.tree._context if mixed else self._views.searcher.context
         condition = to_filter(where)
         scored = mode or default.mode
 
         def find(room: int) -> Context:
-            return passages(query, condition, scored, chosen, room, count_tokens, min_confidence)
+            asked = (query, condition, scored, chosen, room, count_tokens, min_confidence)
+            if mixed:
+                return self.tree._context(*asked)
+            return self._views.searcher.context(*asked, default.chat_unit)
 
         if compress is None:
             return find(budget)
@@ -624,6 +629,7 @@ class Memory:
         mode: Mode | None = None,
         level: Level | None = None,
         k: int | None = None,
+        chat_unit: ChatUnit | None = None,
         policy: str | None = None,
         wording: Wording | None = None,
         noto: NotoPlace | None = None,
@@ -642,6 +648,8 @@ class Memory:
 
         ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
         ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
+        ``chat_unit``: what searches rank of chats, ``messages`` or whole ``rounds``, a message of
+        the user with the replies to it: ``k`` then counts rounds, whose messages follow each other.
         ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
         chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
         ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
@@ -666,6 +674,7 @@ class Memory:
                 "mode": mode,
                 "level": level,
                 "k": k,
+                "chat_unit": chat_unit,
                 "policy": policy,
                 "wording": wording,
                 "noto": noto,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.conftest import BagOfWords, chat_task
+from tests.bench.conftest import BagOfWords, chat_task, remembered
 from treering.bench.answer import AnswerSettings
 from treering.bench.embedding import QuestionCache
 from treering.bench.metrics.evidence import RetrievedPassage
@@ -281,3 +281,12 @@ def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path
     assert max(searched) > 3
     with pytest.raises(InputError, match="'memtree' is for text, and this benchmark is of chats"):
         measured("memtree", "texts.jsonl")
+
+
+def test_baselines_score_messages_also_where_a_preset_ranks_rounds(tmp_path: Path) -> None:
+    task = chat_task()
+    with remembered(tmp_path, task, BagOfWords()) as space:
+        before = [(s.bm25, s.cosine) for s in space.scored(task.questions[0])]
+        space.configure("fragrel-chat")
+        space.scored(task.questions[1])  # the scores of the last question are kept
+        assert [(s.bm25, s.cosine) for s in space.scored(task.questions[0])] == before

@@ -44,6 +44,7 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
+from treering.search.rounds import ChatUnit
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.memos.choose import NotoPlace
@@ -515,6 +516,7 @@ class AsyncMemory:
         mode: Mode | None = None,
         level: Level | None = None,
         k: int | None = None,
+        chat_unit: ChatUnit | None = None,
         policy: str | None = None,
         wording: Wording | None = None,
         noto: NotoPlace | None = None,
@@ -533,6 +535,8 @@ class AsyncMemory:
 
         ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
         ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
+        ``chat_unit``: what searches rank of chats, ``messages`` or whole ``rounds``, a message of
+        the user with the replies to it: ``k`` then counts rounds, whose messages follow each other.
         ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
         chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
         ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
@@ -555,6 +559,7 @@ class AsyncMemory:
                 mode=mode,
                 level=level,
                 k=k,
+                chat_unit=chat_unit,
                 policy=policy,
                 wording=wording,
                 noto=noto,

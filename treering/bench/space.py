@@ -17,7 +17,7 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Hit, Kind
+from treering.records import Filter, Hit, Kind
 from treering.views.fragments.build import embedded_text
 from treering.views.presets import preset_of
 
@@ -45,7 +45,7 @@ class ScoredPassage:
 
 
 class TaskSpace:
-    """One task, remembered. Searching goes through the memory and nothing else."""
+    """One task, remembered. Searching goes through the memory, but for the scores of baselines."""
 
     def __init__(
         self,
@@ -122,8 +122,11 @@ class TaskSpace:
         Kept for the last question, which several baselines ask one after the other.
         """
         if self._last is None or self._last[0] != question:
-            hits = self._memory.search(
-                question.text, k=self._fragments, mode="hybrid", relations=(), level="texts"
+            views = self._memory._views
+            views.catch_up()
+            # Not ``Memory.search``: by a preset's settings that may rank whole rounds.
+            [hits] = views.searcher.search(
+                [question.text], self._fragments, Filter(), "hybrid", plan={}
             )
             in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
             self._last = question, in_order

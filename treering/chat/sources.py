@@ -18,6 +18,7 @@ from treering.search.searcher import by_words_if_down
 from treering.views.memos.choose import related
 from treering.views.memos.record import Memo, MemoEvidence
 from treering.views.registry import Views
+from treering.views.settings import settings_of
 from treering.views.tree.view import TreeView
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
@@ -116,5 +117,5 @@ class MemorySources:
     ) -> Generator[Candidate, None, None]:
         """The best fragments; they are read within a transaction, so the generator is closed."""
         condition = Filter(omit=without | self._hidden)
-        plan = self._views.defaults()
-        return self._views.searcher.candidates(query, condition, mode, plan)
+        plan, unit = self._views.defaults(), settings_of(self._space).chat_unit
+        return self._views.searcher.candidates(query, condition, mode, plan, unit)

@@ -40,6 +40,10 @@ def configure(
         Level | None, typer.Option(help="Whether search finds texts, summaries, or all.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="Hits of a search.")] = None,
+    chat_unit: Annotated[
+        Literal["messages", "rounds"] | None,
+        typer.Option(help="What search ranks of chats: messages, or each with its replies."),
+    ] = None,
     policy: Annotated[
         PolicyName | None, typer.Option(help="What a chat shows the model besides the message.")
     ] = None,
@@ -88,6 +92,7 @@ def configure(
             mode=mode,
             level=level,
             k=k,
+            chat_unit=chat_unit,
             policy=policy,
             wording=wording,
             noto=noto,

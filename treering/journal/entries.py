@@ -547,6 +547,16 @@ def pinned(reader: Reader, space: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
+def of_role(reader: Reader, space: int, role: str) -> list[int]:
+    """The sequence numbers of the messages of a role, such as ``user``."""
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND b.role = ? ORDER BY e.seq",
+        (space, role),
+    )
+    return [int(row[0]) for row in rows]
+
+
 def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     """Pin an entry, or pin it no longer."""
     writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (pinned, seq))

@@ -12,13 +12,13 @@ from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import BLOCK, Hit
 from treering.search.marks import Mark, Marker, Quote
-from treering.search.rank import Ranking
+from treering.search.rank import RankedRows
 from treering.split import Span
 
 
 def hits(
     reader: SpaceReader,
-    ranking: Ranking,
+    ranking: RankedRows,
     query: int,
     rows: NDArray[np.int64],
     spans: Mapping[int, Span],
@@ -44,7 +44,7 @@ def hits(
     ]
 
 
-def _hit(ranking: Ranking, query: int, row: int, quote: Quote, span: Span, mark: Mark) -> Hit:
+def _hit(ranking: RankedRows, query: int, row: int, quote: Quote, span: Span, mark: Mark) -> Hit:
     entry = quote.entry
     return Hit(
         score=float(ranking.scores[row, query]),

@@ -168,6 +168,31 @@ class Lexical:
         """This index without the rows where ``keep``, shape (N,), is False; others move up."""
         return self.shrunk(np.flatnonzero(~keep))
 
+    def grouped(self, groups: Codes, size: int) -> Lexical:
+        """An index of ``size`` rows, each of which holds all that the rows of its group hold.
+
+        ``groups`` has the new row, from 0, of every row.
+        """
+        group = np.full(self._lengths.size, -1, dtype=np.int64)
+        group[self._slots(np.arange(len(self)))] = groups
+        rows = np.concatenate([group[run.rows] for run in self._runs] or [np.zeros(0, np.int64)])
+        there = rows >= 0
+        # A key is the term above the row, so equal ones are postings of one term in one group.
+        flat = [run.flat_terms().astype(np.uint64) << np.uint64(32) for run in self._runs]
+        keys = np.concatenate(flat or [np.zeros(0, np.uint64)])[there]
+        keys |= rows[there].astype(np.uint64)
+        counts = np.concatenate([run.counts for run in self._runs] or [np.zeros(0, np.uint16)])
+        unique, place = np.unique(keys, return_inverse=True)
+        total = np.bincount(place, weights=counts[there], minlength=len(unique))
+        run = PostingRun.in_order(
+            (unique >> np.uint64(32)).astype(np.uint32),
+            (unique & np.uint64(0xFFFFFFFF)).astype(np.int32),
+            np.minimum(total, MAX_COUNT).astype(np.uint16),
+        )
+        sizes = without(self._lengths.values, self._gone)
+        lengths = np.bincount(groups, weights=sizes, minlength=size).astype(np.int32)
+        return Lexical().grown(run, lengths)
+
     def _compact(self, is_gone: NDArray[np.bool_]) -> None:
         """Number the rows anew, so that each has the slot of its own number."""
         alive = ~is_gone

@@ -58,6 +58,32 @@ class NamedTerm:
                     column[piece] += (self.speaker[piece] == speaker) * NAMED_SPEAKER
 
 
+class RankedRows(Protocol):
+    """The rows of a snapshot of N fragments, ranked for Q queries."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The fragments."""
+        ...
+
+    @property
+    def scores(self) -> Floats:
+        """The score of every fragment for every query, shape (N, Q)."""
+        ...
+
+    def confidence(self, row: int, query: int) -> float:
+        """The probability that a fragment answers a query."""
+        ...
+
+    def why(self, row: int, query: int) -> Why:
+        """Why a fragment has its score for a query."""
+        ...
+
+    def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
+        """The rows of the k best for a query that are ``allowed``, best first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.

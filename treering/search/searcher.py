@@ -25,9 +25,10 @@ from treering.search.filters import allowed_rows
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
 from treering.search.own import MODES, Mode
-from treering.search.rank import Ranking, rank
+from treering.search.rank import RankedRows, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
+from treering.search.rounds import ChatUnit, RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.vectors import VectorBlocks
 from treering.text import check_text
@@ -59,6 +60,7 @@ class Searcher:
         self._marks = marks
         self._newer = newer
         self._relations = Relations()
+        self._rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
 
     def expect(self, model: EmbeddingModel | None) -> None:
@@ -66,9 +68,18 @@ class Searcher:
         self._model = model
 
     def search(
-        self, queries: Sequence[str], k: int, condition: Filter, mode: Mode, plan: Plan
+        self,
+        queries: Sequence[str],
+        k: int,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        chat_unit: ChatUnit = "messages",
     ) -> list[list[Hit]]:
-        """The k best fragments for each query that meet the filter, best first."""
+        """The k best fragments for each query that meet the filter, best first.
+
+        With ``rounds``, the fragments of the k best rounds, as each is read.
+        """
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
         check_queries(queries)
@@ -76,7 +87,7 @@ class Searcher:
             return []
         vectors = self.embedded(queries, mode)
         with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(reader, snapshot, queries, vectors, mode, plan)
+            ranking = self._rank(reader, snapshot, queries, vectors, mode, plan, chat_unit)
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
@@ -85,13 +96,18 @@ class Searcher:
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(
-        self, query: str, condition: Filter, mode: Mode, plan: Plan
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        chat_unit: ChatUnit = "messages",
     ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
         vectors = self.embedded([query], mode)
         with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(reader, snapshot, [query], vectors, mode, plan)
+            ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit)
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
@@ -117,11 +133,12 @@ class Searcher:
         budget: int,
         count_tokens: CountTokens,
         least: float = 0.0,
+        chat_unit: ChatUnit = "messages",
     ) -> Context:
         """The best fragments that fit a budget, as passages; none of less confidence than
         ``least``.
         """
-        ranked = self.candidates(query, condition, mode, plan)
+        ranked = self.candidates(query, condition, mode, plan, chat_unit)
         with closing(ranked) as candidates:  # it reads within a transaction
             if not least:
                 return assemble(query, candidates, budget, count_tokens)
@@ -132,7 +149,7 @@ class Searcher:
         return replace(assemble(query, sure, budget, count_tokens), surest=surest)
 
     def hits(
-        self, reader: SpaceReader, ranking: Ranking, query: int, rows: NDArray[np.int64]
+        self, reader: SpaceReader, ranking: RankedRows, query: int, rows: NDArray[np.int64]
     ) -> list[Hit]:
         """The fragments at ``rows`` of a ranking as marked hits for a query, in the order given."""
         spans = self._corpus.spans(reader, ranking.snapshot.fragment[rows].tolist())
@@ -171,10 +188,13 @@ class Searcher:
         vectors: Floats | None,
         mode: Mode,
         plan: Plan,
-    ) -> Ranking | None:
+        chat_unit: ChatUnit,
+    ) -> RankedRows | None:
         if snapshot is None or not len(snapshot):
             return None
         self.ensure_same(snapshot, vectors)
+        if chat_unit == "rounds" and "chat" in snapshot.kinds:
+            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
         exact = self.exact(reader, snapshot)
         return rank(snapshot, self._relations, plan, queries, vectors, mode, exact)
 

@@ -107,6 +107,7 @@ _ALL: Final = (
         choices={
             "mode": _COSINE,
             "k": PrintedValue(8, "FragRel B.3: the top 8"),
+            "chat_unit": PrintedValue("rounds", "FragRel B.3: a fragment is a round"),
             "policy": PrintedValue("fragments", "FragRel B.3: related fragments in order of time"),
         },
         relations=PrintedValue(

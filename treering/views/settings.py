@@ -17,6 +17,7 @@ from treering.records import KINDS, LEVELS, Kind, Level
 from treering.search.own import MODES, Mode
 from treering.search.relations import settings as relation_settings
 from treering.search.relations.registry import ALPHA
+from treering.search.rounds import CHAT_UNITS, ChatUnit
 from treering.search.searcher import check_choice
 from treering.split import FragmentSize
 from treering.views.code.parse.cuts import UNITS, Unit
@@ -46,12 +47,12 @@ class SpaceSettings:
 
     ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
     most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
-    ``policy`` that of ``chat``, ``wording`` that of ``memos.settle``. ``noto`` is where "None of
-    the others" stands when a model chooses memos. ``judge``, ``detector`` and ``context`` are those
-    of ``code.generate``; ``alike`` is from where on it takes two instructions for one intent, and
-    ``block_alpha`` the weight of the code relation in what it retrieves. ``unit`` is that of
-    ``code.index``. ``relations`` are written ``name(parameters) @ weight``, by kind of content.
-    ``tree`` is how the tree grows.
+    ``chat_unit`` is what it ranks of chats, ``policy`` that of ``chat``, ``wording`` that of
+    ``memos.settle``. ``noto`` is where "None of the others" stands when a model chooses memos.
+    ``judge``, ``detector`` and ``context`` are those of ``code.generate``; ``alike`` is from where
+    on it takes two instructions for one intent, and ``block_alpha`` the weight of the code relation
+    in what it retrieves. ``unit`` is that of ``code.index``. ``relations`` are written
+    ``name(parameters) @ weight``, by kind of content. ``tree`` is how the tree grows.
     """
 
     preset: str = OWN
@@ -59,6 +60,7 @@ class SpaceSettings:
     mode: Mode = "hybrid"
     level: Level = "texts"
     k: int = 10
+    chat_unit: ChatUnit = "messages"
     policy: str = "auto"
     wording: Wording = "plain"
     noto: NotoPlace = "first"
@@ -75,6 +77,7 @@ class SpaceSettings:
         FragmentSize.of(self.fragment)
         check_choice("mode", self.mode, MODES)
         check_choice("level", self.level, LEVELS)
+        check_choice("chat_unit", self.chat_unit, CHAT_UNITS)
         check_choice("wording", self.wording, WORDINGS)
         check_choice("noto", self.noto, NOTO_PLACES)
         check_choice("judge", self.judge, JUDGES)

@@ -1,0 +1,187 @@
+"""Rounds of chats as what is ranked: a user's message with the replies to it (FragRel, B.3).
+
+No round is stored: those of a snapshot are put together of its fragments. So each message is
+durable and found before its reply is there, and what is erased is in no round any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+from treering.embed.checked import unit_rows
+from treering.journal import entries
+from treering.journal.space import SpaceReader
+from treering.records import KINDS, Why
+from treering.search.own import Mode
+from treering.search.rank import Ranking, rank
+from treering.search.reading import ReadingOrder
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import MISSING, Items
+from treering.search.relations.registry import Plan
+from treering.search.snapshot import FragmentSource, Snapshot
+
+ChatUnit = Literal["messages", "rounds"]
+CHAT_UNITS: Final[tuple[ChatUnit, ...]] = ("messages", "rounds")
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRanking:
+    """The rows of a snapshot of N fragments, ranked by their rounds.
+
+    ``rounds`` ranks R rounds, ``round_of``, shape (N,), is the round of each row, and ``scores``,
+    (N, Q), are those of the rounds.
+    """
+
+    snapshot: Snapshot
+    scores: Floats
+    rounds: Ranking
+    round_of: Codes
+
+    def confidence(self, row: int, query: int) -> float:
+        """The probability that the round of a row answers a query."""
+        return self.rounds.confidence(int(self.round_of[row]), query)
+
+    def why(self, row: int, query: int) -> Why:
+        """Why the round of a row has its score for a query."""
+        return self.rounds.why(int(self.round_of[row]), query)
+
+    def best(self, query: int, k: int, allowed: Flags | None = None) -> Codes:
+        """The rows of the k best rounds, best round first, each round as it is read.
+
+        A round of which some rows are ``allowed`` counts; only these are given.
+        """
+        rows = np.arange(len(self.round_of)) if allowed is None else np.flatnonzero(allowed)
+        shown = np.zeros(len(self.rounds.snapshot), dtype=np.bool_)
+        shown[self.round_of[rows]] = True
+        chosen = self.rounds.best(query, k, shown)
+        place = np.full(len(shown), len(chosen))
+        place[chosen] = np.arange(len(chosen))
+        rows = rows[place[self.round_of[rows]] < len(chosen)]
+        order = np.lexsort((self.snapshot.items.position[rows], place[self.round_of[rows]]))
+        best: Codes = rows[order]
+        return best
+
+
+class RoundRanker:
+    """Ranks rounds. Keeps those of one state of a space, and the operators of relations."""
+
+    def __init__(self, corpus: FragmentSource) -> None:
+        self._corpus = corpus
+        self._lock = threading.Lock()
+        self._relations = Relations()
+        self._version = 0
+        self._held: tuple[Snapshot, Codes] | None = None
+
+    def rank(
+        self,
+        reader: SpaceReader,
+        snapshot: Snapshot,
+        plan: Plan,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        mode: Mode,
+    ) -> RoundRanking:
+        """As ``rank.rank``, with rounds in the place of fragments."""
+        rounds, round_of = self._rounds(reader, snapshot)
+        ranking = rank(rounds, self._relations, plan, queries, vectors, mode)
+        return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
+
+    def _rounds(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:
+        with self._lock:
+            if self._held is None or self._version != snapshot.version:
+                spans = self._corpus.spans(reader, snapshot.fragment.tolist())
+                lengths = [
+                    stop - start
+                    for start, stop in map(spans.__getitem__, snapshot.fragment.tolist())
+                ]
+                by_user = entries.of_role(reader, snapshot.state.id, "user")
+                self._held = rounds_of(snapshot, by_user, np.array(lengths, dtype=np.float32))
+                self._version = snapshot.version
+            return self._held
+
+
+def rounds_of(
+    snapshot: Snapshot, by_user: Sequence[int], lengths: Floats
+) -> tuple[Snapshot, Codes]:
+    """A snapshot with a row for each round, and the round of every row, shape (N,).
+
+    ``by_user`` are the entries of users. ``lengths``, shape (N,), are those of the fragments: by
+    these a round's vector is made of its parts'. What is of no chat stays a row of its own.
+    """
+    reading = snapshot.items.reading
+    assert reading is not None  # whatever reads a space has its order
+    starts = _starts(snapshot, reading, by_user)
+    first = reading.rows[starts].astype(np.int64)
+    round_of = np.zeros(len(snapshot), dtype=np.int64)
+    round_of[reading.rows] = np.cumsum(starts) - 1
+    embedded = np.zeros(len(first), dtype=np.bool_)
+    embedded[round_of[snapshot.embedded]] = True
+    rounds = replace(
+        snapshot,
+        fragment=snapshot.fragment[first],
+        entry=snapshot.entry[first],
+        kind=snapshot.kind[first],
+        items=_items(snapshot, reading, starts, lengths),
+        lexical=snapshot.lexical.grouped(round_of, len(first)),
+        embedded=embedded,
+        speakers=(),  # a round is of nobody alone
+        vector_number=None,
+        change=None,
+        named=None,
+    )
+    return rounds, round_of
+
+
+def _starts(snapshot: Snapshot, reading: ReadingOrder, by_user: Sequence[int]) -> Flags:
+    """Whether a round starts at each place of the reading order, shape (N,).
+
+    It does at a message of the user. Where messages have no such role it does at those of the
+    speaker who began the session, and where nobody is named at every message.
+    """
+    entry, speaker = snapshot.entry[reading.rows], snapshot.items.speaker[reading.rows]
+    is_chat = snapshot.kind[reading.rows] == KINDS.index("chat")
+    is_first = ~reading.continues
+    session = np.cumsum(is_first) - 1
+    firsts = np.flatnonzero(is_first)
+    asks = np.isin(entry, np.array(by_user, dtype=np.int64))
+    has_user = np.logical_or.reduceat(asks, firsts)[session]
+    opener = speaker[firsts][session]
+    asks |= ~has_user & ((speaker == opener) | (opener == MISSING))
+    is_new = np.diff(entry, prepend=MISSING) != 0
+    after_chat = np.concatenate([[False], is_chat[:-1]])
+    starts: Flags = is_first | (asks & is_new) | ~is_chat | ~after_chat
+    return starts
+
+
+def _items(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats) -> Items:
+    """The columns of the rounds: they count within their document, in order."""
+    items, first = snapshot.items, reading.rows[starts]
+    document = items.document[first]
+    begins = np.flatnonzero(np.diff(document, prepend=MISSING - 1))
+    sizes = np.diff(np.append(begins, len(first)))
+    return Items(
+        document=document,
+        position=np.arange(len(first)) - np.repeat(begins, sizes),
+        session=items.session[first],
+        speaker=np.full(len(first), MISSING),
+        at=items.at[first],
+        vectors=_vectors(snapshot, reading, starts, lengths),
+        fragment=snapshot.fragment[first],
+    )
+
+
+def _vectors(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats) -> Floats:
+    """A unit row per round: the sum of its parts', by their length; zeros where none has any."""
+    parts = np.asarray(snapshot.items.vectors)[reading.rows]
+    parts *= lengths[reading.rows, None]
+    sums: Floats = np.add.reduceat(parts, np.flatnonzero(starts), axis=0, dtype=np.float32)
+    return unit_rows(sums)
