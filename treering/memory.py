@@ -37,6 +37,7 @@ from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
+from treering.llm.settings import ensure_meaningful
 from treering.llm.tokens import estimate_tokens
 from treering.records import (
     ALTITUDES,
@@ -151,7 +152,7 @@ class Memory:
         treering server, which has its own models; ``api_key`` (default: ``TREERING_API_KEY``) is
         for that.
 
-        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         name = checked_name(space, "space") or DEFAULT_SPACE
         if isinstance(url, str) and url.startswith(REMOTE):
@@ -162,6 +163,7 @@ class Memory:
             from treering.client.memory import open_remote
 
             return cast(Self, open_remote(url, name, api_key, create))
+        ensure_meaningful(llm)
         database = open_database(url, create=create is not False)
         try:
             begin(Space(database, name), create)

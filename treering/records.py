@@ -82,6 +82,11 @@ class Why:
     bm25: float | None = None
     cosine: float | None = None
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether there was another text to compare this one with: all terms are 0 without."""
+        return any(self.terms.values())
+
     def __str__(self) -> str:
         return " ".join(f"{name} {value:+.2f}" for name, value in self.terms.items())
 

@@ -24,6 +24,12 @@ def test_a_chain_retrieves_documents_that_say_where_they_are_from_and_why(memory
     assert sum(document.metadata["why"].values()) == pytest.approx(document.metadata["score"])
 
 
+def test_a_single_text_has_no_score_instead_of_a_zero(memory: Memory) -> None:
+    memory.add("Miu the cat sleeps upstairs.")
+    [alone] = TreeringRetriever(memory=memory).invoke("where does the cat sleep")
+    assert alone.metadata["score"] is None
+
+
 def test_filters_hold(memory: Memory) -> None:
     memory.add("Miu the cat sleeps upstairs.", source="home")
     memory.add("A cat sleeps in the shop.", source="town")

@@ -33,6 +33,12 @@ def test_the_retriever_gives_nodes_best_first(memory: Memory) -> None:
     assert town.node.metadata["source"] == "town"
 
 
+def test_a_single_text_has_no_score_instead_of_a_zero(memory: Memory) -> None:
+    memory.add("Miu the cat sleeps upstairs.")
+    [alone] = TreeringRetriever(memory).retrieve("where does the cat sleep")
+    assert alone.score is None
+
+
 def test_what_short_term_memory_lets_go_comes_back_when_it_matters(memory: Memory) -> None:
     block = TreeringMemoryBlock(memory=memory, budget=60)
 

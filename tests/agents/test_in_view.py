@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +12,10 @@ from tests.agents.conftest import Hook, put_in, wait_until
 from tests.agents.test_hook import MAST, remember
 from treering import Memory
 from treering.agents.handler import HookHandler
+from treering.agents.recall import lines_for
+from treering.agents.sessions import SessionsInView
+
+THREADS = 8
 
 
 def test_a_line_is_put_in_once_until_the_session_is_compacted(server: Path, hook: Hook) -> None:
@@ -25,6 +31,33 @@ def test_a_line_is_put_in_once_until_the_session_is_compacted(server: Path, hook
     assert hook("prompt", question) == {}  # it was in the brief
 
 
+def test_what_was_put_in_comes_again_after_a_compaction_that_no_start_follows(server: Path) -> None:
+    remember(server, MAST)
+    request = {"event": "prompt", "asks": True, "space": "default", "session": "s"}
+    request["prompt"] = "How long is the mast of the boat?"
+    with closing(HookHandler(str(server), "hashing")) as handler:
+        reply = handler.answer(request)
+        assert MAST in reply["text"]
+        handler.delivered(request, reply)
+        assert handler.answer(request)["text"] == ""
+        handler.answer({"event": "compact", "asks": False, "space": "default", "session": "s"})
+        assert MAST in handler.answer(request)["text"]
+
+
+def test_what_several_threads_put_in_at_once_is_all_noted(home: Path) -> None:
+    sessions = SessionsInView(str(home / "memory.db"))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            each = 60
+            texts = [f"{thread} {n}" for thread in range(THREADS) for n in range(each)]
+            list(pool.map(lambda text: sessions.note_put_in({"session": "s"}, text), texts))
+    finally:
+        sys.setswitchinterval(interval)
+    assert set(sessions.put_in({"session": "s"})) == set(texts)
+
+
 def test_a_line_that_was_put_in_comes_again_once_something_else_holds(
     server: Path, hook: Hook
 ) -> None:
@@ -37,6 +70,15 @@ def test_a_line_that_was_put_in_comes_again_once_something_else_holds(
         memory.supersede(old.id, new)
     again = put_in(hook("prompt", question))
     assert f"{MAST} (since then: The mast of the boat was cut to eight metres.)" in again
+
+
+def test_a_line_that_only_begins_like_what_was_put_in_is_put_in(server: Path) -> None:
+    remember(server, "The port of the server is 80")
+    with Memory.open(server, space="default", embedder="hashing") as memory:
+        question = "What is the port of the server?"
+        for before, is_put_in in (("is 8080", True), ("is 80.", False)):
+            recalled = lines_for([memory], question, {}, [f"- The port of the server {before}"])
+            assert bool(recalled.entries) == is_put_in
 
 
 def test_a_line_whose_reply_nobody_read_is_put_in_the_next_time(server: Path, hook: Hook) -> None:

@@ -34,6 +34,13 @@ def test_a_reply_that_repeats_an_entry_is_named_and_stays(open_memory: Open) -> 
     assert [memory.get(reply).text for reply in receipt.replies] == ["Look under the flowerpots."]
 
 
+def test_a_reply_is_named_that_quotes_a_word_of_another_language(open_memory: Open) -> None:
+    memory = talking(open_memory, "They are in the Häusern.")
+    [secret] = memory.add("Die Schlüssel sind in den Häusern und nicht im Garten.").ids
+    memory.chat("Wo sind die Schlüssel und wer hat sie?")
+    assert len(memory.forget(secret).replies) == 1
+
+
 def test_on_request_it_goes_too(open_memory: Open, path: Path) -> None:
     memory = talking(open_memory, "Look under the flowerpots.")
     [secret] = memory.add(SECRET).ids

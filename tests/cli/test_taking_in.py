@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -248,6 +249,30 @@ def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_pat
     assert file.read_text() == "precious"
     assert treering("export", file, "--force").exit_code == 0
     assert [path.name for path in tmp_path.glob("export*")] == ["export.jsonl"]
+
+
+@pytest.mark.parametrize("place", ["none", "words.txt"])
+def test_an_export_to_a_folder_that_is_not_there_names_the_folder(
+    treering: Treering, tmp_path: Path, place: str
+) -> None:
+    treering("add", "Words.")
+    (tmp_path / "words.txt").write_text("precious")
+    result = treering("export", tmp_path / place / "x.jsonl")
+    assert result.exit_code == 2
+    assert f"{tmp_path / place} is not a folder; make it, or write elsewhere" in result.stderr
+    assert ".part" not in result.stderr
+    assert "Errno" not in result.stderr
+
+
+def test_a_text_that_was_updated_in_the_shell_leaves_no_work(
+    treering: Treering, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.md"
+    for text in ("The old code is 4471.", "The new code is 9920."):
+        note.write_text(text)
+        assert treering("add", note).exit_code == 0
+    assert re.search(r"^pending +none$", treering("stats").stdout, re.M)
+    assert b"4471" not in (tmp_path / "life.db").read_bytes()
 
 
 def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(

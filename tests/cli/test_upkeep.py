@@ -167,6 +167,8 @@ def test_a_space_is_removed_with_its_keys_and_its_name(
 ) -> None:
     treering("add", "Ana has a boat.", "--space", "ana-de-almeida")
     treering("serve", "key", "add", "--space", "ana-de-almeida")
+    assert b"ana-de-almeida" in (tmp_path / "life.db").read_bytes()
+    assert b"boat" in (tmp_path / "life.db").read_bytes()
     result = treering("spaces", "remove", "ana-de-almieda", "--yes")
     assert result.exit_code == 2
     assert "there is 'ana-de-almeida'" in result.stderr
@@ -177,7 +179,9 @@ def test_a_space_is_removed_with_its_keys_and_its_name(
     assert result.stdout == "removed ana-de-almeida with 1 entry and 1 key\n"
     assert "1 entry and its keys will be erased" in result.stderr
     assert treering("spaces").stdout == "default\n"
-    assert b"ana-de-almeida" not in (tmp_path / "life.db").read_bytes()
+    left = b"".join(file.read_bytes() for file in tmp_path.glob("life.db*"))
+    assert not [word for word in (b"ana-de-almeida", b"boat") if word in left]
+    assert b"swordfish" in left  # of another space
     assert treering("serve", "key", "list").stdout == ""
 
 
@@ -265,6 +269,15 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
     assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
+
+
+def test_a_model_that_is_not_there_is_no_fault_of_the_memory(
+    treering: Treering, identity: str
+) -> None:
+    result = treering("doctor", "--llm", "none.gguf", "--json")
+    assert result.exit_code == FOUND
+    checks = {check["check"]: check["state"] for check in record(result)["checks"]}
+    assert (checks["space"], checks["llm"]) == ("ok", "fail")
 
 
 def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:

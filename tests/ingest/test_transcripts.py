@@ -237,6 +237,13 @@ def test_telegram_texts_are_joined_from_their_parts(memory: Memory, tmp_path: Pa
     assert sum(reasons(receipt).values()) == 2
 
 
+def test_a_telegram_message_with_no_possible_time_has_none(memory: Memory, tmp_path: Path) -> None:
+    message = {"type": "message", "id": 2, "from": "Ana", "text": "Hi", "date_unixtime": "9" * 5000}
+    memory.import_(write_json(tmp_path / "result.json", TELEGRAM | {"messages": [message]}))
+    [entry] = memory.entries()
+    assert entry.at is None
+
+
 def test_an_export_of_all_telegram_chats_is_read_chat_by_chat(
     memory: Memory, tmp_path: Path
 ) -> None:

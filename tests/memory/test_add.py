@@ -22,6 +22,7 @@ from treering.errors import (
     TextEncodingError,
     UnknownName,
 )
+from treering.ingest.drafts import ROLES
 from treering.split.stream import MAX_ENTRY_CHARS
 
 CHAT: list[dict[str, Any]] = [
@@ -202,6 +203,24 @@ def test_what_is_said_of_a_text_is_checked(
 
 
 @pytest.mark.parametrize(
+    ("role", "meant"), [("usr", "user"), ("assitant", "assistant"), ("sytem", "system")]
+)
+def test_a_mistyped_role_is_told_what_it_may_mean_and_nothing_is_kept(
+    memory: Memory, role: str, meant: str
+) -> None:
+    messages = [{"role": "user", "content": "Hi."}, {"role": role, "content": "Hello."}]
+    with pytest.raises(InputError, match=f"message 1: role is '{role}'; did you mean '{meant}'"):
+        memory.add(messages)
+    assert list(memory.entries()) == []
+
+
+@pytest.mark.parametrize("role", [*ROLES, "human", "ai", "model", "bot", "User", "user 2"])
+def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory, role: str) -> None:
+    memory.add([{"role": role, "content": "Hello there."}])
+    assert [entry.role for entry in memory.entries()] == [role]
+
+
+@pytest.mark.parametrize(
     "name", ["\u202a+351\xa0912 345 678\u202c", "👩\u200d👧 Ana", "می\u200cروم", "名前"]
 )
 def test_names_as_chat_exports_write_them_are_accepted(memory: Memory, name: str) -> None:
@@ -352,9 +371,13 @@ def test_what_was_added_by_hand_to_a_files_source_outlives_a_change_of_the_file(
     assert "Written by hand." in [entry.text for entry in memory.entries()]
 
 
-def test_a_path_that_is_not_there_is_named(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match=r"nowhere\.txt is neither a file nor a folder"):
+def test_a_path_that_is_not_there_is_a_mistake_of_the_caller_and_no_name(
+    memory: Memory, tmp_path: Path
+) -> None:
+    message = r"nowhere\.txt is neither a file nor a folder"
+    with pytest.raises(InputError, match=message) as raised:
         memory.add(tmp_path / "nowhere.txt")
+    assert type(raised.value) is InputError
 
 
 def test_a_file_whose_name_is_no_text_is_skipped_and_the_others_are_added(

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.errors import EmptyText, InputError, LLMNotConfigured, LLMReplyError, LLMUnavailable
+from treering.errors import (
+    EmptyText,
+    InputError,
+    LLMNotConfigured,
+    LLMReplyError,
+    LLMUnavailable,
+    TreeringError,
+    UnknownName,
+)
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 
@@ -50,6 +61,31 @@ def test_a_filter_holds_for_what_the_model_is_shown(open_memory: Open) -> None:
     memory, llm = remembering(open_memory, "It is not in the memory.")
     memory.ask("Where does Ana's sister live?", source="novel.txt")
     assert "Porto" not in llm.requests[0].text
+
+
+@pytest.mark.parametrize(
+    ("llm", "error", "message"),
+    [
+        ("gpt-4o", UnknownName, r"'gpt-4o' .* give a \*\.gguf path or an address"),
+        ("none.gguf", LLMNotConfigured, "cannot read the model 'none.gguf'"),
+        ("http://localhost:1/v1", LLMNotConfigured, "which model of http://localhost:1/v1"),
+    ],
+)
+def test_a_model_that_cannot_be_meant_is_refused_when_the_memory_is_opened(
+    path: Path, no_llm: None, llm: str, error: type[TreeringError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Memory.open(path, embedder=HashingEmbedder(), llm=llm)
+    assert not path.exists()
+
+
+def test_a_model_of_the_environment_that_is_not_there_keeps_nobody_from_adding(
+    open_memory: Open, no_llm: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_LLM_GGUF", "none.gguf")
+    memory = open_memory()
+    assert memory.add("Ana's sister moved to Porto.").added == 1
+    assert [hit.text for hit in memory.search("Porto")] == ["Ana's sister moved to Porto."]
 
 
 def test_without_a_model_ask_says_how_to_configure_one(open_memory: Open, no_llm: None) -> None:

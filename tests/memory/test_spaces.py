@@ -128,6 +128,27 @@ def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
     assert b"ANA LIVES" not in _bytes(path)
 
 
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        ("said text, entry INTEGER REFERENCES Entry(seq)", "SELECT 'PORTO', seq FROM entry"),
+        ("said text, Space integer", "SELECT 'PORTO', id FROM space"),
+        ("said text, space varchar(40)", "SELECT 'PORTO', name FROM space"),
+    ],
+)
+def test_so_does_one_that_names_its_columns_and_types_otherwise(
+    open_memory: Open, path: Path, table: str, rows: str
+) -> None:
+    memory = open_memory(space="ana")
+    memory.add("Ana lives in Porto.")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(f"CREATE TABLE shout ({table})")
+        file.execute(f"INSERT INTO shout {rows}")
+    memory.forget_space("ana")
+    with closing(sqlite3.connect(path)) as file:
+        assert not file.execute("SELECT * FROM shout").fetchall()
+
+
 def test_no_copy_of_a_removed_space_stays_between_the_rows_of_others(
     open_memory: Open, path: Path
 ) -> None:

@@ -136,19 +136,23 @@ def test_a_least_confidence_is_a_probability(memory: Memory, least: float) -> No
 # ------------------------------------------------------------------ fitting and measuring
 
 
+@pytest.mark.parametrize("is_chat", [False, True])
 def test_taking_rows_out_is_as_if_they_had_never_been_added(
-    open_memory: Open, tmp_path: Path
+    open_memory: Open, tmp_path: Path, is_chat: bool
 ) -> None:
     whole, part = open_memory(tmp_path / "whole.db"), open_memory(tmp_path / "part.db")
     for number, line in enumerate(LINES):
-        whole.add(line, source=f"s{number}")
+        # Long messages are cut, and their pieces related to each other.
+        said = [{"role": "assistant", "content": f"{line} " * 80}] if is_chat else line
+        whole.add(said, source=f"s{number}")
         if number != 2:
-            part.add(line, source=f"s{number}")
+            part.add(said, source=f"s{number}")
     base = whole._views.searcher.snapshot()
     other = part._views.searcher.snapshot()
     assert base is not None
     assert other is not None
-    reduced = without(base, np.array([False, False, True, False, False]))
+    assert is_chat == (len(base) > len(LINES))
+    reduced = without(base, base.entry == np.unique(base.entry)[2])
     vector = HashingEmbedder().embed([QUESTION], query=True)
     plan = whole._views.plan(None, None)
     taken_out, never_added = (

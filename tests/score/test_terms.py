@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.search import languages
-from treering.search.terms import dated, shared_words, stem, terms
+from treering.search.terms import dated, shared_words, stem, terms, terms_version
 
 THREADS = 8
 WAIT_S = 30.0
@@ -121,12 +121,48 @@ def test_words_of_other_languages_lose_their_own_endings(
 
 
 @pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Wir haben die Häuser in Berlin gesehen und nicht gekauft", "Häuser"),
+        ("Nós fomos ao Porto com a minha mãe e não gostamos", "Porto"),
+        ("Häuser gekauft", "Welche Häuser haben wir nicht gekauft und warum?"),
+        ("Ela leu sobre o Porto, mas não foi", "¿Cuándo fue Ana a Porto y con quién?"),
+    ],
+)
+def test_a_word_is_matched_as_it_is_whatever_language_the_words_around_it_are_in(
+    text: str, query: str
+) -> None:
+    assert {"Häuser", "Porto"} & set(shared(text, query))
+    assert set(terms(text)[:, 0]) & set(terms(query)[:, 0])
+
+
+@pytest.mark.parametrize(
     "text",
     ["Porto is 5 km away", "me too", "Io and the Galleria", "El Greco painted it", "See ya, Ana"],
 )
 def test_a_few_foreign_words_make_no_english_text_foreign(text: str) -> None:
     words = frozenset(languages.words_of(languages.plain(text)))
     assert languages.language_of(words) == languages.ENGLISH
+
+
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ("an der Do\u00adnau", "Donau"),  # a soft hyphen, as on web pages
+        ("क्\u200dष", "क्ष"),
+        ("flying to İstanbul", "Istanbul"),
+    ],
+)
+def test_what_is_not_seen_does_not_part_words_or_make_others(written: str, query: str) -> None:
+    assert shared(written, query) == [written.split()[-1]]
+    assert set(terms(query)[:, 0]) <= set(terms(written)[:, 0])
+
+
+def test_other_function_words_are_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = terms_version.__wrapped__()
+    more = languages.function_words() | {"foobar": ("dutch",)}
+    monkeypatch.setattr(languages, "function_words", lambda: more)
+    assert terms_version.__wrapped__() != before
 
 
 def test_a_vowel_sign_does_not_part_a_word() -> None:

@@ -249,6 +249,36 @@ def test_secrets_are_not_remembered(memory: Memory) -> None:
     talk(memory, act)
 
 
+def test_what_was_found_and_does_not_fit_is_told_from_nothing_found(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        assert await said(client, "recall", query="boiler", budget=5) == "nothing found"
+        memory.add("The boiler in the cellar is from 2012 and was mended twice.", source="house")
+        told = await said(client, "recall", query="boiler", budget=5)
+        assert told.startswith("what was found does not fit 5 tokens; all of it has ")
+        needed = int(told.rsplit(" ", 1)[1])
+        assert "mended twice" in await said(client, "recall", query="boiler", budget=needed)
+        assert await said(client, "recall", query="boiler", budget=5, source="x") == "nothing found"
+
+    talk(memory, act)
+
+
+def test_an_entry_is_got_whole_by_its_id(memory: Memory) -> None:
+    text = "A long story of the harbour. " * 40 + "\nAnd here it ends."
+    [identity] = memory.add(text, source="story", speaker="Ana").ids
+    memory.add("Another text.")
+
+    async def act(client: Client) -> None:
+        assert "here it ends" not in await said(client, "list")
+        whole = await said(client, "list", id=identity)
+        assert whole == f"{identity} story Ana:\n{text}"
+        result = (await client.call_tool("list", {"id": identity})).structured_content
+        assert result is not None
+        assert [entry["text"] for entry in result["entries"]] == [text]
+        assert "no entry" in await refused(client, "list", id="none")
+
+    talk(memory, act)
+
+
 def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
     for text in ("The gardener plants tulips.", "Rain fell on the harbour.", "A letter arrived."):
         memory.add(text)

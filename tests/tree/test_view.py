@@ -674,6 +674,35 @@ def test_what_the_texts_do_not_support_is_left_out_of_a_summary(open_memory: Ope
     assert summary.made_by == "scripted"
 
 
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "The bow is at the bow.",
+        "The leak of the boat is a critical issue that necessitates immediate attention.",
+        "The summary from the previous entries indicates that the boat leaks.",
+        "These entries are of the boat that leaks.",
+    ],
+)
+def test_a_sentence_that_says_nothing_is_left_out_of_a_summary(
+    open_memory: Open, empty: str
+) -> None:
+    memory = open_memory(llm=ScriptedLLM(lambda _: f"{empty} The boat leaks at the bow."))
+    memory.add("By the way, my boat leaks at the bow.", source="a")
+    memory.add("My boat leaks, said Ana, at the bow.", source="b")
+    memory.tree.settle()
+    [summary] = summaries(memory)
+    assert summary.text == "The boat leaks at the bow."
+
+
+def test_a_summary_may_speak_of_summaries_where_the_texts_do(open_memory: Open) -> None:
+    said = "Ana reads the summary of the minutes."
+    memory = open_memory(llm=ScriptedLLM(lambda _: said))
+    memory.add("Ana reads the summary of the minutes on Friday.", source="a")
+    memory.add("Ana reads the summary of the minutes on Monday.", source="b")
+    memory.tree.settle()
+    assert [summary.text for summary in summaries(memory)] == [said]
+
+
 def test_a_summary_that_no_text_supports_is_drawn_from_the_texts(open_memory: Open) -> None:
     llm = ScriptedLLM(lambda _: "A critical issue in Trieste necessitates 3 committees.")
     memory = open_memory(llm=llm)

@@ -45,7 +45,7 @@ def _document(hit: Hit) -> Document:
         "end": hit.end,
         "at": hit.at.isoformat() if hit.at else None,
         "speaker": hit.speaker,
-        "score": hit.score,
+        "score": hit.score if hit.why.is_scored else None,
         "why": dict(hit.why.terms),
     }
     return Document(page_content=hit.text, metadata={**hit.metadata, **own})

@@ -25,6 +25,7 @@ class TreeringNodeRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as nodes.
 
     ``where`` are filters as ``Memory.search`` takes them. A node's metadata tells where it is from.
+    A memory's only text has no score: there is nothing to compare it with.
     """
 
     def __init__(self, memory: Memory, *, k: int = 10, where: Where | None = None) -> None:
@@ -35,7 +36,10 @@ class TreeringNodeRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self._memory.search(query_bundle.query_str, k=self._k, **self._where)
-        return [NodeWithScore(node=_node(hit), score=hit.score) for hit in hits]
+        return [
+            NodeWithScore(node=_node(hit), score=hit.score if hit.why.is_scored else None)
+            for hit in hits
+        ]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)

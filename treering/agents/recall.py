@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -66,7 +67,7 @@ def lines_for(
     for hit in sorted(hits, key=lambda hit: -hit.confidence):
         line = _line(hit)
         cost = estimate_tokens(line)
-        is_in_view = _is_in_view(hit, in_view) or any(_said(hit) in text for text in put_in)
+        is_in_view = _is_in_view(hit, in_view) or _is_in(put_in, _said(hit))
         if is_in_view or hit.entry_id in lines or cost > room:
             continue
         lines[hit.entry_id] = line
@@ -82,6 +83,12 @@ def lines_for(
 def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
     since = in_view.get(hit.session or "")
     return since is not None and (hit.at is None or hit.at.timestamp() >= since)
+
+
+def _is_in(texts: Sequence[str], said: str) -> bool:
+    """Whether a text has it as whole words: "port 80" is not in "port 8080"."""
+    whole = re.compile(rf"(?<!\w){re.escape(said)}(?!\w)")
+    return any(whole.search(text) for text in texts)
 
 
 def _line(hit: Hit) -> str:

@@ -105,7 +105,7 @@ class AsyncMemory:
         treering server, which has its own models; ``api_key`` (default: ``TREERING_API_KEY``) is
         for that.
 
-        Raises JournalError, ModelMismatch, UnknownName, InputError.
+        Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         return cls(
             await asyncio.to_thread(

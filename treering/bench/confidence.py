@@ -211,7 +211,7 @@ def without(base: Snapshot, gone: NDArray[np.bool_]) -> Snapshot:
     items = base.items
     columns = {
         name: getattr(items, name)[keep]
-        for name in ("document", "position", "session", "speaker", "at")
+        for name in ("document", "position", "session", "speaker", "at", "message")
     }
     fragment = base.fragment[keep]
     vectors = np.asarray(items.vectors)[keep]

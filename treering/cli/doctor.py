@@ -164,7 +164,8 @@ def _space(run: Run) -> Iterator[Checkup]:
 
     if not run.is_there:
         return
-    with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=run.llm) as memory:
+    llm = _llm_meant(run)
+    with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
         try:
             stats = memory.stats()
         except UnknownName as error:
@@ -185,6 +186,17 @@ def _space(run: Run) -> Iterator[Checkup]:
     for kind, count in stats.pending.items():
         last = f"; last error: {errors[kind]}" if errors[kind] else ""
         yield Checkup("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
+
+
+def _llm_meant(run: Run) -> str | None:
+    """The language model; none instead of one that is not there, which its own check tells."""
+    from treering.llm import settings
+
+    try:
+        settings.ensure_meaningful(run.llm)
+    except TreeringError:
+        return settings.NONE
+    return run.llm
 
 
 def _embedder(run: Run) -> Iterator[Checkup]:

@@ -61,7 +61,7 @@ def search(
         run.out.emit(hit, *_head(number, hit), *text, *(_why(hit) if explain else ()))
     if not hits:
         note("\n".join(["nothing found", *reasons]))
-    elif not any(map(_is_scored, hits)):
+    elif not any(hit.why.is_scored for hit in hits):
         note("– is no score: a score compares texts, and there is nothing to compare with yet")
 
 
@@ -176,7 +176,7 @@ def chat(
 
 
 def _head(number: int, hit: Hit) -> Iterator[Part]:
-    score = f"{hit.score:5.2f}" if _is_scored(hit) else f"{_NO_SCORE:>5}"
+    score = f"{hit.score:5.2f}" if hit.why.is_scored else f"{_NO_SCORE:>5}"
     yield f"{number:2}  {score}  "
     if hit.summary_of:
         yield f"summary of {hit.summary_of} texts", "bold"
@@ -186,11 +186,6 @@ def _head(number: int, hit: Hit) -> Iterator[Part]:
     yield hit.entry_id, "dim"
 
 
-def _is_scored(hit: Hit) -> bool:
-    """Whether there was another text to compare this one with: all terms are 0 without."""
-    return any(hit.why.terms.values())
-
-
 def _why(hit: Hit) -> Iterator[Part]:
     if hit.level is not None:
         yield f"\n    level {hit.level} of the tree"
@@ -198,10 +193,10 @@ def _why(hit: Hit) -> Iterator[Part]:
     for place, (name, value) in enumerate(hit.why.terms.items()):
         label, score = raw.get(name, ("", None))
         yield f"\n    {'=' if not place else '+'} "
-        term = f"{value:+6.2f}" if _is_scored(hit) else f"{_NO_SCORE:>6}"
+        term = f"{value:+6.2f}" if hit.why.is_scored else f"{_NO_SCORE:>6}"
         yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
         yield f"   {label} {score:.2f}" if score is not None else ""
-    total = f"{hit.score:+6.2f}" if _is_scored(hit) else f"{_NO_SCORE:>6}"
+    total = f"{hit.score:+6.2f}" if hit.why.is_scored else f"{_NO_SCORE:>6}"
     yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"
 
 

@@ -297,6 +297,8 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
 
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
     files.refuse_memory(path)
     part = path.with_name(f"{path.name}.part")
     count = 0
@@ -309,6 +311,8 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     except JournalCorrupt:  # which comes after all that can be read, to be rescued
         os.replace(part, path)  # noqa: PTH105
         raise
+    except OSError as error:  # which names the part, and that is no path the user gave
+        raise InputError(f"cannot write {path}: {error.strerror}; write elsewhere") from error
     finally:
         part.unlink(missing_ok=True)
     return count

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from treering.errors import EmptyText, InputError
@@ -18,6 +20,9 @@ from treering.text import check_text
 
 PRIVATE_ONLY = "[private]"
 """Stands for a message of which nothing may be stored: a conversation keeps its turns."""
+
+ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+"""The roles of OpenAI's messages."""
 
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
@@ -128,6 +133,8 @@ def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) ->
 
 def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
     role = checked_name(message.get("role"), f"{what}: role")
+    if role and (meant := _misspelt(role)):
+        raise InputError(f"{what}: role is {role!r}; did you mean {meant!r}?")
     name = checked_name(message.get("name"), f"{what}: name")
     extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
     given = message.get("metadata") or {}
@@ -145,6 +152,18 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         expires=envelope.expires,
         pinned=envelope.pinned,
     )
+
+
+@lru_cache(maxsize=64)
+def _misspelt(role: str) -> str | None:
+    """The role that a mistyped one was meant to be; None for one that may well be another.
+
+    Chats of other programs have roles of their own, such as "human" or "narrator". A role that
+    nearly is one of OpenAI's is a slip: as it stands, a reply would pass for what a person said.
+    """
+    if role in ROLES or role.casefold() in ROLES or not role.isalpha():
+        return None
+    return next(iter(get_close_matches(role, ROLES, n=1, cutoff=0.8)), None)
 
 
 def _clean_text(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra, UnknownName
+from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
@@ -145,7 +145,7 @@ class Intake:
         if sync:
             raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
-            raise UnknownName(f"{path} is neither a file nor a folder")
+            raise InputError(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
             name = source or self._name_of(path.resolve())
             return self._file(path, name, files.digest(path, envelope), envelope, documents)

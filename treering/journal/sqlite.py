@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import resources
@@ -37,6 +37,9 @@ CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
+
+_TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
+"""What SQLite looks for in the type of a column to keep texts in it."""
 
 
 class _Transaction:
@@ -95,20 +98,28 @@ class _Transaction:
 
     def tables(self) -> list[StoredTable]:
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        names = [str(row[0]) for row in rows]
-        return [self._table(name) for name in names if not name.startswith("sqlite_")]
+        names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
+        # To SQLite a name is the same in small and in large letters, to who reads this it is not.
+        by_small = {name.lower(): name for name in names}
+        return [self._table(name, by_small) for name in names]
 
-    def _table(self, name: str) -> StoredTable:
-        columns = list(self.rows("SELECT name, type FROM pragma_table_info(?)", (name,)))
+    def _table(self, name: str, names: Mapping[str, str]) -> StoredTable:
+        info = self.rows("SELECT name, type FROM pragma_table_info(?)", (name,))
+        columns = [(str(column).lower(), str(kind).upper()) for column, kind in info]
         links = self.rows(
-            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (name,)
+            'SELECT "from", lower("table"), "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq',
+            (name,),
         )
         return StoredTable(
             name,
-            tuple(str(row[0]) for row in columns),
-            frozenset(str(row[0]) for row in columns if row[1] == "TEXT"),
+            tuple(column for column, _ in columns),
+            frozenset(c for c, kind in columns if any(text in kind for text in _TEXT_TYPES)),
             # One that names no column refers to the key of the other table.
-            tuple(ForeignKey(str(row[0]), str(row[1]), str(row[2] or "rowid")) for row in links),
+            tuple(
+                ForeignKey(str(column), names[target], str(key or "rowid"))
+                for column, target, key in links
+                if target in names
+            ),
         )
 
     def defer_references(self) -> None:

@@ -65,6 +65,22 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     return _registered(name)(model)
 
 
+def ensure_meaningful(spec: str | LLM | None) -> None:
+    """Raise what ``open_llm`` would of a specification that no model can be meant by.
+
+    Nothing is loaded. What the environment names is not looked at: that nobody wrote for this
+    memory, and all but asking works without it.
+    """
+    if not isinstance(spec, str) or spec == NONE:
+        return
+    if "://" in spec:
+        _named(*urldefrag(spec), os.environ)
+    elif spec.lower().endswith(".gguf"):
+        existing_gguf(Path(spec).expanduser())
+    else:
+        _registered(spec.partition("#")[0])
+
+
 def is_configured(spec: str | None = None, *, environ: Mapping[str, str] | None = None) -> bool:
     """Whether ``spec``, or else the environment, names a language model; it need not work."""
     environ = os.environ if environ is None else environ
@@ -101,22 +117,25 @@ def _local(path: str, environ: Mapping[str, str]) -> LLM:
 
 
 def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
-    from treering.llm.openai_compatible import (
-        DEFAULT_CONTEXT_WINDOW,
-        OpenAICompatible,
-        without_credentials,
-    )
+    from treering.llm.openai_compatible import DEFAULT_CONTEXT_WINDOW, OpenAICompatible
 
-    shown = without_credentials(base_url)
-    model = model or environ.get(MODEL, "")
-    if not model:
-        raise LLMNotConfigured(f"which model of {shown}? Set {MODEL}, or write {shown}#model")
     return OpenAICompatible(
         base_url,
-        model,
+        _named(base_url, model, environ),
         api_key=_key_for(base_url, environ),
         context_window=_context_window(environ) or DEFAULT_CONTEXT_WINDOW,
     )
+
+
+def _named(base_url: str, model: str, environ: Mapping[str, str]) -> str:
+    """The model of a server. Raises LLMNotConfigured if nothing names one."""
+    model = model or environ.get(MODEL, "")
+    if model:
+        return model
+    from treering.llm.openai_compatible import without_credentials
+
+    shown = without_credentials(base_url)
+    raise LLMNotConfigured(f"which model of {shown}? Set {MODEL}, or write {shown}#model")
 
 
 def _key_for(base_url: str, environ: Mapping[str, str]) -> str | None:

@@ -56,6 +56,8 @@ _MARKED: Final = (
     ),
     *((0xFB1E, 0xFB1F), (0xFE00, 0xFE30), (0x10A01, 0x11F04), (0x1E000, 0x1E94B)),
 )
+_UNSEEN: Final = "\u00ad\u200d"
+"""In the middle of a word, where it may be broken and where letters join: not of its spelling."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ASCII_WORD = re.compile(r"\w+(?:'\w+)*")
 
@@ -63,8 +65,13 @@ _ASCII_WORD = re.compile(r"\w+(?:'\w+)*")
 def plain(text: str) -> str:
     """A text as words are looked for in it: compatible forms alike, in small letters."""
     text = text.replace("’", "'")
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return _HUMP.sub(" ", text).lower()
+    if text.isascii():
+        return _HUMP.sub(" ", text).lower()
+    text = unicodedata.normalize("NFKC", text)
+    for character in _UNSEEN:
+        text = text.replace(character, "")
+    # The small form of the Turkish "İ" is an "i" with a second dot, which nobody types.
+    return _HUMP.sub(" ", text).lower().replace("i\u0307", "i")
 
 
 def words_of(text: str) -> list[str]:
@@ -84,12 +91,12 @@ def spans_of(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Words outside ASCII: letters with their combining marks, which ``\\w`` leaves out.
+    """Words outside ASCII: letters with marks and what is not seen, which ``\\w`` leaves out.
 
     Without them a word in Hindi falls to pieces at each vowel sign.
     """
     letter = rf"[^\W{_UNSPACED}]"
-    mark = f"[{_marks()}]"
+    mark = f"[{_marks()}{_UNSEEN}]"
     return re.compile(rf"[{_UNSPACED}]+|{letter}(?:{letter}|{mark})*(?:'(?:{letter}|{mark})+)*")
 
 
@@ -124,7 +131,7 @@ def language_of(words: Set[str]) -> str:
     It takes two function words of a language, or one and a letter that English has not, and more of
     them than English ones.
     """
-    languages = _function_words()
+    languages = function_words()
     evidence = words & _foreign_words()
     if not evidence:
         return ENGLISH
@@ -140,7 +147,7 @@ def _is_foreign(word: str) -> bool:
 
 
 @cache
-def _function_words() -> dict[str, tuple[str, ...]]:
+def function_words() -> dict[str, tuple[str, ...]]:
     """The languages whose stop word a word is, but for the stop words of English."""
     languages: dict[str, tuple[str, ...]] = {}
     for language in _LATIN:
@@ -153,7 +160,7 @@ def _function_words() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _foreign_words() -> frozenset[str]:
-    return frozenset(_function_words())
+    return frozenset(function_words())
 
 
 @cache

@@ -28,6 +28,7 @@ _PROBES = (
     "hopping hoped hopeful skies dying lying news cats ponies caresses agreed plastered motoring",
     "conflated troubled sized falling hissing failing filing adjustable adoption communism skis",
     "Ana's we'll O'Brien don't parseHTTPResponse retry_when_busy café Straße 東京 Москва 2026 3.14",
+    "Do\u00adnau İstanbul",
     "Wir wohnten in schönen Häusern und liefen",
     "Las niñas corrían por los jardines",
     "Девочки бегали по садам; книги читали",
@@ -53,14 +54,15 @@ def terms(text: str) -> Terms:
 
 @lru_cache(maxsize=1)
 def terms_version() -> str:
-    """What terms are made by, as a short digest: another stemmer, stop list or hash changes it.
+    """What terms are made by, as a short digest: another stemmer, list of words or hash changes it.
 
-    The digest is of the probes' terms. A release of the stemming library that leaves them alone
-    therefore makes no rebuild due.
+    The digest is of the probes' terms, and of the words that tell languages apart. A release of
+    the stemming library that leaves the probes alone therefore makes no rebuild due.
     """
     stop_words = " ".join(sorted(languages.stop_words()))
     probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, stop_words))
-    return hashlib.sha256(probed).hexdigest()[:12]
+    lists = repr(sorted(languages.function_words().items()))
+    return hashlib.sha256(probed + lists.encode()).hexdigest()[:12]
 
 
 def stem(word: str) -> str:
@@ -92,13 +94,23 @@ def dated(text: str, at: datetime | None) -> str:
 
 
 def _hashes(text: str, language: str | None = None) -> Iterable[int]:
-    """The term of each word of a text; of each two letters where no spaces part the words."""
+    """The terms of each word of a text; of each two letters where no spaces part the words.
+
+    A word of another language than English has two, if they differ: one without the ending that it
+    has there, and the one that it has in English. A name or a few words alone do not tell what
+    language they are in, and are to be found in a text that does.
+    """
     words = languages.words_of(languages.plain(text))
-    hashed = _hashing(language or _language(words))
-    if text.isascii():
+    language = language or _language(words)
+    hashed, in_english = _hashing(language), _hashing(languages.ENGLISH)
+    if text.isascii() and language == languages.ENGLISH:
         return map(hashed, words)
-    parts = (languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words)
-    return map(hashed, chain.from_iterable(parts))
+    parts = chain.from_iterable(
+        languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words
+    )
+    if language == languages.ENGLISH:
+        return map(hashed, parts)
+    return chain.from_iterable({hashed(part), in_english(part)} for part in parts)
 
 
 def _language(words: Iterable[str]) -> str:

@@ -59,6 +59,10 @@ and none of 122 with a number or name exchanged. Values from 0.34 to 0.6, 0.1 to
 do about as well. ``treering bench memos claims`` measures this."""
 
 
+_OF_SUMMARIES: Final = frozenset(terms("summary summarize entry")[:, 0].tolist())
+"""Words by which a summary speaks of itself and of what it was made of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Support:
     """How well the lines support a sentence.
@@ -120,6 +124,19 @@ class SupportCheck:
             return [0.0] * len(claims)
         cosines = vectors[: len(claims)] @ vectors[len(claims) :].T
         return [float(cosine) for cosine in cosines.max(axis=1)]
+
+
+def says_nothing(claim: str, lines: Sequence[str]) -> bool:
+    """Whether a sentence says a word of itself alone, or speaks of a summary that no line names.
+
+    "The bow is at the bow." and "The summary of the entries indicates a leak." have enough words
+    that were said, and tell of nothing.
+    """
+    counts = dict(terms(claim).tolist())
+    if len(counts) == 1 and sum(counts.values()) > 1:
+        return True
+    of_summaries = _OF_SUMMARIES & counts.keys()
+    return bool(of_summaries) and not of_summaries <= content_words(" ".join(lines)).keys()
 
 
 def _by_words(claims: Sequence[str], lines: Sequence[str]) -> list[Support]:

@@ -61,4 +61,5 @@ def _text(text: object) -> str:
 
 def _time(message: Mapping[str, Any]) -> datetime | None:
     stamp = text_of(message.get("date_unixtime"))
-    return time_of(int(stamp) if stamp.isdecimal() else message.get("date"))
+    # As a float, of which no number of digits is too many.
+    return time_of(float(stamp) if stamp.isdecimal() else message.get("date"))

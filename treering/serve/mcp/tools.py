@@ -131,13 +131,32 @@ class RecallCall(ToolCall):
     until: Optional = None
     as_of: Optional = None
     min_confidence: Annotated[float, Field(ge=0, le=1, description="0.05: only relevant.")] = 0.0
-    ids: Annotated[bool, Field(description="Also name the entries, to forget them.")] = False
+    ids: Annotated[bool, Field(description="Also name the entries.")] = False
 
     def run(self, memory: Memory, _: Reach) -> ToolReply:
         """A context, and on request the entries that it is made of."""
-        context = memory.context(
+        context = self._context(memory, self.budget)
+        data: dict[str, Any] = {"passages": [_passage(passage) for passage in context.passages]}
+        if context.surest is not None:
+            data["surest"] = round(context.surest, 3)
+        if not context.passages:
+            return ToolReply(self._why_nothing(memory, context), data)
+        text = f"{context.text}\n\n{_entries(context)}" if self.ids else context.text
+        return ToolReply(text, data)
+
+    def _why_nothing(self, memory: Memory, context: Context) -> str:
+        """Whether nothing was found, or nothing sure enough, or nothing that the budget holds."""
+        if context.surest and context.surest < self.min_confidence:
+            return NOT_RELEVANT
+        widest = self._context(memory, MAX_TOKENS)
+        if not widest.passages:
+            return "nothing found"
+        return f"what was found does not fit {self.budget} tokens; all of it has {widest.tokens}"
+
+    def _context(self, memory: Memory, budget: int) -> Context:
+        return memory.context(
             self.query,
-            budget=self.budget,
+            budget=budget,
             source=self.source,
             speaker=self.speaker,
             since=self.since,
@@ -145,13 +164,6 @@ class RecallCall(ToolCall):
             as_of=self.as_of,
             min_confidence=self.min_confidence,
         )
-        data: dict[str, Any] = {"passages": [_passage(passage) for passage in context.passages]}
-        if context.surest is not None:
-            data["surest"] = round(context.surest, 3)
-        if not context.passages:
-            return ToolReply("nothing found" if not data.get("surest") else NOT_RELEVANT, data)
-        text = f"{context.text}\n\n{_entries(context)}" if self.ids else context.text
-        return ToolReply(text, data)
 
 
 class UpdateCall(ToolCall):
@@ -170,17 +182,22 @@ class UpdateCall(ToolCall):
 
 
 class ListCall(ToolCall):
-    """Entries in the order they were added, with their ids."""
+    """Entries in the order added, with ids; or one, whole."""
 
     output = _schema("entries")
+    id: Optional = None
     source: Optional = None
     speaker: Optional = None
     since: Optional = None
-    after: Annotated[Optional, Field(description="Goes on from an earlier list.")] = None
+    after: Annotated[Optional, Field(description="From an earlier list.")] = None
     limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = LISTED
 
     def run(self, memory: Memory, _: Reach) -> ToolReply:
-        """A page of entries, a line each, and where the next page begins."""
+        """A page of entries, a line each, and where the next page begins; or one entry, whole."""
+        if self.id:
+            entry = memory.get(self.id)
+            whole = _entry(entry) | {"text": entry.text}
+            return ToolReply(f"{_head(entry)}\n{entry.text}", {"entries": [whole]})
         page = memory.page(
             self.after,
             limit=self.limit,
@@ -340,11 +357,15 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _listed(entry: Entry) -> str:
     """An entry on one line: what is remembered cannot begin a line of its own."""
-    date = f" {entry.at:%Y-%m-%d}" if entry.at else ""
-    speaker = f" {entry.speaker}:" if entry.speaker else ""
     flat = " ".join(entry.text[: 2 * LISTED_CHARS].split())
     mark = " ".join(against(entry).split())
-    return f"{entry.id} {entry.source}{date}{speaker} {flat[:LISTED_CHARS]} {mark}".rstrip()
+    return f"{_head(entry)} {flat[:LISTED_CHARS]} {mark}".rstrip()
+
+
+def _head(entry: Entry) -> str:
+    date = f" {entry.at:%Y-%m-%d}" if entry.at else ""
+    speaker = f" {entry.speaker}:" if entry.speaker else ""
+    return f"{entry.id} {entry.source}{date}{speaker}"
 
 
 def _entries(context: Context) -> str:

@@ -41,7 +41,7 @@ MAX_SUBJECT_WORDS: Final = 7
 
 _TOKEN = re.compile(
     r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?= )"
-    r"|(?:[^\s,;:()—–!]|:(?=\S))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
+    r"|(?:[^\s,;:()—–!]|:(?=\S)|(?<=\d),(?=\d))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
 )
 _BREAKS = frozenset(",;:()—–!")
 _CONTRACTION = re.compile(
@@ -53,7 +53,7 @@ _FINITE = (
     word_set(
         "is are was were has have had got went changed moved switched used passed died became met "
         "turned will would can could should gets retired lives works does did needs arrived came "
-        "started joined left"
+        "started joined left put made prescribed appointed"
     )
     | THING_VERBS
     | CHANGED
@@ -249,7 +249,11 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     word = after[0].lower()
     if "now" in (token.lower() for token in after[:3]):
         return True
-    signs = ADVERBS | DETERMINERS | {"not", "been", "called", "named", "on", "at", "in", "changed"}
+    signs = (
+        ADVERBS
+        | DETERMINERS
+        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed"}
+    )
     return word in signs or any(map(str.isdigit, word)) or "@" in word
 
 

@@ -290,7 +290,7 @@ _WORK = (
     form(
         "occupation",
         "holds",
-        "i'm am is i",
+        "i'm am is are we're",
         rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}",
         "I'm a software engineer.",
         "software engineer",
@@ -389,14 +389,14 @@ _PERSON = (
         "holds",
         "old turned i'm am is",
         rf"(?:{BE}|(?: just)?(?: have)? turned)(?: now)? (?P<value>\d{{1,2}}|{AGE})"
-        r"(?= years old| yesterday| today| last| this| in| on| now|[.,!]|$)",
+        r"(?= years old| yesterday| today| last| this| in| on| now|[,!]|\.(?!\d)|$)",
         "I turned 32 yesterday.",
         "32",
     ),
     form(
         "called",
         "holds",
-        "i'm am i",
+        "i'm am",
         rf"(?:['’]m| am) {DEMONYM}(?P<value>(?!(?i:an?\b)|[A-Z]+\b(?<!\b[A-Z]))[A-Z][a-zà-ÿ]+)"
         r"(?=[.!]|$|, (?:and|\d|your|the|a)\b)",
         "I'm Ana.",
@@ -473,7 +473,7 @@ _OWN = (
     form(
         "",
         "holds",
-        "",
+        "my our",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?:['’]s name is| is (?:called|"
         rf"named)) (?P<value>[A-Z][\w’'-]+)",
         "My cat is called Miu.",
@@ -483,7 +483,7 @@ _OWN = (
     form(
         "",
         "holds",
-        "",
+        "my our",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new |current |latest )?{OWNED}(?: is|['’]s| are| costs)"
         rf"(?P<now> now| currently)?(?: set to| up to| down to)? {TELLING}{END}",
         "My locker code is now 9920.",
@@ -513,12 +513,12 @@ _OWN = (
     form(
         "",
         "holds",
-        "ends starts begins expires due",
+        "ends starts begins expires renews runs due",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[a-z][a-z’'-]*(?: [a-z]+)?? "
-        rf"(?:now )?(?:ends|starts|begins|expires|is due))"
+        rf"(?:now )?(?:ends|starts|begins|expires|renews|runs out|is due))"
         rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
         rf"(?:next )?{DAY}|"
-        r"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?)",
+        r"the \d+(?:st|nd|rd|th)|\d{1,2}(?::\d\d)? ?[ap]\.?m\.?|\d{1,2}(?::\d\d)?(?= now|[.,!]|$))",
         "My lease ends in June.",
         "June",
         who="",

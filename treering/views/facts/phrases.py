@@ -34,7 +34,7 @@ DAY: Final = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
 PROPER: Final = (
     rf"(?!{DAY})(?:the )?[A-Z][\w.’'-]*"
-    r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of)(?= [A-Z])))*"
+    r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of|&)(?= [A-Z])))*"
 )
 NO_THING: Final = (
     r"(?! (?i:team|department|room|floor|class|tier|plan|level|row|seat|mode|server|branch|account|"
@@ -69,7 +69,7 @@ AT_WORK: Final = (
     rf"(?P<value>(?:{PROPER}|(?:the|an?)(?: (?!moment|best|weekend)[a-z-]+){{0,2}}? "
     rf"(?:{INSTITUTION})\b(?: called {PROPER})?)){NO_THING}"
 )
-THING: Final = r"(?P<value>[\w’'@.+:/-]+(?: [\w’'@.+:/-]+){0,4})"
+THING: Final = r"(?P<value>[\w’'@.+:/-]+(?: (?:[\w’'@.+:/-]+|&(?= [A-Z]))){0,4})"
 WORDS: Final = r"(?P<value>\w+(?:[ -]\w+){0,3})"
 END: Final = (
     r"(?=\s*(?:$|[.,!;]|\band\b|\bbut\b|\bnow\b|\bagain\b|\bthese days\b|\bsince\b|\bat\b|"
@@ -108,7 +108,8 @@ OWNED: Final = r"(?P<slot>(?!own\b|old\b|new\b)[a-z][a-z’'-]*(?: [a-z][a-z’'
 _TELLING_WORD = r"(?:[A-Z][\w’'&.-]*|[\w@.:/+$€£-]*\d(?:[\w@.:/+%-]|,(?=\d))*)"
 TELLING: Final = (
     rf"(?P<value>(?:an? |the )?{_TELLING_WORD}"
-    rf"(?: (?:{_TELLING_WORD}|(?:of|de|the|and)(?= [A-Z])))*)"
+    rf"(?: (?:{_TELLING_WORD}|(?:of|de|the|and)(?= [A-Z])|(?:to|till|until)(?= \d)))*"
+    r"(?: (?:an?|per|each|every) (?:hour|day|night|week|month|quarter|year|annum)\b)?)"
 )
 """A value that is told from an adjective: a name, a number, a code."""
 

@@ -16,7 +16,7 @@ from treering.views.facts.verbs import (
     TRAILING,
 )
 
-MAX_VALUE_WORDS: Final = 8
+MAX_VALUE_WORDS: Final = 10
 
 
 _UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}

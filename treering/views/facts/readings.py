@@ -55,10 +55,16 @@ def _is_of_past(clause: Clause) -> bool:
     return clause.subject == SELF and clause.words[:1] in (("was",), ("were",), ("had",))
 
 
-def readings(read: Sequence[Clause], before: Sequence[Clause] = ()) -> Iterator[Assertion]:
-    """What the clauses of one sentence state, in their order; ``before``: those of the last one."""
-    topic: str | None = None
-    holding = asserted(read)
+def readings(
+    read: Sequence[Clause], holding: Sequence[Clause], before: Sequence[Clause]
+) -> Iterator[Assertion]:
+    """What the clauses of one sentence state, in their order.
+
+    ``holding`` are those that are :func:`asserted`, ``before`` the clauses of the last sentence.
+    """
+    # "My number has changed. It is now …": what "it" stands for may be named a sentence before.
+    is_of_it = bool(read) and read[0].subject == IT
+    topic = next(filter(None, map(topic_of, reversed(before))), None) if is_of_it else None
     for clause in read:
         topic = topic_of(clause) or topic
         if clause not in holding:

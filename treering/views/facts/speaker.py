@@ -52,6 +52,12 @@ _GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
 """Habits of which "I don't" says as much as "I no longer"."""
 
 
+_BABIES = {"baby", "child", "twins", "triplets", "boy", "girl", "son", "daughter", "grandchild"}
+"""Whom one expects for months."""
+
+_LASTING = {"pregnant"}
+"""Adjectives that stay true for months."""
+
 _DONE_TO = {"was", "were", "been", "got"}
 
 
@@ -66,7 +72,7 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
-        elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP and it.rest:
+        elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP:
             yield Assertion(SELF, "", trimmed(phrase), "ends")
         elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
             yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
@@ -106,7 +112,7 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
         if (first == "off") != (phrase[1].lower() == "to"):
             yield Assertion(SELF, "", trimmed(phrase), "holds")
     elif first.endswith("ing"):
-        if first not in PROGRESSIVE_NOT:
+        if first not in PROGRESSIVE_NOT or (first == "expecting" and _BABIES & {*phrase}):
             yield from _habit(phrase)
     elif first in STANDING and len(phrase) > 1:
         yield from _habit(phrase)
@@ -117,7 +123,7 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
 def _be(phrase: Sequence[str]) -> Iterator[Assertion]:
     # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
     value = trimmed(phrase)
-    if value and phrase[0].lower() not in ADJECTIVES | NO_STATE:
+    if value and phrase[0].lower() not in (ADJECTIVES | NO_STATE) - _LASTING:
         yield Assertion(SELF, "", value, "holds")
 
 
@@ -145,7 +151,9 @@ def _done(it: Predicate) -> Iterator[Assertion]:
     elif verb in ENDED:
         yield from _stopped(verb, rest)
     elif verb in ("took", "see"):
-        if {"job", "post", "role", "position"} & {*rest} or "".join(rest[:1])[:1].isupper():
+        if {"job", "post", "role", "position", "one", "another"} & {*rest[:4]} or "".join(rest[:1])[
+            :1
+        ].isupper():
             yield from _habit((verb, *rest))
     elif verb == "moved" and "with" in rest[:3]:
         yield from _habit((verb, *rest))
@@ -258,7 +266,13 @@ def _parted_phrase(it: Predicate) -> Iterator[Assertion]:
             yield from gone(noun_phrase(rest[: lower.index("to")]))
     elif verb == "got" and len(rest) > 0 and lower[0] not in ("a", "an") and lower[0] in STATUSES:
         yield from of_speaker(replace(it, verb=rest[0], rest=rest[1:]))
-    elif verb == "got" and lower[:1] in (["a"], ["an"], ["my"], ["two"], ["three"], ["four"]):
+    elif (
+        verb == "got"
+        and rest
+        and (
+            lower[:1] in (["a"], ["an"], ["my"], ["two"], ["three"], ["four"]) or rest[0].istitle()
+        )
+    ):
         yield from _habit(("have", *rest))
 
 
@@ -276,7 +290,8 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     thing = noun_phrase(rest)
     if not thing or rest[0] in PREPOSITIONS or thing.split()[0].lower() in _NO_THINGS:
         return
-    if verb in PARTED:
+    is_thing = verb == "quit" and rest[0].lower() in DETERMINERS | {"the"}
+    if verb in PARTED or is_thing:
         yield from gone(thing)
     elif verb in ("quit", "stopped"):
         yield Assertion(SELF, "", OBJECTS.get(thing.casefold(), thing), "ends")

@@ -22,6 +22,8 @@ from treering.views.facts.forms import FORMS
 from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.readings import asserted, readings
+from treering.views.facts.requests import own_words
+from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN
 from treering.views.facts.wording import is_casual, plain
 
@@ -41,7 +43,7 @@ _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b
 _AROUND = re.compile(
     r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
     r"haha|btw|"
-    r"with|the|an?|of|in|on|at|to|for|and))+$"
+    r"with|the|an?|of|in|on|at|to|for|from|and))+$"
 )
 """Words around a value that are not part of it: "Tom now"."""
 _GOES_ON = re.compile(
@@ -56,11 +58,13 @@ _OWNS = re.compile(r"^(?:owns?|drives?|rides?) (?=(?:an?|the|my|our|her|his)\b)"
 """Verbs of having: who sells the Skoda neither owns nor drives it any more."""
 
 _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
+_SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
+"""British endings: a favourite colour is a favorite color."""
+
 _ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
-_WORD = re.compile(r"[a-z']+")
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
@@ -73,12 +77,22 @@ _ASIDE = re.compile(
 """What makes all of a sentence told, supposed, past or passing."""
 
 _ASIDE_WORD = re.compile(
-    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|when|before|"
-    r"until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|character|"
+    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
+    r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
+    r"joke\w*|jk|kidding|story|novel|character|"
     r"quote|nobody|no|not|believes?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
-"""Words, in lower case, of which each match of ``_ASIDE`` outside of quotes has one."""
+"""Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
+_UNHINTED = frozenset(place for place, form in enumerate(FORMS) if not form.hints)
+_BY_HINT = {
+    hint: frozenset(place for place, form in enumerate(FORMS) if hint in form.hints)
+    for hint in frozenset().union(*(form.hints for form in FORMS))
+}
+"""The places of the forms by each word that hints at them."""
+
+_HINT = re.compile(r"[a-z']+|:")
+_NO_PLACES: frozenset[int] = frozenset()
 _ANY_WORD = re.compile(r"\w+")
 
 _ELSEWHERE = re.compile(
@@ -97,6 +111,13 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_ASKS = re.compile(
+    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
+    r"who|whose|how|why|when|any)\b",
+    re.IGNORECASE,
+)
+_BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
+_IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
@@ -133,27 +154,36 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(entry.text, speaker))
+    return list(_read(own_words(entry.text), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
     before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
     for match in _SENTENCE.finditer(text):
         written = match[0].strip()
-        if len(written) > MAX_SENTENCE_CHARS or written.endswith("?"):
+        if len(written) > MAX_SENTENCE_CHARS or _is_question(written):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
-        read = _clauses_of(sentence)
-        stated = (
-            *_by_forms(sentence, speaker),
-            *_by_clauses(sentence, read, before, speaker, is_casual=casual),
-        )
+        if sentence.endswith("?"):
+            continue
+        may_state = _may_state(sentence, before)
+        read = clauses(sentence) if may_state else []
+        stated = [*_by_forms(sentence, speaker)]
+        if may_state:
+            stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _is_question(written: str) -> bool:
+    """Whether a sentence asks from its beginning to its end: nothing is stated before "can you"."""
+    if not written.endswith("?"):
+        return False
+    return _ASKS.match(written) is not None or _BEFORE_QUESTION.search(written) is None
 
 
 def _sentence_of(clause: Clause) -> str:
@@ -204,21 +234,24 @@ def _as_written(value: str, written: str) -> str:
 
 
 def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
-    said_words = _WORD.findall(sentence.lower())
-    words = {*said_words, *(word.removesuffix("'s") for word in said_words)}
-    forms = [form for form in FORMS if not form.hints or not form.hints.isdisjoint(words)]
+    places = set(_UNHINTED)
+    for word in _HINT.findall(sentence.lower()):
+        places |= _BY_HINT.get(word, _NO_PLACES)
+        if word.endswith("'s"):
+            places |= _BY_HINT.get(word[:-2], _NO_PLACES)
+    forms = [FORMS[place] for place in sorted(places)]
     if forms and not is_aside(sentence):
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _clauses_of(sentence: str) -> list[Clause]:
-    """The clauses of a sentence that may state something of its speaker; none of most others."""
-    return clauses(sentence) if _may_state(sentence) else []
-
-
-def _may_state(sentence: str) -> bool:
-    """Whether a sentence speaks of its speaker, and as of what is so."""
-    return _OF_ONESELF.search(sentence) is not None and _UNASSERTED.search(sentence) is None
+def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
+    """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
+    is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
+        _IT.match(sentence) is not None and any(map(topic_of, before))
+    )
+    if not is_of_oneself:
+        return False
+    return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
 
 
 def _by_clauses(
@@ -230,12 +263,11 @@ def _by_clauses(
     is_casual: bool,
 ) -> Iterator[Statement]:
     """What the clauses of a sentence state of the speaker and of what is theirs."""
-    if not _may_state(sentence):
-        return
-    for clause in asserted(read):
+    holding = asserted(read)
+    for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read, before)):
+    for reading in (*mentions(sentence), *readings(read, holding, before)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
         if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):
@@ -248,10 +280,14 @@ def is_aside(sentence: str) -> bool:
     The expression that says so tries dozens of words at every place. Few sentences hold any of
     them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
     """
-    is_plain = sentence.isascii() and '"' not in sentence
-    if is_plain and not any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower()))):
-        return False
-    return _ASIDE.search(sentence) is not None
+    return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
+
+
+def _may_be_aside(sentence: str) -> bool:
+    """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
+    if not sentence.isascii() or '"' in sentence:
+        return True
+    return any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower())))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -262,9 +298,10 @@ def _is_of_asides(word: str) -> bool:
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
-        if _ELSEWHERE.search(clause):
+        matches = list(_matches(clause, forms))
+        if matches and _ELSEWHERE.search(clause):
             continue
-        for form_match, form in _matches(clause, forms):
+        for form_match, form in matches:
             yield from _stated(form_match, form, speaker)
 
 
@@ -314,7 +351,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
 
 def _slot(words: str, value: str) -> str:
     """A slot by the words for it: "phone's" and "phone has been" are the phone's."""
-    slot = _OF_VERB.sub("", words.lower()).replace("our", "or")  # favourite colour
+    slot = _SPELT.sub("or", _OF_VERB.sub("", words.lower()))
     if _EMAIL.fullmatch(slot):
         return "email"
     is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS

@@ -160,6 +160,9 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         if value:
             yield Assertion("my", f"{_bare(noun)} {words[0]}", value, "begins")
         return
+    if words[0] == "with" and is_telling(phrase[1:3]):
+        yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
+        return
     if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
         return
     if "called" in words:  # "is a man called Stefan"

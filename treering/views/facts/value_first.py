@@ -14,6 +14,11 @@ from treering.views.facts.verbs import CHOICE_NOUNS, ROLES, THINGS
 _FIRST = rf"^(?P<value>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{PROPER})"
 _NOTED = "|".join(sorted(ROLES | CHOICE_NOUNS | THINGS))
 _OF_MINE = rf"(?:my|our) (?P<new>new )?(?P<slot>(?:[a-z-]+ )??(?i:{_NOTED}))\b"
+_MEASURED = (
+    r"(?:blood (?:type|group)|(?:shoe|dress|ring|shirt|hat|collar|bra|waist) size|height|weight|"
+    r"birthday|date of birth|dob|postcode|zip code|pin|extension|inside leg)"
+)
+_SHORT = r"(?:[A-Z\d][\w.+'-]*|neg\w*|pos\w*|cm|kg|kilos|stone)"
 _COMMON = "|".join(sorted(CHOICE_NOUNS))
 
 VALUE_FIRST: Final = (
@@ -70,7 +75,7 @@ VALUE_FIRST: Final = (
     form(
         "",
         "holds",
-        "",
+        ":",
         rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_NOTED}))) ?: {TELLING}",
         "New phone: Pixel 8.",
         "Pixel 8",
@@ -79,7 +84,17 @@ VALUE_FIRST: Final = (
     form(
         "",
         "holds",
+        "size type group height weight birthday birth dob postcode code pin extension leg",
+        rf"^(?:[Mm]y )?(?i:(?P<slot>{_MEASURED})) "
+        rf"(?P<value>(?:{_SHORT})(?: {_SHORT}){{0,2}})[.!]?$",
+        "Shoe size 43",
+        "43",
+        who="",
+    ),
+    form(
         "",
+        "holds",
+        ":",
         rf"^(?:[Mm]y )?(?P<new>[Nn]ew )?(?i:(?P<slot>(?:[a-z-]+ )??(?:{_COMMON})))(?: of "
         rf"choice)? ?: "
         r"(?P<value>[\w’'-]+(?: [\w’'-]+){0,3})(?=[.,;(]|$)",

@@ -28,11 +28,13 @@ ADVERBS: Final = NOW | word_set(
     "just finally recently already actually officially still also both really then always "
     "eventually happily soon at_last usually often mostly newly fully basically only even simply "
     "sadly formally permanently generally mainly chiefly regularly never_mind straight obviously "
-    "apparently certainly definitely kindly"
+    "apparently certainly definitely kindly literally totally absolutely genuinely honestly truly "
+    "seriously kinda lowkey"
 )
 FRONT: Final = word_set(
-    "as since after for in on at from by these nowadays lately incidentally last this every each "
-    "most during within until yesterday today recently finally having well"
+    "as since after following owing instead thanks for in on at from by these nowadays lately "
+    "incidentally last this every each most during within until yesterday today recently "
+    "finally having well"
 )
 """Words with which an adverbial before the subject begins: "As of Monday I report to …"."""
 
@@ -66,7 +68,7 @@ TAKEN: Final = word_set(
     "inherited rescued rented leased landed registered subscribed fostered settled deleted "
     "uninstalled installed unsubscribed renewed published founded launched planted hired "
     "qualified graduated learnt learned reached earned insured converted naturalised baptised "
-    "recovered rejoined resumed reverted upgraded downgraded halved doubled"
+    "signed recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
 
@@ -92,7 +94,9 @@ SWAPPED: Final = word_set(
     "left abandoned forsaken"
 )
 BECOME: Final = word_set("became become promoted")
-NAMED_ME: Final = word_set("made named appointed elected turned put moved started switched")
+NAMED_ME: Final = word_set(
+    "made named appointed elected turned put moved started switched prescribed"
+)
 """Verbs of what others do to the speaker: "they made me treasurer", "put me on a diet"."""
 
 STATUSES: Final = word_set("married engaged divorced separated widowed remarried single")
@@ -150,6 +154,7 @@ CHOICE_NOUNS: Final = word_set(
     "pronouns topic hair course hobby job role title diet major subject degree hint password "
     "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
     "medication surname nationality post position pastime size shift allergy tipple dissertation "
+    "allergies hobbies languages interests dislikes meds medications "
     "thesis speciality specialty star_sign starsign commute broadband provider"
 )
 """Nouns whose values are often common words."""
@@ -206,7 +211,8 @@ GOING: Final = word_set("went gone came come jumped turned swung progressed grad
 
 STANDING: Final = word_set(
     "employed registered enrolled based insured retired signed banned engaged contracted seconded "
-    "apprenticed affiliated subscribed stationed settled called named known located housed"
+    "apprenticed affiliated subscribed stationed settled called named known located housed "
+    "obsessed devoted"
 )
 """Participles of what lasts. Others, such as "excited", tell of a moment."""
 

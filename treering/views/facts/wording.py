@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from treering.views.facts.paraphrases import paraphrased
 from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
@@ -25,7 +26,6 @@ _CONTRACTED: Final = {
     "doesnt": "doesn't",
     "cant": "can't",
     "isnt": "isn't",
-    "arent": "aren't",
     "wont": "won't",
     "weve": "we've",
     "thats": "that's",
@@ -41,6 +41,13 @@ _CONTRACTED: Final = {
     "theyre": "they're",
     "fav": "favourite",
     "fave": "favourite",
+    "bday": "birthday",
+    "gf": "girlfriend",
+    "bf": "boyfriend",
+    "arent": "aren't",
+    "wasnt": "wasn't",
+    "havent": "haven't",
+    "didnt": "didn't",
 }
 _ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
 _TYPED = re.compile(
@@ -66,7 +73,11 @@ _OPENER = re.compile(
     r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
     r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
     r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
-    r"(?:do |please )+(?:note|remember|bear in mind|be aware) that)\b[,:!]? +)+",
+    r"(?:do |please |kindly )+(?:note|remember|bear in mind|be aware|be advised|"
+    r"be informed|take note) that|"
+    r"(?:this is|i am writing|i write|i wish|i would like|i'd like) to (?:inform|"
+    r"notify|advise|tell)"
+    r"(?: you)?(?: that)?|i (?:hereby )?(?:confirm|certify|declare) that)\b[,:!]? +)+",
     re.IGNORECASE,
 )
 _TO_THE_HEARER = re.compile(
@@ -74,6 +85,7 @@ _TO_THE_HEARER = re.compile(
     r"that matters|it matters|"
     r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
+    r"(?:so )?remind me\b|"
     r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
     r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
@@ -98,7 +110,8 @@ _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakf
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
     rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
-    r"(?: is\b| are\b|'s\b| changed\b| has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
+    r"(?: is\b| are\b|'s\b| used to be\b| changed\b|"
+    r" has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
     r" works\b| started\b| died\b| passed\b| turned\b))",
     re.IGNORECASE,
 )
@@ -118,8 +131,10 @@ _STATE = re.compile(
 """A note of what its speaker is or does: "allergic to nuts", "learning the cello"."""
 
 _HABIT = re.compile(
-    r"^(?=(?:(?:still|now|also|only|always|usually|mostly|don't|do not|can't|cannot|haven't) )*"
-    r"(?:have|love|hate|prefer|speak|live|work|drive|own|teach|study|drink|eat|commute|belong|"
+    r"^(?=(?:(?:still|now|also|only|always|usually|mostly|literally|totally|absolutely|really|"
+    r"genuinely|honestly|secretly|kinda|lowkey|just|don't|do not|can't|cannot|haven't) )*"
+    r"(?:have|love|hate|adore|dislike|detest|support|prefer|speak|live|work|drive|own|"
+    r"teach|study|drink|eat|commute|belong|"
     r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
     re.IGNORECASE,
 )
@@ -131,7 +146,8 @@ _RUN_ON = re.compile(
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
 _AS_OF = re.compile(
-    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:week|month|year)|[A-Z]?[a-z]+day)"
+    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:morning|night|week|month|"
+    r"year)|[A-Z]?[a-z]+day)"
     r"(?=[.,!;]|$)"
 )
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
@@ -144,9 +160,14 @@ _DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"
 _NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
     r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|"
-    r"an|the)\b)(?! \d)(?!.*, (?:I|we)\b))",
+    r"an|the)\b)(?! (?:at|in|with|on) \d+(?:[:.]\d+)?(?: |$))(?!.*, (?:I|we)\b))",
     re.IGNORECASE,
 )
+
+_SUBJECTS = word_set(
+    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There"
+)
+"""First words of most sentences that leave out no subject."""
 
 _NO_NAME = word_set(
     "bus train tram car bike bicycle foot boat plane taxi mail post email phone work home bed "
@@ -211,16 +232,22 @@ def plain(sentence: str) -> str:
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
     text = _AS_OF.sub(" now", _OPENER.sub("", text))
-    text = _TO_THE_HEARER.sub("", text)
+    text = paraphrased(_TO_THE_HEARER.sub("", text))
     text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    if text.partition(" ")[0] not in _SUBJECTS:
+        text = _with_subject(text)
+    text = _RUN_ON.sub(r"\g<end>, ", text)
+    return _names(text) if casual else text
+
+
+def _with_subject(text: str) -> str:
+    """A sentence with the subject that its writer left out."""
     text = _DROPPED_BE.sub(
         "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
     )
     text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
     text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
-    text = _NO_MORE.sub(r"I quit \g<what>", text)
-    text = _RUN_ON.sub(r"\g<end>, ", text)
-    return _names(text) if casual else text
+    return _NO_MORE.sub(r"I quit \g<what>", text)
 
 
 def is_casual(sentence: str) -> bool:

@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.journal import blocks, damage, storage, vector_blocks, work
-from treering.journal.blocks import Postings, Rows
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import (
@@ -20,13 +18,12 @@ from treering.journal.space import (
     SpaceWriter,
     all_models,
 )
-from treering.records import KINDS, Entry
-from treering.search.lexical import PostingRun
+from treering.records import Entry
 from treering.search.names import Names
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
-from treering.views.fragments.segment import EmbeddedRows, Segment
+from treering.views.fragments.segment import EmbeddedRows, Segment, segment_of
 
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
@@ -137,71 +134,9 @@ def segments(reader: Reader, space: int, after: int, names: Names) -> Iterator[S
         with damage.decoding("the search index"), np.errstate(invalid="raise"):
             if not first and np.count_nonzero(rows["fragment"]) != block.living:
                 raise ValueError("fragments are missing")
-            segment = _segment(reader, first, rows, postings, block.is_sorted, names)
+            segment = segment_of(reader, first, rows, postings, block.is_sorted, names)
         if len(segment):
             yield segment
-
-
-def _segment(
-    reader: Reader, first: int, rows: Rows, postings: Postings, is_sorted: bool, names: Names
-) -> Segment:
-    """The fragments of rows that begin at the slot ``first``; erased ones are left out."""
-    living = rows["fragment"] > 0
-    number = np.cumsum(living, dtype=np.int32) - np.int32(1)
-    slots = postings["slot"].astype(np.int64) - first
-    if not living[slots].all():
-        raise ValueError("terms of no fragment")
-    rows = rows if living.all() else rows[living]
-    return Segment(
-        fragment=_ascending(rows["fragment"]),
-        entry=rows["entry"],
-        start=rows["start"],
-        source=_narrow(rows["source"]),
-        position=_narrow(rows["position"]),
-        at=np.where(rows["at"] == blocks.NEVER, np.nan, rows["at"] / 1e6),
-        speaker=_speakers(reader, rows, names),
-        session=names.sessions_of(rows["source"], rows["session"]),
-        kind=_kinds(rows["kind"]),
-        lengths=rows["length"],
-        postings=_run(postings, number[slots], is_sorted),
-    )
-
-
-def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> PostingRun:
-    terms, counts = postings["term"].copy(), postings["count"].copy()
-    return (PostingRun.in_order if is_sorted else PostingRun.of)(terms, rows, counts)
-
-
-def _ascending(fragments: Codes) -> Codes:
-    if (np.diff(fragments) <= 0).any():
-        raise ValueError("fragments in no order")
-    return fragments
-
-
-def _narrow(values: Codes) -> NDArray[np.int32]:
-    if len(values) and not (values.min() >= 0 and values.max() < 1 << 31):
-        raise ValueError("too large a number")
-    return values.astype(np.int32)
-
-
-def _kinds(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    if len(codes) and not (codes.min() >= 0 and codes.max() < len(KINDS)):
-        raise ValueError("no kind")
-    return codes
-
-
-def _speakers(reader: Reader, rows: Rows, names: Names) -> NDArray[np.int32]:
-    """Codes of the speakers. The name of a new one is read from an entry of theirs."""
-    distinct, firsts, inverse = np.unique(rows["speaker"], return_index=True, return_inverse=True)
-    for at in np.argsort(firsts).tolist():
-        if names.lacks_speaker(int(distinct[at])):
-            row = reader.row(
-                "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body WHERE e.seq = ?",
-                (int(rows["entry"][firsts[at]]),),
-            )
-            names.add_speaker(int(distinct[at]), damage.checked(str, row[0] if row else None))
-    codes = np.array([names.speaker(int(code)) for code in distinct], dtype=np.int32)
-    return codes[inverse]
 
 
 def vectors_since(

@@ -14,7 +14,7 @@ from treering.journal import ledger, work
 from treering.journal.contract import Reader
 from treering.llm.tokens import estimate_tokens
 from treering.records import Progress, Spent
-from treering.views.support import SupportCheck, claims_of
+from treering.views.support import SupportCheck, claims_of, says_nothing
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, MEDIAN_TOKENS, Aggregate, Aggregator
 from treering.views.tree.extract import central_sentences
@@ -107,7 +107,7 @@ class SummarySettler:
             raise failures[0]
 
     def _aggregate(self, job: _Job) -> Aggregate:
-        """A summary of which every sentence is supported by the texts that it is made of.
+        """A summary of which every sentence says what the texts that it is made of support.
 
         Of what a model writes the other sentences are dropped; if none is left, the most central
         sentences of the texts stand for them.
@@ -117,7 +117,10 @@ class SummarySettler:
             return made
         texts = [*([job.current] if job.current else []), *job.news]
         claims = claims_of(made.text)
-        verdicts = self._check.verdicts(claims, texts)
+        verdicts = [
+            is_so and not says_nothing(claim, texts)
+            for claim, is_so in zip(claims, self._check.verdicts(claims, texts), strict=True)
+        ]
         if all(verdicts):
             return made
         supported = [claim for claim, is_so in zip(claims, verdicts, strict=True) if is_so]

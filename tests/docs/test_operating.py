@@ -1,0 +1,95 @@
+"""What stands in the pages for who runs a server, or looks for how to do one thing."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+from datetime import datetime
+from typing import get_type_hints
+
+import pytest
+import typer
+
+from tests.docs.pages import DOCS, ROOT, blocks
+from treering import Memory, errors
+from treering.cli.main import app
+from treering.ingest.where import Where
+
+SERVE = DOCS / "how-to" / "serve.md"
+REFERENCE = (DOCS / "reference" / "python.md").read_text("utf-8")
+SETTINGS = (DOCS / "reference" / "settings.md").read_text("utf-8")
+
+
+@pytest.fixture
+def unit() -> configparser.ConfigParser:
+    """The unit for systemd that the page shows."""
+    [text] = [block.text for block in blocks(SERVE) if block.language == "ini"]
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read_string(text)
+    return parser
+
+
+def test_the_service_starts_a_command_that_there_is(unit: configparser.ConfigParser) -> None:
+    program, name, *arguments = shlex.split(unit["Service"]["ExecStart"])
+    assert program.endswith("/bin/treering")
+    shell = typer.main.get_group(app)
+    command = shell.get_command(typer.Context(shell), name)
+    assert command is not None
+    given = command.make_context(name, arguments).params
+    folder = unit["Service"]["StateDirectory"]
+    assert f"/var/lib/{folder}/life.db" in map(str, given.values())
+
+
+def test_the_file_of_settings_holds_variables_that_are_read() -> None:
+    section = SERVE.read_text("utf-8").partition("## Kept running")[2].partition("\n## ")[0]
+    variables = re.findall("TREERING_[A-Z_]+", section)
+    assert variables
+    assert [name for name in variables if f"`{name}`" not in SETTINGS] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("SECURITY.md", "It is not encrypted"),
+        ("docs/how-to/serve.md", "the file is not encrypted"),
+        ("docs/how-to/serve.md", "tests run on Linux. On macOS and Windows"),
+        ("docs/how-to/serve.md", "A key does not expire"),
+        ("docs/how-to/backup.md", "life.db-wal"),
+        ("docs/how-to/backup.md", "## Upgrade"),
+        ("docs/how-to/backup.md", "an older treering refuses a file that a newer one has opened"),
+        ("docs/how-to/update.md", "# Change what is remembered"),
+        ("docs/how-to/known.md", "# List what is known of somebody"),
+        ("docs/how-to/users.md", "# A space for each user"),
+        ("docs/how-to/delete.md", "## A user who leaves"),
+        ("docs/how-to/keeping.md", "pending: 1 scrub"),
+    ],
+)
+def test_what_people_looked_for_and_did_not_find_stands_in_the_pages(page: str, says: str) -> None:
+    assert re.search(says, (ROOT / page).read_text("utf-8"))
+
+
+def test_a_newcomer_finds_every_method_filter_and_error_in_the_reference() -> None:
+    methods = [name for name in vars(Memory) if not name.startswith("_")]
+    assert "import_" in methods
+    missing = [name for name in methods if f"memory.{name}" not in REFERENCE]
+    filters = REFERENCE.partition("\n## Filters\n")[2].partition("\n## ")[0]
+    missing += [name for name in get_type_hints(Where) if f"\n{name}: " not in filters]
+    tree = REFERENCE.partition("\n## Errors\n")[2]
+    missing += [
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.TreeringError) and name not in tree
+    ]
+    assert missing == []
+    assert "settle(progress: Progress" in REFERENCE
+    assert "`progress` is a function" in REFERENCE
+
+
+@pytest.mark.parametrize("given", ["2026", "2026-05", "2026-05-03T12:00:00Z", 1_780_000_000])
+def test_a_time_may_be_what_the_reference_says(memory: Memory, given: str | int) -> None:
+    memory.add("The boiler was mended.", at=given)
+    [entry] = memory.entries()
+    assert isinstance(entry.at, datetime)
+    assert entry.at.year == 2026

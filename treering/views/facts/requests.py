@@ -1,0 +1,140 @@
+"""Leaves out of a message what its writer hands over to be worked on, and does not state. No I/O.
+
+That is a text to translate, proofread or answer ("Translate into French: I live in Cardiff"), and
+what stands in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.views.facts.verbs import word_set
+
+_ASKED = (
+    r"(?:^|(?<=[.!?\n,;:—–-] )|(?<=\n)|(?<=\bplease )|(?<=\bpls )|(?<=\bplz )|(?<=\byou )|"
+    r"(?<=\bme )|(?<=\bto )|(?<=\band )|(?<=\bjust )|(?<=\bthen )|(?<=\bnow )|(?<=\bi )|(?<=\bso )|"
+    r"(?<=\bbtw )|(?<=\bthanks ))"
+)
+"""Where the verb of a request stands: first, or after "please", "can you", "help me", "want to"."""
+
+_TREATED = (
+    r"(?:translat(?:e|ing|ion)|proof-?read(?:ing)?|spell-?check|re-?writ(?:e|ing)|re-?word|"
+    r"re-?phras(?:e|ing)|paraphras(?:e|ing)|summari[sz](?:e|ing)|tl;?dr|shorten|condense|polish|"
+    r"transcribe|simplify|conjugate|punctuate|transliterate|anonymi[sz]e|analy[sz]e|parse|classify|"
+    r"pronounce)\b"
+)
+"""Verbs of working on a text, and on nothing else."""
+
+_WORKED_ON = (
+    r"(?:correct|edit|improve|fix|check|format|turn|convert|make|put(?! this in)|render|change|"
+    r"review|explain|complete|continue|finish|expand|extend|read|grade|mark|rate|extract|answer|"
+    r"reply to|respond to|type|look (?:at|over)|go over|tidy(?: up)?|clean up|tighten|say|"
+    r"critique|feedback on|describe|help me with|label|tag|count|repeat|copy|quote|generate|"
+    r"create|adapt|reformat|beautify|formali[sz]e)\b"
+)
+"""Verbs of working on a text, and on much else."""
+
+_WRITTEN = r"(?:write|draft|compose)\b(?! (?:\w+ )?down)"
+_TEXT = (
+    r"(?:texts?|sentences?|paragraphs?|letters?|e-?mails?|messages?|drafts?|essays?|bios?|posts?|"
+    r"headlines?|captions?|reviews?|poems?|stor(?:y|ies)|lyrics|quotes?|examples?|lines?|"
+    r"passages?|articles?|cv|resume|summary|translations?|dialogues?|scripts?|speech(?:es)?|"
+    r"transcripts?|repl(?:y|ies)|answers?|comments?|tweets?|phrases?|words|wording|statements?|"
+    r"intros?|introductions?|profiles?|abstracts?|blurbs?|copy|grammar|spelling|typos?|"
+    r"punctuation|tone|english|french|german|spanish|italian|dutch|portuguese|polish|tense|"
+    r"invitations?|complaints?|toasts?|adverts?|ads?|listings?|code|snippet)\b"
+)
+_POINTED = r"(?:this|these|the following|the below|below|what follows)\b"
+_UP_TO = r"[^.!?:\n\"“]{0,120}?"
+_BEGINS = r"(?:[:\"“]|[.?!]?\s*\n| [-–—] | ['‘](?=\w))"
+"""Where the text begins that is handed over."""
+
+_HANDED = re.compile(
+    rf"{_ASKED}(?:{_TREATED}|{_WRITTEN}){_UP_TO}{_BEGINS}"
+    rf"|{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}"
+    rf"|\b(?:this|that|these|following|here(?:'s|’s| is| are| comes)){_UP_TO}{_TEXT}{_UP_TO}"
+    r"(?::|\n)(?!\s*\S+@)"
+    rf"|\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})(?:'s|’s)? "
+    r"(?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|replied|sent)"
+    r"(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
+    rf"|\b(?:for )?(?:example|instance|e\.g\.|sample|original|source text|text|input|prompt|quote|"
+    r"translation)[:\n]"
+    rf"|{_ASKED}{_TREATED}{_UP_TO}\b{_POINTED}{_UP_TO}[.!?]"
+    rf"|\b(?:is|are|does|do|how(?:'s|’s| is| does)|what(?:'s|’s| is) wrong with) "
+    rf"(?:this|these|the following)\b{_UP_TO}\b(?:ok(?:ay)?|correct|right|fine|sound|reads?|clear|"
+    rf"polite|formal|rude|make sense|{_TEXT}){_UP_TO}[?:\n]"
+    r"|\b(?:how (?:do|would|can|should) (?:you|i|we|one) (?:say|write|put|spell|translate|phrase)|"
+    rf"what(?:'s|’s| is| would be) (?:an?|the) \w+ way (?:to say|of saying)|what does)\b{_UP_TO}"
+    r"(?::|[\"“]| ['‘])"
+    rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
+    r"|^(?:>|```)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A request up to where the text begins that is no statement of the one who makes it."""
+
+_OF_BEFORE = re.compile(
+    rf"(?:{_ASKED}{_TREATED} (?:this|that|it|the above|these|all (?:this|that))\b"
+    r"|\bhow (?:do|would|can|should) (?:you|i|we|one) (?:say|write|put|spell|phrase) (?:this|that|"
+    rf"it|the above)\b|{_ASKED}{_WORKED_ON} (?:the above|that (?:text|sentence|paragraph)))"
+    r"[^:\n]*$",
+    re.IGNORECASE,
+)
+"""A request at the end of a message that is about all that stands before it."""
+
+_QUOTED = re.compile(
+    r"(?<![\w“\"])\"(?=\S)[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|```.*?```"
+    r"|(?<![\w'’])['‘](?!(?:cause|cos|til|bout|em|twas|n|\d)\b)(?=\w)[^\n'’‘]+"
+    r"(?:(?<=\w)['’](?=\w)[^\n'’‘]*)*['’](?!\w)",
+    re.DOTALL,
+)
+_WORD = re.compile(r"[a-z-]+")
+_ASKING: Final = word_set(
+    "translate translating translation proofread proof-read proofreading proof-reading spellcheck "
+    "spell-check rewrite re-write rewriting re-writing reword re-word rephrase re-phrase "
+    "rephrasing paraphrase paraphrasing summarise summarize summarising summarizing tldr shorten "
+    "condense polish transcribe simplify conjugate punctuate transliterate anonymise anonymize "
+    "analyse analyze parse classify pronounce correct edit improve fix reformat formalise formalize"
+)
+"""Words of requests that need no sign of where the text begins."""
+
+_WORDED: Final = _ASKING | word_set(
+    "write draft compose check format turn convert make put render change review explain complete "
+    "continue finish expand extend read grade mark rate extract answer reply respond type look go "
+    "tidy clean tighten say critique feedback describe help label tag count repeat copy quote "
+    "generate create adapt beautify following wrote writes says said reads goes begins starts "
+    "texted emailed replied sent example instance sample original source text input prompt saying "
+    "mean sound here these this that"
+)
+"""Words of which each request has one."""
+
+_SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
+"""One of these stands before most texts that are handed over; most messages have none."""
+
+_POINTING: Final = ("s this ", "s these ", "re these ", "ow do ", "ow would ", "the above")
+"""What points at a text that is handed over without a sign."""
+
+
+def own_words(text: str) -> str:
+    """A message without what it hands over, its characters at the places where they were.
+
+    What stands in quotes becomes blanks between the quotation marks; what follows a request to
+    work on it is cut off.
+    """
+    # Most messages have no sign and no word of a request: those are done with here.
+    has_sign = any(sign in text for sign in _SIGNS) or text[:1] in (">", "'")
+    words = frozenset(_WORD.findall(text.lower()))
+    is_worded = has_sign or any(part in text for part in _POINTING)
+    is_asked = not words.isdisjoint(_WORDED if is_worded else _ASKING)
+    if not has_sign and not is_asked:
+        return text
+    if is_asked and _OF_BEFORE.search(text):
+        return ""
+    request = _HANDED.search(text)
+    if request is not None:
+        text = text[: request.start()]
+    return _QUOTED.sub(_blank, text) if has_sign else text
+
+
+def _blank(quoted: re.Match[str]) -> str:
+    return f'"{" " * (len(quoted[0]) - 2)}"'
