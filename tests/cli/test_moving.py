@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,22 @@ def test_a_key_opens_one_space_and_that_is_copied(
         assert refused.exit_code == 1
         assert "does not open" in refused.stderr
     assert treering("spaces", "-m", "copy.db").stdout == "ana\n"
+
+
+def test_what_is_damaged_is_named_after_all_else_was_copied(
+    treering: Treering, spaces: None
+) -> None:
+    [damaged] = records(treering("list", "--json"))
+    treering("add", "The harbour is old.", "--source", "house")
+    with closing(sqlite3.connect("life.db")) as connection:
+        row = "(SELECT body FROM entry WHERE id = ?)"
+        connection.execute(f"UPDATE body SET text = 'altered' WHERE id = {row}", (damaged["id"],))
+        connection.commit()
+    for _ in range(2):
+        copied = treering("copy", "life.db", "copy.db", "--space", "default")
+        assert copied.exit_code == 3
+        assert damaged["id"] in copied.stderr
+        assert record(treering("list", "-m", "copy.db", "--json"))["text"] == "The harbour is old."
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")

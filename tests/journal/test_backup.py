@@ -43,6 +43,18 @@ def test_it_holds_what_was_acknowledged_and_is_its_owners_alone(
     assert copy.check() == memory.check() == []
 
 
+def test_a_file_of_an_older_version_stays_one_and_so_does_its_copy(
+    open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    open_memory().close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version=5")
+    backup(path, tmp_path / "copy.db")
+    for file in (path, tmp_path / "copy.db"):
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+
+
 def test_what_is_there_is_overwritten_only_when_asked(
     open_memory: Open, path: Path, tmp_path: Path
 ) -> None:
