@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Process, Treering, record, records
+from tests.cli.conftest import PLUGINS, ROOT, Process, Treering, record, records
 from tests.postgres_server import new_schema
 from tests.serve.conftest import MakeKey, make_key
 from tests.serve.live import serving
@@ -127,6 +129,33 @@ def test_a_copy_that_is_killed_goes_on_when_it_is_called_again(
     assert before + done["added"] == done["entries"] == 3 * BATCH_ENTRIES
     assert exported(treering, "copy.db", "default") == exported(treering, "life.db", "default")
     assert record(treering("doctor", "-m", "copy.db", "--json"))["ok"]
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), -1))
+from treering.cli.main import app
+app(sys.argv[2:])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
+def test_a_target_without_room_is_told_and_the_copy_goes_on_once_there_is_some(
+    treering: Treering, settings: dict[str, str]
+) -> None:
+    for number in range(4):
+        text = " ".join(f"word{number}x{place}" for place in range(30_000))
+        treering("add", "-", "--source", str(number), stdin=text)
+    command = [sys.executable, "-c", FULL, "2500000", "copy", "life.db", "copy.db"]
+    environment = os.environ | settings | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS)))}
+    full = subprocess.run(
+        command, env=environment, timeout=120, check=False, capture_output=True, text=True
+    )
+    assert full.returncode == 3, full.stderr
+    assert "copy.db" in full.stderr
+    assert "the same command goes on where it was" in full.stderr
+    assert treering("copy", "life.db", "copy.db").exit_code == 0
+    assert exported(treering, "copy.db", "default") == exported(treering, "life.db", "default")
 
 
 def test_a_backup_is_a_memory_of_its_own(treering: Treering, spaces: None, tmp_path: Path) -> None:
