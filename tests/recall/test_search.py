@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from tests.embedders import HashingEmbedder
 from treering import Hit, Memory
 from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
-from treering.records import KINDS, Forgotten
+from treering.llm.settings import NONE
+from treering.records import KINDS, Forgotten, Why
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session, Speaker
@@ -228,3 +230,24 @@ def test_a_query_that_is_slow_to_embed_does_not_keep_the_file_from_being_cleaned
     embedder.tamper = forgetting
     assert not memory.search("Where is the key?")
     assert forgotten[0].scrubbed
+
+
+def test_cosines_of_what_the_bundled_model_cannot_read_count_a_fifth(path: Path) -> None:
+    texts = ["Ana lives in Porto", "Ана живёт в Порту", "The weather is fine", "Погода хорошая"]
+    with Memory.open(path, llm=NONE) as memory:
+        for text in texts:
+            memory.add(text, source=text)
+        read, unread, half = (
+            {hit.text: hit.why for hit in memory.search(query, k=4, relations=())}
+            for query in ("where does Ana live", "где живёт Ана", "Ana Анна")
+        )
+
+    def scale(whys: dict[str, Why]) -> float:
+        """What a difference of cosines is worth, in terms of the standard deviation of all."""
+        cosines = np.array([whys[text].cosine for text in texts], dtype=np.float64)
+        dense = np.array([whys[text].terms["dense"] for text in texts])
+        return float(np.ptp(dense) / np.ptp(cosines) * cosines.std())
+
+    assert scale(read) == pytest.approx(1, rel=1e-3)
+    assert scale(unread) == pytest.approx(0.2, rel=1e-3)
+    assert scale(half) == pytest.approx(0.2 + 0.8 * 3 / 7, rel=1e-3)

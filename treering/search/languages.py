@@ -125,6 +125,15 @@ def pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
+def latin_share(text: str) -> float:
+    """The share of Latin letters among the letters of a text; 1 where it has none."""
+    if text.isascii():
+        return 1.0
+    letters = [letter for letter in text if letter.isalpha()]
+    latin = sum(letter < _LATIN_END for letter in letters)
+    return latin / len(letters) if letters else 1.0
+
+
 def language_of(words: Set[str]) -> str:
     """The language of the Latin words among the different words of a text.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
 from treering.search.confidence import BUNDLED, Standings, confidence
+from treering.search.languages import latin_share
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
 from treering.search.refine import Refinement
 from treering.search.related import RelatedTerm, relate, summed
@@ -146,7 +147,7 @@ def rank(
     """
     counted = [terms(query) for query in queries]
     raw = raw_scores(snapshot, counted, vectors, mode)
-    own = fuse(snapshot, raw, counted)
+    own = fuse(snapshot, raw, counted, _readable(snapshot, queries))
     scores = own.total()
     related = relate(snapshot, relations, plan, scores)
     parts: dict[str, ScoreTerm] = {**own.terms, **related}
@@ -167,6 +168,17 @@ def rank(
             snapshot, raw.cosine, own.terms["dense"], vectors, operators, share, exact
         )
     return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores), share, refinement)
+
+
+def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:
+    """The share of each query that the bundled model can read, which learnt English alone.
+
+    None for another model, which may have learnt anything.
+    """
+    model = snapshot.state.model
+    if model is None or model.name != BUNDLED:
+        return None
+    return np.array([latin_share(query) for query in queries], dtype=np.float32)
 
 
 def _share(snapshot: Snapshot, plan: Plan, related: Mapping[str, RelatedTerm]) -> Floats:
