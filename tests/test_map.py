@@ -14,7 +14,9 @@ DIALECT = re.compile(
     r"| IS [a-z]+\.[a-z]+|PRAGMA|\bSELECT\b.*\browid\b"
 )
 """What only SQLite understands; ``json_each(?)`` every engine does, see the contract."""
-SQLITE_ALONE = {"sqlite.py", "dialect.py", "first_look.py", "scrub.py", "takeover.py"}
+SQLITE_ALONE = {
+    *("sqlite.py", "dialect.py", "first_look.py", "scrub.py", "takeover.py", "backup.py"),
+}
 """The modules of the journal that are SQLite's own."""
 
 

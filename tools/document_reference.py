@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from treering import errors, records
+from treering import SpaceCopy, backup, copy_space, errors, records
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
 from treering.ingest.where import Where
@@ -46,9 +46,13 @@ _OBJECTS: Final[Mapping[str, type]] = {
 
 _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
+    SpaceCopy,
     *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
     *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
 )
+_FUNCTIONS: Final = (copy_space, backup)
+"""What is done with whole memories, beside their methods."""
+
 _LITERAL: Final = re.compile(r"``(.+?)``", re.DOTALL)
 
 
@@ -66,6 +70,11 @@ def python() -> Iterator[str]:
         for method, function in methods:
             yield f"### {called}.{method}\n\n```python\n{_signature(method, function)}\n```"
             yield _markdown(function.__doc__)
+    yield "## Functions\n\n`from treering import copy_space, backup`"
+    for function in _FUNCTIONS:
+        called = function.__name__
+        yield f"### {called}\n\n```python\n{_signature(called, function)}\n```"
+        yield _markdown(function.__doc__)
     yield f"## Filters\n\n{_markdown(Where.__doc__)}"
     conditions = (f"{name}: {kind}" for name, kind in Where.__annotations__.items())
     yield "```python\n" + "\n".join(map(_unwrapped, conditions)) + "\n```"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treering.aio import AsyncMemory
     from treering.chat.answer import Answer
+    from treering.copying import SpaceCopy, copy_space
     from treering.errors import TreeringError
+    from treering.journal.backup import backup
     from treering.memory import Memory
     from treering.records import (
         Context,
@@ -33,9 +35,12 @@ __all__ = [
     "Memory",
     "Passage",
     "Receipt",
+    "SpaceCopy",
     "Stats",
     "TreeringError",
     "Why",
+    "backup",
+    "copy_space",
 ]
 
 __version__ = "0.1.0"
@@ -44,7 +49,10 @@ _HOMES = {
     "Answer": "treering.chat.answer",
     "AsyncMemory": "treering.aio",
     "Memory": "treering.memory",
+    "SpaceCopy": "treering.copying",
     "TreeringError": "treering.errors",
+    "backup": "treering.journal.backup",
+    "copy_space": "treering.copying",
 }
 
 

@@ -24,6 +24,7 @@
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
     │   ├── RequestUnderWay   the same request is being done: trying again later gets its reply
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
+    ├── CopyMismatch          a copy of a space is not what the space is now
     ├── ViewError             a view of another package failed; what it has not read is pending
     └── MissingExtra          an optional dependency is not installed
 
@@ -127,6 +128,10 @@ class RequestUnderWay(ServerError):
 
 class ServerUnavailable(ServerError):
     """The server cannot be reached, is stopping, or has too much to do."""
+
+
+class CopyMismatch(TreeringError):
+    """A copy of a space does not hold what the space holds, which may have changed meanwhile."""
 
 
 class ViewError(TreeringError):

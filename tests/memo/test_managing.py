@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
-from treering import Memory
+from treering import Memory, copy_space
 from treering.errors import InputError, ModelMismatch, UnknownName
 from treering.views.memos import store
 from treering.views.memos.record import Memo
@@ -148,6 +148,17 @@ def test_nothing_else_can_be_added_to_where_changes_are(memory: Memory, sister: 
     [said] = memory.entries(source="treering:memos")
     with pytest.raises(InputError, match="memos"):
         memory.replace(said.id, "other")
+
+
+def test_a_copy_carries_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:
+    memory.memos.edit(sister.id, topic="Porto")
+    memory.memos.pin(sister.id)
+    other = open_memory(Path(memory._database.url).parent / "other.db")
+    done = copy_space(memory, other)
+    [there] = other.memos.list()
+    assert (there.id, there.topic, there.pinned) == (sister.id, "Porto", True)
+    assert copy_space(memory, other).digest == done.digest
+    assert list(other.export()) == list(memory.export())
 
 
 def test_export_and_import_carry_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 import typer
 
 from treering.cli.output import note
-from treering.errors import EmbeddingError, InputError, JournalError, LLMError, TreeringError
+from treering.errors import (
+    CopyMismatch,
+    EmbeddingError,
+    InputError,
+    JournalError,
+    LLMError,
+    TreeringError,
+)
 
 OTHER = 1
 INPUT = 2  # also what typer exits with when an option cannot be read
@@ -28,6 +35,7 @@ _CODES: tuple[tuple[type[TreeringError], int], ...] = (
     (JournalError, JOURNAL),
     (EmbeddingError, EMBEDDING),
     (LLMError, LLM),
+    (CopyMismatch, FOUND),  # all went well, and comparing found a difference
 )
 
 

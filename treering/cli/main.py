@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import treering
-from treering.cli import agents, configure, doctor, facts, recall, taking_in, upkeep
+from treering.cli import agents, configure, doctor, facts, moving, recall, taking_in, upkeep
 from treering.cli.options import Globals, environment, spelled_out
 from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
@@ -16,14 +16,15 @@ from treering.cli.subapps import Root
 _EPILOG = (
     "Exit codes: 0 done, also when a search finds nothing; 1 another failure; "
     "2 input that cannot be accepted; 3 the memory's file; 4 the embedding model; "
-    "5 the language model; 6 a check found something (code check, doctor, bench perf --against); "
-    "130 interrupted; 141 the reader of the output has left."
+    "5 the language model; 6 a check found something (code check, copy, doctor, bench perf "
+    "--against); 130 interrupted; 141 the reader of the output has left."
 )
 
 
 class _Treering(Root):
     apps = tuple(
-        module.commands for module in (taking_in, recall, facts, upkeep, configure, doctor, agents)
+        module.commands
+        for module in (taking_in, recall, facts, upkeep, moving, configure, doctor, agents)
     )
 
 

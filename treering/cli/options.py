@@ -392,15 +392,22 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
         for parameter in signature(function).parameters.values()
         if parameter.name not in groups and parameter.name != "ctx"
     ]
-    shared = [parameter for name in groups for parameter in _parameters(_GROUPS[hints[name]])]
+    own_names = {parameter.name for parameter in own}
+    shared = [
+        parameter
+        for name in groups
+        for parameter in _parameters(_GROUPS[hints[name]])
+        if parameter.name not in own_names  # else the command has a form of its own for it
+    ]
 
     def call(ctx: typer.Context, **given: Any) -> None:
+        own_values = {name: given.pop(name) for name in own_names}
         taken = {name: _take(_GROUPS[hints[name]], given) for name in groups}
         if "run" in taken:
             taken["run"] = run_of(taken["run"].over(ctx.find_object(Globals) or Globals()))
         if "ctx" in hints:
             taken["ctx"] = ctx
-        function(**taken, **given)
+        function(**taken, **own_values)
 
     context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [context, *own, *shared]
@@ -435,7 +442,8 @@ def _parameters(group: type[Any]) -> list[Parameter]:
 
 def _take(group: type[Any], given: dict[str, Any]) -> Any:
     """The group made of its options, which are taken out of ``given``."""
-    return group(**{option.name: given.pop(option.name) for option in fields(group)})
+    names = (option.name for option in fields(group))
+    return group(**{name: given.pop(name) for name in names if name in given})
 
 
 def run_of(options: Globals) -> Run:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
+from treering.journal.damage import MIN_KEYS
 from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.records import KINDS, Entry
@@ -54,6 +55,11 @@ def superseded_line(older: str, newer: str) -> str:
 def line(entry: Entry) -> str:
     """An entry as a line of JSON; empty fields are left out."""
     return json.dumps(_filled(entry), ensure_ascii=False)
+
+
+def repeated(text: str, repeat: int) -> str:
+    """The line of an entry that is sent without those before it, ``repeat`` of which are equal."""
+    return json.dumps(json.loads(text) | {"repeat": repeat}, ensure_ascii=False)
 
 
 def _filled(entry: Entry) -> dict[str, Any]:
@@ -178,6 +184,7 @@ def _draft(fields: dict[str, Any]) -> Draft:
         role=checked_name(fields.get("role"), "role"),
         session=checked_name(fields.get("session"), "session"),
         metadata=metadata_json(_checked(dict, fields.get("metadata", {}), "metadata")),
+        key=_key(fields),
         id=_named(fields, "id"),
         # What another program said has no place here yet: it goes to the end, added now.
         position=position if "position" in fields else None,
@@ -185,6 +192,17 @@ def _draft(fields: dict[str, Any]) -> Draft:
         expires=parse_time(fields["expires"], "expires") if fields.get("expires") else None,
         pinned=_checked(bool, fields.get("pinned", False), "pinned"),
     )
+
+
+def _key(fields: dict[str, Any]) -> str:
+    """What tells an entry apart from equal ones before it, if its line says how many those are."""
+    if "repeat" not in fields:
+        return ""
+    repeat: int = _checked(int, fields["repeat"], "repeat")
+    if repeat < 1:
+        raise InputError(f"repeat is {repeat}; it must be at least 1, or be left out")
+    # A higher number might not be recognised when the entry is read; its id always is.
+    return str(repeat) if repeat < MIN_KEYS else _named(fields, "id")
 
 
 def _text(value: object) -> str:

@@ -283,6 +283,8 @@ def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
         elif keeps:
             # A message with an id of its own is told apart from its like by that.
             yield source, replace(item, key=item.id or "")
+        elif item.key:
+            yield source, item
         else:
             yield source, numbering.number(item, source)
 

@@ -24,7 +24,7 @@ ANEW: Final = "`treering export` and `treering import` into a new file make it a
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _NO_KEY: Final = ', ""]'
-_MIN_KEYS: Final = 1 << 12  # imports may have counted lines that were there already
+MIN_KEYS: Final = 1 << 12  # imports may have counted lines that were there already
 _UNREADABLE: Final = (
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError),
     *(RecursionError, FloatingPointError, zlib.error),
@@ -61,7 +61,7 @@ def is_content(stored: bytes, content: Content, identity: str, seq: int) -> bool
     begun = hashlib.sha256(_head(content).encode())
     if stored == _ended(begun, "") or stored == _ended(begun, identity):
         return True
-    return _repetitions.has_number(begun, stored, max(seq, _MIN_KEYS))
+    return _repetitions.has_number(begun, stored, max(seq, MIN_KEYS))
 
 
 class Repetitions:

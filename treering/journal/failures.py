@@ -39,6 +39,11 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether what was read is no database, or a damaged one."""
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
 def _code(error: sqlite3.Error) -> int:
     # The primary result code is the low byte of the extended one.
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
@@ -56,7 +61,7 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
             f"{path}: no space left to write; nothing of this change was stored. "
             "Free some disk space and repeat it"
         )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if is_damaged(error):
         return JournalCorrupt(
             f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
             "`treering doctor` tells what is damaged"

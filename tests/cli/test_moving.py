@@ -1,0 +1,173 @@
+"""The commands that bring a memory elsewhere: copy and backup."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import PLUGINS, ROOT, Process, Treering, record, records
+from tests.postgres_server import new_schema
+from tests.serve.conftest import MakeKey, make_key
+from tests.serve.live import serving
+from treering.copying import BATCH_ENTRIES
+
+__all__ = ["make_key"]
+
+
+@pytest.fixture
+def spaces(treering: Treering) -> None:
+    treering("add", "The boiler is 13 years old.", "--source", "house")
+    treering("add", "My locker code is 4471.", "--space", "ana")
+    treering("add", "I sold my car.", "--space", "ben")
+
+
+def exported(treering: Treering, place: str | Path, space: str) -> str:
+    return treering("export", "-m", place, "--space", space).stdout
+
+
+def test_a_memory_goes_from_a_file_to_postgresql_and_to_a_server_and_back(
+    treering: Treering, spaces: None, tmp_path: Path
+) -> None:
+    database = new_schema()
+    done = records(treering("copy", "life.db", database, "--json"))
+    assert [(row["space"], row["added"]) for row in done] == [
+        ("ana", 1),
+        ("ben", 1),
+        ("default", 1),
+    ]
+    with serving(url=tmp_path / "served.db") as url:
+        assert treering("copy", database, url).exit_code == 0
+        assert treering("copy", url, "back.db").exit_code == 0
+    for space in ("ana", "ben", "default"):
+        assert exported(treering, "life.db", space) == exported(treering, "back.db", space) != ""
+
+
+def test_spaces_are_copied_alone_where_they_are_named(treering: Treering, spaces: None) -> None:
+    copied = treering("copy", "life.db", "some.db", "--space", "ana", "--space", "default")
+    assert copied.exit_code == 0
+    assert "copied space 'ana': 1 entry, 1 of them now" in copied.stdout
+    assert treering("spaces", "-m", "some.db").stdout == "ana\ndefault\n"
+    assert treering("--space", "ben", "copy", "life.db", "ben.db").exit_code == 0
+    assert treering("spaces", "-m", "ben.db").stdout == "ben\n"
+
+
+def test_what_cannot_be_copied_makes_nothing(treering: Treering, spaces: None) -> None:
+    for arguments, why in (
+        (("nowhere.db", "some.db"), "there is no memory at nowhere.db"),
+        (("life.db", "some.db", "--space", "anna"), "no space 'anna'"),
+        (("life.db", "./life.db"), "is the memory itself"),
+        (("life.db", "some.db", "--space", ""), "space"),
+    ):
+        refused = treering("copy", *arguments)
+        assert refused.exit_code == 2
+        assert why in " ".join(refused.stderr.split())
+        assert not Path("some.db").exists()
+    treering("add", "Ben likes trains.", "-m", "other.db")
+    refused = treering("copy", "life.db", "other.db", "--space", "default")
+    assert refused.exit_code == 2
+    assert "holds 1 entries" in refused.stderr
+
+
+def test_a_key_opens_one_space_and_that_is_copied(
+    treering: Treering,
+    spaces: None,
+    make_key: MakeKey,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TREERING_API_KEY", make_key("ana"))
+    with serving(url=path) as url:
+        done = records(treering("copy", url, "copy.db", "--json"))
+        assert [(row["space"], row["added"]) for row in done] == [("ana", 1)]
+        refused = treering("copy", "life.db", url, "--space", "ben")
+        assert refused.exit_code == 1
+        assert "does not open" in refused.stderr
+    assert treering("spaces", "-m", "copy.db").stdout == "ana\n"
+
+
+def test_what_is_damaged_is_named_after_all_else_was_copied(
+    treering: Treering, spaces: None
+) -> None:
+    [damaged] = records(treering("list", "--json"))
+    treering("add", "The harbour is old.", "--source", "house")
+    with closing(sqlite3.connect("life.db")) as connection:
+        row = "(SELECT body FROM entry WHERE id = ?)"
+        connection.execute(f"UPDATE body SET text = 'altered' WHERE id = {row}", (damaged["id"],))
+        connection.commit()
+    for _ in range(2):
+        copied = treering("copy", "life.db", "copy.db", "--space", "default")
+        assert copied.exit_code == 3
+        assert damaged["id"] in copied.stderr
+        assert record(treering("list", "-m", "copy.db", "--json"))["text"] == "The harbour is old."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_copy_that_is_killed_goes_on_when_it_is_called_again(
+    treering: Treering, process: Process, tmp_path: Path
+) -> None:
+    lines = "".join(
+        f'{{"role": "user", "content": "ok {number % 7}"}}\n' for number in range(3 * BATCH_ENTRIES)
+    )
+    assert treering("add", "-", "--source", "talk", stdin=lines).exit_code == 0
+    copying = process("copy", "life.db", "copy.db")
+    watched = Path("copy.db")
+    while copying.poll() is None:
+        if watched.exists():
+            listed = treering("stats", "-m", "copy.db", "--json")
+            if listed.exit_code == 0 and record(listed)["entries"]:
+                copying.kill()
+                break
+    copying.communicate(timeout=60)
+    before = record(treering("stats", "-m", "copy.db", "--json"))["entries"]
+    done = record(treering("copy", "life.db", "copy.db", "--json"))
+    assert before + done["added"] == done["entries"] == 3 * BATCH_ENTRIES
+    assert exported(treering, "copy.db", "default") == exported(treering, "life.db", "default")
+    assert record(treering("doctor", "-m", "copy.db", "--json"))["ok"]
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), -1))
+from treering.cli.main import app
+app(sys.argv[2:])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of processes")
+def test_a_target_without_room_is_told_and_the_copy_goes_on_once_there_is_some(
+    treering: Treering, settings: dict[str, str]
+) -> None:
+    for number in range(4):
+        text = " ".join(f"word{number}x{place}" for place in range(30_000))
+        treering("add", "-", "--source", str(number), stdin=text)
+    command = [sys.executable, "-c", FULL, "2500000", "copy", "life.db", "copy.db"]
+    environment = os.environ | settings | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS)))}
+    full = subprocess.run(
+        command, env=environment, timeout=120, check=False, capture_output=True, text=True
+    )
+    assert full.returncode == 3, full.stderr
+    assert "copy.db" in full.stderr
+    assert "the same command goes on where it was" in full.stderr
+    assert treering("copy", "life.db", "copy.db").exit_code == 0
+    assert exported(treering, "copy.db", "default") == exported(treering, "life.db", "default")
+
+
+def test_a_backup_is_a_memory_of_its_own(treering: Treering, spaces: None, tmp_path: Path) -> None:
+    done = record(treering("backup", "life.db", "copy.db", "--json"))
+    assert done == {"file": "copy.db", "bytes": Path("copy.db").stat().st_size}
+    assert exported(treering, "copy.db", "ana") == exported(treering, "life.db", "ana")
+    refused = treering("backup", "life.db", "copy.db")
+    assert refused.exit_code == 2
+    assert "is there already" in refused.stderr
+    assert treering("backup", "life.db", "copy.db", "--force").exit_code == 0
+    for place in ("http://127.0.0.1:1", f"postgresql://ana:swordfish@/life?host={tmp_path}"):
+        refused = treering("backup", place, "other.db")
+        assert refused.exit_code == 2
+        assert "treering copy" in refused.stderr
+        assert "swordfish" not in refused.stderr

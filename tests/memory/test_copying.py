@@ -1,0 +1,189 @@
+"""Copying a space: there and back is the identity, and whatever stands in its way is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from tests.conftest import Open
+from tests.memory.test_exchange import additions
+from tests.serve.live import serving
+from treering import Memory, copy_space
+from treering.copying import BATCH_ENTRIES
+from treering.errors import CopyMismatch, InputError, JournalFull
+
+pytestmark = pytest.mark.both_engines
+
+NUMBERS = count()
+
+
+def opened(open_memory: Open, tmp: Path) -> Memory:
+    """A memory that holds nothing yet."""
+    return open_memory(tmp / f"{next(NUMBERS)}.db")
+
+
+def talk(memory: Memory, lines: int, said: str = "ok") -> None:
+    """Say the same again and again, which is told apart by number alone."""
+    memory.add([{"role": "user", "content": said} for _ in range(lines)], source="talk")
+
+
+@pytest.fixture
+def source(open_memory: Open) -> Memory:
+    memory = open_memory(Path("source.db").absolute())
+    memory.configure(fragment="50 words", k=3)
+    memory.add("The boiler is 13 years old.", source="house", pin=True, at=datetime(2026, 3, 1))
+    memory.add("The boiler is new.", source="house", metadata={"price": [1.5, None]})
+    old, new = (entry.id for entry in memory.entries())
+    memory.supersede(old, new)
+    talk(memory, 2)
+    return memory
+
+
+@pytest.fixture
+def long(source: Memory) -> Memory:
+    """The same with more than is copied at once."""
+    talk(source, BATCH_ENTRIES + 20)
+    return source
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path_factory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("copying"))
+
+
+def test_a_copy_is_what_was_copied_and_so_is_the_copy_of_the_copy(
+    open_memory: Open, long: Memory
+) -> None:
+    there, back = opened(open_memory, Path.cwd()), opened(open_memory, Path.cwd())
+    done = copy_space(long, there)
+    assert (done.entries, done.added, done.pending) == (BATCH_ENTRIES + 22, BATCH_ENTRIES + 22, 0)
+    assert copy_space(there, back).digest == done.digest
+    assert list(long.export()) == list(there.export()) == list(back.export())
+    assert len(there.search("boiler", k=5)) == len(long.search("boiler", k=5))
+    assert back.check() == []
+
+
+def test_a_copy_takes_what_is_added_again_for_what_it_has(open_memory: Open, long: Memory) -> None:
+    there = opened(open_memory, Path.cwd())
+    copy_space(long, there)
+    said = [{"role": "user", "content": "ok"}] * (BATCH_ENTRIES + 20)
+    assert there.add(said, source="talk").unchanged == BATCH_ENTRIES + 20
+
+
+@settings(max_examples=25)
+@given(parts=additions)
+def test_any_memory_is_equal_to_its_copy(
+    open_memory: Open, tmp_path: Path, parts: list[Any]
+) -> None:
+    source, there = opened(open_memory, tmp_path), opened(open_memory, tmp_path)
+    for name, messages in parts:
+        source.add(messages, source=name)
+    copy_space(source, there)
+    assert list(source.export()) == list(there.export())
+    assert there.check() == []
+
+
+class Failing:
+    """A memory that takes in some batches, and then no more: its disk is full."""
+
+    def __init__(self, memory: Memory, batches: int) -> None:
+        self._memory, self._left = memory, batches
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def import_(self, lines: Iterable[str]) -> Any:
+        if not self._left:
+            raise JournalFull("no space left to write")
+        self._left -= 1
+        return self._memory.import_(lines)
+
+
+def test_a_copy_that_was_cut_short_goes_on(open_memory: Open, long: Memory) -> None:
+    there: Any = opened(open_memory, Path.cwd())
+    with pytest.raises(JournalFull):
+        copy_space(long, Failing(there, 2))  # type: ignore[arg-type]
+    assert there.stats().entries == BATCH_ENTRIES
+    done = copy_space(long, there)
+    assert done.added == 22
+    assert list(there.export()) == list(long.export())
+    assert copy_space(long, there).added == 0
+
+
+class Changing:
+    """A memory that somebody changes while it is copied."""
+
+    def __init__(self, memory: Memory, change: Any) -> None:
+        self._memory, self._change = memory, change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def export(self) -> Iterator[str]:
+        yield from self._memory.export()
+        self._change()
+
+
+def test_a_source_that_gains_entries_meanwhile_is_told_and_copied_when_asked_again(
+    open_memory: Open, source: Memory
+) -> None:
+    there = opened(open_memory, Path.cwd())
+    changing: Any = Changing(source, lambda: talk(source, 3))
+    with pytest.raises(CopyMismatch, match="changed while it was copied: 1 lines"):
+        copy_space(changing, there)
+    assert copy_space(source, there).added == 1
+
+
+def test_a_source_that_forgets_meanwhile_is_told_and_what_it_forgot_is_not_kept_silently(
+    open_memory: Open, source: Memory
+) -> None:
+    there = opened(open_memory, Path.cwd())
+    first = next(source.entries(source="talk")).id
+
+    def forget() -> None:
+        if any(entry.id == first for entry in source.entries(source="talk")):
+            source.forget(first)
+
+    changing: Any = Changing(source, forget)
+    with pytest.raises(CopyMismatch, match="1 of the target's are not in the source's"):
+        copy_space(changing, there)
+    with pytest.raises(InputError, match="holds 1 entries or notes"):
+        copy_space(source, there)
+    there.forget(first)
+    assert copy_space(source, there).added == 0
+
+
+def test_what_holds_something_else_is_no_target_and_is_left_as_it_is(
+    open_memory: Open, source: Memory
+) -> None:
+    there = opened(open_memory, Path.cwd())
+    there.add("Ben likes trains.")
+    before = list(there.export())
+    with pytest.raises(InputError, match="holds 1 entries"):
+        copy_space(source, there)
+    assert list(there.export()) == before
+
+
+def test_the_number_of_equal_entries_before_a_line_is_checked(memory: Memory) -> None:
+    header = json.dumps({"format": "treering", "version": 1, "settings": {}})
+    entry = {"id": "a", "source": "talk", "kind": "chat", "text": "ok"}
+    for wrong in (0, -1, "1", None):
+        with pytest.raises(InputError, match="line 2: repeat is"):
+            memory.import_([header, json.dumps(entry | {"repeat": wrong})])
+    memory.import_([header, json.dumps(entry | {"repeat": 10**9})])
+    assert memory.get("a").text == "ok"
+    assert memory.check() == []
+
+
+def test_a_space_goes_to_a_server_and_back(open_memory: Open, source: Memory) -> None:
+    with serving(url=Path("served.db").absolute()) as url, Memory.open(url, space="x") as there:
+        done = copy_space(source, there)
+        assert copy_space(there, opened(open_memory, Path.cwd())).digest == done.digest
+        assert copy_space(source, there).added == 0

@@ -1,0 +1,200 @@
+"""Copying a space into another memory: of a file, a server or PostgreSQL, each into each.
+
+A copy is the export of the space, taken in batch by batch. What a batch has brought is durable, so
+that a copy that was cut short goes on. In the end both sides are read and compared line by line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from treering.errors import CopyMismatch, InputError, JournalCorrupt, UnknownName
+from treering.ingest import exchange
+from treering.ingest.drafts import Numbering
+from treering.journal.entries import Draft
+from treering.memory import Memory
+from treering.records import Progress, Receipt
+
+BATCH_ENTRIES: Final = 500
+BATCH_CHARS: Final = 1 << 18
+"""A batch is one transaction of the target, and one request where that is on a server."""
+
+_DIGEST_BYTES: Final = 16
+_NO_SETTINGS: Final = exchange.header({})
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceCopy:
+    """What a copy of a space has done; both sides hold the same now.
+
+    ``added`` of the ``entries`` were not there before; ``pending`` are not fully searchable yet.
+    ``digest`` is of all lines of the export but its header, in hexadecimal: equal spaces have
+    equal ones.
+    """
+
+    space: str
+    entries: int
+    added: int
+    pending: int
+    digest: str
+
+
+def copy_space(source: Memory, target: Memory, *, progress: Progress | None = None) -> SpaceCopy:
+    """Copy the space of a memory into the empty space of another one; compare both in the end.
+
+    Entries keep their ids, places, times and metadata, the space its settings. Vectors, facts and
+    the tree are made anew; see ``Memory.export`` for what is not in one. Safe to interrupt:
+    called again, it goes on, also when the source has gained entries.
+
+    Raises InputError for a target that holds anything that the source does not, CopyMismatch when
+    the source has changed meanwhile, and JournalCorrupt naming what is damaged in the source, after
+    all else was copied.
+    """
+    there = _Lines.of_target(target)
+    if there.digests:
+        _refuse_others(there, _Lines.of(source))
+    sent = _Lines()
+    receipts = _send(source, target, there, sent, progress)
+    now, copied = _Lines.of(source), _Lines.of(target)
+    _refuse_difference(sent, now, copied)
+    if now.damaged is not None:
+        raise now.damaged
+    return SpaceCopy(
+        space=source.stats().space,
+        entries=now.entries,
+        added=sum(receipt.added for receipt in receipts),
+        pending=receipts[-1].pending,
+        digest=now.digest(),
+    )
+
+
+@dataclass(slots=True)
+class _Lines:
+    """The lines of an export, as digests: some hundred bytes of memory each."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    digests: set[bytes] = field(default_factory=set)
+    entries: int = 0
+    damaged: JournalCorrupt | None = None
+
+    @classmethod
+    def of(cls, memory: Memory) -> _Lines:
+        """Those of a space as it is now."""
+        lines = cls()
+        for _ in lines.read(memory):
+            pass
+        return lines
+
+    @classmethod
+    def of_target(cls, memory: Memory) -> _Lines:
+        """Those of a space that need not be there yet. Raises JournalCorrupt."""
+        try:
+            memory.stats()  # as a server says so before it begins to answer, not in its export
+        except UnknownName:  # the first line that is taken in makes it
+            return cls()
+        lines = cls.of(memory)
+        if lines.damaged is not None:
+            raise lines.damaged
+        return lines
+
+    def read(self, memory: Memory) -> Iterator[tuple[str, bytes]]:
+        """Each line after the header with its digest, which is noted. Damage is noted, too."""
+        exported = memory.export()
+        self.settings = json.loads(next(exported))["settings"]
+        return self._noted(exported)
+
+    def _noted(self, exported: Iterator[str]) -> Iterator[tuple[str, bytes]]:
+        try:
+            for text in exported:
+                fields = json.loads(text)
+                canonical = json.dumps(fields, sort_keys=True).encode()
+                digest = hashlib.sha256(canonical).digest()[:_DIGEST_BYTES]
+                self.digests.add(digest)
+                self.entries += "id" in fields
+                yield text, digest
+        except JournalCorrupt as error:  # it comes after all that can be read
+            self.damaged = error
+
+    def digest(self) -> str:
+        """One digest of all lines, in whatever order."""
+        return hashlib.sha256(b"".join(sorted(self.digests))).hexdigest()
+
+
+def _refuse_others(there: _Lines, source: _Lines) -> None:
+    """Raise InputError if the target holds anything that the source does not."""
+    others = len(there.digests - source.digests)
+    if others:
+        raise InputError(
+            f"the target's space holds {others:,} entries or notes that the source's does not, or "
+            "holds otherwise; copy into a space that is empty or holds part of a copy: remove that "
+            "one first, or give another memory. To add to what is there, export and import"
+        )
+
+
+def _send(
+    source: Memory, target: Memory, there: _Lines, sent: _Lines, progress: Progress | None
+) -> list[Receipt]:
+    """Take in what is not there, in batches that are durable one by one."""
+    total = source.stats().entries
+    lines = sent.read(source)
+    # First the settings: what is derived of the entries depends on them.
+    receipts = [target.import_([exchange.header(sent.settings)])]
+    last: list[str] = []
+    for batch in _batches(_missing(lines, there, last)):
+        receipts.append(target.import_([_NO_SETTINGS, *batch]))
+        if progress is not None:
+            progress(sent.entries, max(total, sent.entries))
+    # That a file was read is noted once all of it is there, and what holds instead of what. Of an
+    # entry that is damaged nothing can be noted: that is left out.
+    receipts.append(target.import_([exchange.transcript_header(), *last]))
+    return receipts
+
+
+def _missing(lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str]) -> Iterator[str]:
+    """The lines of entries that the target does not hold; lines of other kinds go to ``last``."""
+    numbering = Numbering()
+    for text, digest in lines:
+        [parsed] = exchange.read_entries([text])
+        if isinstance(parsed, exchange.SupersededLine) or not isinstance(parsed[1], Draft):
+            last.append(text)
+            continue
+        # Equal entries are numbered across batches: in the target, too, each is one of its own.
+        key = numbering.number(parsed[1], parsed[0]).key
+        if digest not in there.digests:
+            yield exchange.repeated(text, int(key)) if key else text
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
+    """The lines in lists that are taken in at once."""
+    batch: list[str] = []
+    chars = 0
+    for text in lines:
+        batch.append(text)
+        chars += len(text)
+        if len(batch) >= BATCH_ENTRIES or chars >= BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
+
+
+def _refuse_difference(sent: _Lines, now: _Lines, copied: _Lines) -> None:
+    """Raise CopyMismatch unless the target holds what the source does now."""
+    if copied.damaged is not None:
+        raise copied.damaged
+    missing = len(now.digests - copied.digests)
+    others = len(copied.digests - now.digests)
+    if not missing and not others and now.settings == copied.settings:
+        return
+    changed = sent.digests != now.digests or sent.settings != now.settings
+    why = "the source has changed while it was copied" if changed else "the copy differs"
+    again = "remove the space of the target and copy again" if others else "copy again to go on"
+    raise CopyMismatch(
+        f"{why}: {missing:,} lines of its export are not in the target, {others:,} of the target's "
+        f"are not in the source's, settings are "
+        f"{'equal' if now.settings == copied.settings else 'different'}; {again}"
+    )
