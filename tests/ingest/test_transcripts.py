@@ -523,5 +523,7 @@ def test_no_content_breaks_a_reader(name: str, junk: list[Any], tmp_path: Path) 
             value["messages"] += junk
         path.write_text(json.dumps(value), "utf-8")
     else:
-        path.write_text(path.read_text("utf-8") + "".join(map(str, junk)), "utf-8")
+        # A file with a NUL is no text, which is an error of its own.
+        more = "".join(map(str, junk)).replace("\0", "")
+        path.write_text(path.read_text("utf-8") + more, "utf-8")
     list(recognised.read(path))

@@ -222,7 +222,7 @@ def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("url", ["mysql://ana:secret@host/db", "http://host/life.db"])
 def test_an_address_that_is_no_file_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(InputError, match=r"cannot open .*give a path, sqlite:///PATH or") as refused:
+    with pytest.raises(InputError, match=r"cannot open .*give a path, sqlite:") as refused:
         open_database(url)
     assert "secret" not in str(refused.value)
 

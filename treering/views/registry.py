@@ -467,7 +467,10 @@ class Views:
         """
         with self._space.read() as reader:
             states = places.states(reader, reader.id)
-            outdated = self._outdated(reader)
+            try:
+                outdated = self._outdated(reader)
+            except JournalCorrupt:
+                return  # settings that are damaged: whoever uses them is told
             unknown = [v for v in outdated if states[v.name].version == places.UNKNOWN]
             sound = [v for v in unknown if states[v.name].target is None and _is_current(v, reader)]
         if sound:

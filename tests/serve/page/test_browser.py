@@ -259,7 +259,7 @@ def test_everything_is_in_reach_of_the_keyboard(show: Show) -> None:
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
     show("status")
-    page.evaluate("document.activeElement.blur()")
+    page.reload()  # so that Tab begins at the top, not where the keyboard was last
     names = []
     for _ in range(10):
         page.keyboard.press("Tab")
