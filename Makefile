@@ -29,7 +29,7 @@ browser: $(STAMP)
 # While you work: under a minute of processor time. Types are checked of what changed since the last
 # time, and of what rests on it. In a checkout where `make lint` has not run yet that would be all, half
 # a minute: there they are checked of the files that are not committed.
-CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts ingest \
+CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts \
 	test_public.py test_structure.py test_map.py)
 
 quick: $(STAMP)
