@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -167,15 +167,11 @@ class KeptReplies:
         seed: int | None = None,
     ) -> ReplyStream:
         """The whole reply as one piece."""
-
-        def pieces() -> Generator[str, None, Reply]:
-            reply = self.complete(
+        return ReplyStream.in_one_piece(
+            lambda: self.complete(
                 messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
             )
-            yield reply.text
-            return reply
-
-        return ReplyStream(pieces())
+        )
 
     def count_tokens(self, text: str) -> int:
         """The model's own count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from urllib.parse import urldefrag
 
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, MissingExtra
@@ -80,15 +80,11 @@ class ContinuingModel:
         seed: int | None = None,
     ) -> ReplyStream:
         """The continuation as one piece."""
-
-        def pieces() -> Generator[str, None, Reply]:
-            reply = self.complete(
+        return ReplyStream.in_one_piece(
+            lambda: self.complete(
                 messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
             )
-            yield reply.text
-            return reply
-
-        return ReplyStream(pieces())
+        )
 
     def count_tokens(self, text: str) -> int:
         """An estimate."""
