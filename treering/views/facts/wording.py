@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from treering.views.facts.framing import tidied, unframed
 from treering.views.facts.paraphrases import paraphrased
 from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
 
@@ -58,40 +59,6 @@ _UNMARKED = re.compile(
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
-
-_OPENER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking "
-    r"aside|no joke|not kidding|fun fact|true story|"
-    r"(?:as|like) i (?:said|told you|mentioned|say)|to tell (?:you )?the truth|i told you|tbh|ngl|"
-    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|"
-    r"anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
-    r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
-    r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
-    r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
-    r"i (?:just )?wanted to (?:say|let you know|tell you|mention)(?: that)?|"
-    r"(?:quick|small|little|another) (?:update|note|change|heads[- ]up)|"
-    r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
-    r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
-    r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
-    r"(?:do |please |kindly )+(?:note|remember|bear in mind|be aware|be advised|"
-    r"be informed|take note) that|"
-    r"(?:this is|i am writing|i write|i wish|i would like|i'd like) to (?:inform|"
-    r"notify|advise|tell)"
-    r"(?: you)?(?: that)?|i (?:hereby )?(?:confirm|certify|declare) that)\b[,:!]? +)+",
-    re.IGNORECASE,
-)
-_TO_THE_HEARER = re.compile(
-    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|"
-    r"that matters|it matters|"
-    r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
-    r"i (?:suppose|guess|think|must say|have to say)$|"
-    r"(?:so )?remind me\b|"
-    r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
-    r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
-    r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
-    re.IGNORECASE,
-)
-"""Where a statement goes on to its hearer: "…, in case you need it"."""
 
 _DROPPED = re.compile(
     r"^(?=(?:(?:just|finally|recently|officially|no longer|never) )*(?:sold|bought|switched|"
@@ -145,11 +112,6 @@ _RUN_ON = re.compile(
 )
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
-_AS_OF = re.compile(
-    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:morning|night|week|month|"
-    r"year)|[A-Z]?[a-z]+day)"
-    r"(?=[.,!;]|$)"
-)
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
 _DONE_TO = re.compile(
     r"^(?=(?:promoted|diagnosed|transferred|reassigned|relocated|accepted) (?:to|with|into|as)\b)",
@@ -225,14 +187,13 @@ _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
     casual = is_casual(sentence)
-    text = sentence.replace("’", "'").replace(" - ", ", ")
+    text = tidied(sentence)
     if casual:
         text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
         text = _UNMARKED.sub("'", text)
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
-    text = _AS_OF.sub(" now", _OPENER.sub("", text))
-    text = paraphrased(_TO_THE_HEARER.sub("", text))
+    text = paraphrased(unframed(text))
     text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
     if text.partition(" ")[0] not in _SUBJECTS:
         text = _with_subject(text)
