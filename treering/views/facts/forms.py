@@ -514,7 +514,7 @@ _OWN = (
         "",
         "holds",
         "ends starts begins expires renews runs due",
-        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[a-z][a-z’'-]*(?: [a-z]+)?? "
+        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[A-Za-z][a-z’'-]*(?: [a-z]+)?? "
         rf"(?:now )?(?:ends|starts|begins|expires|renews|runs out|is due))"
         rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
         rf"(?:next )?{DAY}|"

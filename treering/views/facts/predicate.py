@@ -14,6 +14,7 @@ from treering.views.facts.verbs import (
     HAVE,
     KIN,
     MODAL,
+    PARTNERS,
     PARTICIPLES,
 )
 
@@ -78,7 +79,7 @@ def predicate_of(clause: Clause) -> Predicate | None:
 def is_person(subject: str) -> bool:
     """Whether a subject is somebody of the speaker's, such as "my sister"."""
     words = subject.lower().split()
-    return words[:1] in (["my"], ["our"]) and words[-1] in KIN
+    return words[:1] in (["my"], ["our"]) and words[-1] in KIN | PARTNERS
 
 
 def first_of(words: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
 from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
@@ -69,7 +70,7 @@ _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
     r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?!.* for good)|came back|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|\d))(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
@@ -103,6 +104,9 @@ _ELSEWHERE = re.compile(
 )
 """What makes a clause a wish, a plan or the past, and says nothing of the next one."""
 
+_REASON = re.compile(r",? (?:because|as they|since they|which)\b", re.IGNORECASE)
+"""Where a clause gives its reason, which may be a wish or a plan."""
+
 _CLAUSES = re.compile(
     r"(?:,|;|:| [—–-])\s+(?=(?:and |but |so |then )?(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Nn]ow\b))"
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
@@ -117,14 +121,23 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
+_LOOSE_TAIL = re.compile(
+    r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though)\b)"
+    r"(?=[^,]*\b(?:when|before|while|if (?:they|you|there|it))\b)"
+    r"(?![^,]*\b(?:would|wish|maybe|said|says|until|unless)\b).*$",
+    re.IGNORECASE,
+)
+"""A last part that is of another time, behind a comma: "…, found out when I was nine"."""
+
+_TAIL_WORDS: Final = (" when ", " before ", " while ", " if ")
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
-    r"claim(?:s|ed)?|joke\w*|jk|"
+    r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
     r"kidding|story|"
-    r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
+    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk)\b|[\"“”]",
     re.IGNORECASE,
 )
 """What makes all of a sentence supposed, reported or not meant."""
@@ -166,10 +179,12 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
+        if any(word in sentence for word in _TAIL_WORDS):
+            sentence = _LOOSE_TAIL.sub("", sentence)
         if sentence.endswith("?"):
             continue
         may_state = _may_state(sentence, before)
-        read = clauses(sentence) if may_state else []
+        read = clauses(sentence, before) if may_state else []
         stated = [*_by_forms(sentence, speaker)]
         if may_state:
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
@@ -249,6 +264,9 @@ def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
     )
+    is_of_oneself = is_of_oneself or (
+        sentence.startswith(("He", "She")) and any(is_person(clause.subject) for clause in before)
+    )
     if not is_of_oneself:
         return False
     return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
@@ -299,7 +317,7 @@ def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
         matches = list(_matches(clause, forms))
-        if matches and _ELSEWHERE.search(clause):
+        if matches and _ELSEWHERE.search(_REASON.split(clause, 1)[0]):
             continue
         for form_match, form in matches:
             yield from _stated(form_match, form, speaker)
@@ -387,6 +405,6 @@ def _subject(words: str, speaker: str) -> str:
     plain = words.replace("’", "'").casefold()
     if plain in ("i", "we"):
         return speaker
-    if plain.startswith("my "):
-        return f"{speaker}'s {plain.removeprefix('my ')}"
+    if plain.startswith(("my ", "our ")):
+        return f"{speaker}'s {plain.partition(' ')[2]}"
     return plain

@@ -194,8 +194,14 @@ NO_VALUES: Final = ADJECTIVES | word_set(
 KIN: Final = word_set(
     "brother sister mother father mum mom dad son daughter cousin uncle aunt friend mate nephew "
     "niece grandson granddaughter grandma grandpa grandmother grandfather parents kids children "
-    "child baby family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
+    "child baby grandchild toddler family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
 )
+PARTNERS: Final = word_set(
+    "husband wife partner boyfriend girlfriend fiance fiancee spouse flatmate roommate housemate "
+    "eldest youngest twin ex"
+)
+"""People close to the speaker, of whom as much is told as of kin."""
+
 JOINING: Final = word_set(
     "of and above below under near beside with called named like as or at in on"
 )

@@ -11,7 +11,7 @@ from typing import Final
 
 from treering.views.facts.framing import tidied, unframed
 from treering.views.facts.paraphrases import paraphrased
-from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
+from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PARTNERS, PETS, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
     "im": "I'm",
@@ -113,6 +113,14 @@ _RUN_ON = re.compile(
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_NAMED_BESIDE = re.compile(
+    rf"\b(?P<who>(?:my|our) (?:[a-z]+ )?(?:{'|'.join(sorted(ROLES | KIN | PETS | PARTNERS))})), "
+    r"(?P<name>(?:(?-i:Dr|Mr|Mrs|Ms) )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?), "
+    r"(?!(?:who|whom|which|and|is)\b(?<!is))(?=[a-z'])",
+    re.IGNORECASE,
+)
+"""A name between commas: "My partner, Sasha, is vegan"."""
+
 _DONE_TO = re.compile(
     r"^(?=(?:promoted|diagnosed|transferred|reassigned|relocated|accepted) (?:to|with|into|as)\b)",
     re.IGNORECASE,
@@ -194,6 +202,8 @@ def plain(sentence: str) -> str:
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
     text = paraphrased(unframed(text))
+    if ", " in text:
+        text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
     text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
     if text.partition(" ")[0] not in _SUBJECTS:
         text = _with_subject(text)
